@@ -1,0 +1,124 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient", package: "async-http-client")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+
+let package = Package(
+    name: "stratus",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "StratusClient", targets: ["StratusClient"]),
+        .library(name: "StratusSync", targets: ["StratusSync"]),
+        .library(name: "StratusCache", targets: ["StratusCache"]),
+        .library(name: "StratusMapping", targets: ["StratusMapping"]),
+        .library(name: "StratusTesting", targets: ["StratusTesting"]),
+        .executable(name: "stratus", targets: ["stratus"]),
+        .executable(name: "shopping", targets: ["shopping"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // Both sides: plain values, then the protocol.
+        .target(name: "StratusRecords"),
+        .target(
+            name: "StratusWire",
+            dependencies: ["StratusRecords"]),
+
+        // The server.
+        .target(
+            name: "StratusStorage",
+            dependencies: ["StratusRecords", grdb, crypto]),
+        .target(
+            name: "StratusService",
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
+        .target(
+            name: "StratusServer",
+            dependencies: [
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
+                logging, nio,
+            ]),
+        .executableTarget(
+            name: "stratus",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
+                argumentParser, lifecycle, logging,
+            ]),
+
+        // The device.
+        .target(
+            name: "StratusClient",
+            dependencies: ["StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP]),
+        .target(
+            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
+        .target(
+            name: "StratusCache",
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb]),
+        .target(
+            name: "StratusMapping",
+            dependencies: ["StratusCache"]),
+        .target(
+            name: "StratusTesting",
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+            ]),
+
+        // The apps.
+        .target(
+            name: "ShoppingCore",
+            dependencies: ["StratusCache", "StratusClient", "StratusSync"],
+            path: "Apps/Shopping/Core",
+            resources: [.embedInCode("Catalogue.tsv")]),
+        .executableTarget(
+            name: "shopping",
+            dependencies: [
+                "ShoppingCore", "StratusCache", "StratusClient", argumentParser,
+            ],
+            path: "Apps/Shopping/Terminal"),
+
+        // The proofs.
+        .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)
+
+#if os(Linux)
+    // Apple's platforms have the real CloudKit; there StratusClient is imported under its own name.
+    package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
+    package.targets += [
+        .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
+        .target(
+            name: "CSimdjson",
+            linkerSettings: [.linkedLibrary("simdjson")]),
+    ]
+    for target in package.targets where target.path?.hasPrefix("Apps/") == true {
+        target.dependencies.append("CloudKit")
+    }
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
+    // behind the same face.
+    for target in package.targets where target.name == "StratusWire" {
+        target.dependencies.append("CSimdjson")
+    }
+#endif

@@ -1,0 +1,1 @@
+int stratus_placeholder(void);

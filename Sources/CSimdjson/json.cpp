@@ -1,0 +1,2 @@
+#include "CSimdjson.h"
+int stratus_placeholder(void){return 0;}

@@ -1,0 +1,73 @@
+/// Which copy of a container's data a request means.
+///
+/// The spelling is the one of the wire. Source: CloudKit Web Services, "Composing Web Service
+/// Requests".
+public enum ContainerEnvironment: String, Hashable, Sendable, CaseIterable {
+    /// Record types and fields come into being when a record is first saved.
+    case development
+    /// The deployed schema is fixed.
+    case production
+}
+
+/// One of the three databases of a container, as a user sees them.
+///
+/// The raw values are those of `CKDatabase.Scope`.
+public enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
+    case `public` = 1
+    case `private` = 2
+    case shared = 3
+
+    /// The path segment of the protocol: `public`, `private` or `shared`.
+    public var pathSegment: String {
+        switch self {
+        case .public: "public"
+        case .private: "private"
+        case .shared: "shared"
+        }
+    }
+
+    /// Makes a scope from a path segment; nil for any other word.
+    public init?(pathSegment: some StringProtocol) {
+        switch pathSegment {
+        case "public": self = .public
+        case "private": self = .private
+        case "shared": self = .shared
+        default: return nil
+        }
+    }
+}
+
+/// The container and environment that a request is about.
+///
+/// ```swift
+/// let address = ContainerAddress(container: "iCloud.org.example.Trails", environment: .development)
+/// ```
+public struct ContainerAddress: Hashable, Sendable {
+    /// The container's identifier, case-sensitive, such as `iCloud.org.example.Trails`.
+    public var container: String
+    public var environment: ContainerEnvironment
+
+    public init(container: String, environment: ContainerEnvironment) {
+        self.container = container
+        self.environment = environment
+    }
+}
+
+/// One stored database: the tenant, the unit of locking, of backup and of one file on disk.
+///
+/// The shared database is no tenant: it is a view on other owners' private databases.
+public struct DatabaseAddress: Hashable, Sendable {
+    public enum Tenant: Hashable, Sendable {
+        case `public`
+        /// The private database of the user with this record name.
+        case `private`(owner: String)
+    }
+
+    public var containerAddress: ContainerAddress
+    public var tenant: Tenant
+
+    public init(_ containerAddress: ContainerAddress, _ tenant: Tenant) {
+        self.containerAddress = containerAddress
+        self.tenant = tenant
+    }
+}

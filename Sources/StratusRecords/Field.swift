@@ -1,0 +1,25 @@
+/// A named value of a record.
+public struct Field: Hashable, Sendable {
+    public var name: String
+
+    /// The value; nil clears the field.
+    public var value: FieldValue?
+
+    /// Whether the value's type was told rather than guessed from its JSON shape.
+    ///
+    /// A guessed type gives way to the type that the schema declares: `22` is an INT64 until the field
+    /// turns out to be a DOUBLE.
+    public var isTypeDeclared: Bool
+
+    /// Whether the client encrypted the value before it sent it.
+    public var isEncrypted: Bool
+
+    public init(
+        name: String, value: FieldValue?, isTypeDeclared: Bool = true, isEncrypted: Bool = false
+    ) {
+        self.name = name
+        self.value = value
+        self.isTypeDeclared = isTypeDeclared
+        self.isEncrypted = isEncrypted
+    }
+}

@@ -1,0 +1,173 @@
+/// The type of a field as a schema declares it; the raw value is the wire's type tag.
+public enum FieldType: String, Hashable, Sendable, CaseIterable {
+    case string = "STRING"
+    case int64 = "INT64"
+    case double = "DOUBLE"
+    case timestamp = "TIMESTAMP"
+    case bytes = "BYTES"
+    case location = "LOCATION"
+    case reference = "REFERENCE"
+    case asset = "ASSETID"
+    case stringList = "STRING_LIST"
+    case int64List = "INT64_LIST"
+    case doubleList = "DOUBLE_LIST"
+    case timestampList = "TIMESTAMP_LIST"
+    case bytesList = "BYTES_LIST"
+    case locationList = "LOCATION_LIST"
+    case referenceList = "REFERENCE_LIST"
+    case assetList = "ASSETID_LIST"
+
+    public var isList: Bool { element != nil }
+
+    /// The type of a list's members; nil for a scalar.
+    public var element: FieldType? {
+        switch self {
+        case .stringList: .string
+        case .int64List: .int64
+        case .doubleList: .double
+        case .timestampList: .timestamp
+        case .bytesList: .bytes
+        case .locationList: .location
+        case .referenceList: .reference
+        case .assetList: .asset
+        case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset: nil
+        }
+    }
+}
+
+/// A value of a record's field.
+public enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    /// Whole milliseconds since 1970-01-01T00:00Z; may be negative.
+    case timestamp(milliseconds: Int64)
+    case bytes([UInt8])
+    case location(Location)
+    case reference(Reference)
+    case asset(AssetReceipt)
+    case stringList([String])
+    case int64List([Int64])
+    case doubleList([Double])
+    case timestampList(milliseconds: [Int64])
+    case bytesList([[UInt8]])
+    case locationList([Location])
+    case referenceList([Reference])
+    case assetList([AssetReceipt])
+    /// An empty list whose members' type nobody has told yet.
+    case emptyList
+
+    /// The type of the value; nil for ``emptyList``, which fits every list.
+    public var type: FieldType? {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .timestamp: .timestamp
+        case .bytes: .bytes
+        case .location: .location
+        case .reference: .reference
+        case .asset: .asset
+        case .stringList: .stringList
+        case .int64List: .int64List
+        case .doubleList: .doubleList
+        case .timestampList: .timestampList
+        case .bytesList: .bytesList
+        case .locationList: .locationList
+        case .referenceList: .referenceList
+        case .assetList: .assetList
+        case .emptyList: nil
+        }
+    }
+
+    /// Every reference in the value, in order.
+    public var references: [Reference] {
+        switch self {
+        case .reference(let reference): [reference]
+        case .referenceList(let references): references
+        default: []
+        }
+    }
+}
+
+/// A place on the earth, as `CLLocation` describes it.
+public struct Location: Hashable, Sendable {
+    /// Degrees.
+    public var latitude: Double
+    /// Degrees.
+    public var longitude: Double
+    /// Metres.
+    public var horizontalAccuracy: Double?
+    /// Metres.
+    public var verticalAccuracy: Double?
+    /// Metres.
+    public var altitude: Double?
+    /// Metres per second.
+    public var speed: Double?
+    /// Degrees from north.
+    public var course: Double?
+    /// Whole milliseconds since 1970.
+    public var timestampMilliseconds: Int64?
+
+    public init(
+        latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil,
+        verticalAccuracy: Double? = nil, altitude: Double? = nil, speed: Double? = nil,
+        course: Double? = nil, timestampMilliseconds: Int64? = nil
+    ) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.altitude = altitude
+        self.speed = speed
+        self.course = course
+        self.timestampMilliseconds = timestampMilliseconds
+    }
+}
+
+/// A pointer from a record to another record.
+public struct Reference: Hashable, Sendable {
+    /// What the service does for the holder when the target is deleted.
+    public enum Action: String, Hashable, Sendable {
+        case none = "NONE"
+        /// The holder is deleted with its target.
+        case deleteSelf = "DELETE_SELF"
+        /// The target must exist, and cannot be deleted while the holder points to it.
+        case validate = "VALIDATE"
+    }
+
+    public var recordName: String
+    /// The target's zone; nil is the zone of the holder.
+    public var zoneID: ZoneID?
+    public var action: Action
+
+    public init(recordName: String, zoneID: ZoneID? = nil, action: Action = .none) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.action = action
+    }
+}
+
+/// What the protocol says of a large value that is stored apart from its record.
+public struct AssetReceipt: Hashable, Sendable {
+    public var fileChecksum: String?
+    public var sizeBytes: Int64?
+    public var referenceChecksum: String?
+    public var wrappingKey: String?
+    /// Proof of an upload; only in requests.
+    public var receipt: String?
+    /// Where the bytes can be fetched; only in answers.
+    public var downloadURL: String?
+
+    public init(
+        fileChecksum: String? = nil, sizeBytes: Int64? = nil, referenceChecksum: String? = nil,
+        wrappingKey: String? = nil, receipt: String? = nil, downloadURL: String? = nil
+    ) {
+        self.fileChecksum = fileChecksum
+        self.sizeBytes = sizeBytes
+        self.referenceChecksum = referenceChecksum
+        self.wrappingKey = wrappingKey
+        self.receipt = receipt
+        self.downloadURL = downloadURL
+    }
+}

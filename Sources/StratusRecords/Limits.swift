@@ -1,0 +1,63 @@
+/// Every limit of the service by name; both sides read them here.
+///
+/// The defaults are the figures Apple documents for the framework (see `limitExceeded` in CKError's
+/// documentation) or for the web service (its page "Property Metrics"); where the two disagree, the
+/// framework's figure is the default and the other is one setting away.
+///
+/// ```swift
+/// var limits = Limits()
+/// limits.operationsPerRequest = 200  // as the web documents have it
+/// ```
+public struct Limits: Hashable, Sendable {
+    /// Operations in one modify request, and items in one lookup.
+    public var operationsPerRequest = 400
+
+    /// Records (or zones) of a page when the request does not ask for a number.
+    public var recordsPerPage = 200
+
+    /// Records of a page at the most, whatever the request asks for. CloudKit itself stops at 200; the
+    /// rest is an extension of ours.
+    public var maximumRecordsPerPage = 2_000
+
+    /// Bytes of a record without its assets, measured on its stored fields.
+    public var recordBytes = 1_000_000
+
+    /// Bytes of a request's body. Apple names 2 MB for the payload of an operation; a JSON body with
+    /// its base64 is larger.
+    public var requestBodyBytes = 8_000_000
+
+    /// Fields of one record.
+    public var fieldsPerRecord = 256
+
+    /// Zones of one database.
+    public var zonesPerDatabase = 1_000
+
+    /// Subscriptions of one user in one database.
+    public var subscriptionsPerUser = 1_000
+
+    /// Values of one list field, and filters or sort keys of one query.
+    public var filtersPerQuery = 100
+
+    /// Notifications kept for a device that is not listening; the oldest give way.
+    public var notificationsPerDevice = 100
+
+    /// Devices of one user that are served with notifications; the longest unused give way.
+    public var devicesPerUser = 100
+
+    /// How long a web-auth token lasts after it was issued, in seconds: 30 minutes.
+    public var webAuthTokenSeconds: Double = 30 * 60
+
+    /// How long it lasts when the user asked to stay signed in, in seconds: two weeks.
+    public var staySignedInSeconds: Double = 14 * 24 * 3600
+
+    /// How long a long poll is held open without news, in seconds.
+    public var longPollSeconds: Double = 50
+
+    /// How long a client may take to send its request's head or body, in seconds.
+    public var requestReadSeconds: Double = 30
+
+    /// How long a push token is valid after its creation, in seconds: 12 hours, renewed at each use.
+    public var pushTokenSeconds: Double = 12 * 3600
+
+    public init() {}
+}

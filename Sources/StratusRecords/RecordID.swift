@@ -1,0 +1,62 @@
+/// The name of a zone and of the user who owns it.
+public struct ZoneID: Hashable, Sendable {
+    /// The zone that every public and private database has from the beginning.
+    public static let defaultZoneName = "_defaultZone"
+
+    /// `CKCurrentUserDefaultName`: stands for the record name of the user who asks.
+    public static let currentUserName = "__defaultOwner__"
+
+    public var name: String
+
+    /// The record name of the owner, or ``currentUserName``.
+    public var ownerName: String
+
+    public init(name: String = Self.defaultZoneName, ownerName: String = Self.currentUserName) {
+        self.name = name
+        self.ownerName = ownerName
+    }
+
+    public var isDefault: Bool { name == Self.defaultZoneName }
+}
+
+/// The identity of a record: its name, unique within its zone.
+public struct RecordID: Hashable, Sendable {
+    public var name: String
+    public var zoneID: ZoneID
+
+    public init(name: String, zoneID: ZoneID = ZoneID()) {
+        self.name = name
+        self.zoneID = zoneID
+    }
+}
+
+/// What names may look like. Sources: `CKRecord.ID.init(recordName:)`, `CKRecordZone.init(zoneName:)`
+/// and "Integrating a Text-Based Schema into Your Workflow" in Apple's documentation.
+public enum Names {
+    /// Tells whether a record may be saved under this name: 1 to 255 printable ASCII characters, no
+    /// leading underscore.
+    public static func isRecordName(_ name: String) -> Bool {
+        isASCIIName(name) && !name.hasPrefix("_")
+    }
+
+    /// Tells whether a custom zone may bear this name; the rule is the one of record names.
+    public static func isZoneName(_ name: String) -> Bool {
+        isRecordName(name)
+    }
+
+    /// Tells whether a record type, field or role may bear this name: an ASCII letter, then letters,
+    /// digits and underscores, 255 at most.
+    public static func isIdentifier(_ name: some StringProtocol) -> Bool {
+        let utf8 = name.utf8
+        guard let first = utf8.first, utf8.count <= 255, isLetter(first) else { return false }
+        return utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+    }
+
+    private static func isASCIIName(_ name: String) -> Bool {
+        (1...255).contains(name.utf8.count) && name.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}

@@ -1,0 +1,76 @@
+/// An error of the service in the protocol's own words.
+///
+/// One translation leads up from here to HTTP (in StratusServer), one to `CKError` (in StratusClient)
+/// and one down from SQL (in StratusStorage).
+public struct ServiceError: Error, Hashable, Sendable {
+    /// A code of the protocol. The set is open: a client that meets a word it does not know must still
+    /// be able to say it.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    public var code: Code
+
+    /// A constant sentence that says what is wrong or what to do.
+    public var reason: String
+
+    /// How long to wait before the same request may be tried again, in seconds. When nil, the request
+    /// must not be repeated as it was.
+    public var retryAfterSeconds: Double?
+
+    /// Where a person can sign in; only with ``Code/authenticationRequired``.
+    public var redirectURL: String?
+
+    /// The raw value of the `CKError.Code` that our own client shall raise, where the protocol's code
+    /// says too little: the protocol knows no "limit exceeded". An extension that others ignore.
+    public var frameworkCode: Int?
+
+    public init(
+        _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil, redirectURL: String? = nil,
+        frameworkCode: Int? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.retryAfterSeconds = retryAfterSeconds
+        self.redirectURL = redirectURL
+        self.frameworkCode = frameworkCode
+    }
+}
+
+extension ServiceError.Code {
+    public static let accessDenied = Self(rawValue: "ACCESS_DENIED")
+    public static let atomicError = Self(rawValue: "ATOMIC_ERROR")
+    public static let authenticationFailed = Self(rawValue: "AUTHENTICATION_FAILED")
+    public static let authenticationRequired = Self(rawValue: "AUTHENTICATION_REQUIRED")
+    public static let badRequest = Self(rawValue: "BAD_REQUEST")
+    public static let changeTokenExpired = Self(rawValue: "CHANGE_TOKEN_EXPIRED")
+    public static let conflict = Self(rawValue: "CONFLICT")
+    public static let exists = Self(rawValue: "EXISTS")
+    public static let internalError = Self(rawValue: "INTERNAL_ERROR")
+    public static let notFound = Self(rawValue: "NOT_FOUND")
+    public static let quotaExceeded = Self(rawValue: "QUOTA_EXCEEDED")
+    public static let throttled = Self(rawValue: "THROTTLED")
+    public static let tryAgainLater = Self(rawValue: "TRY_AGAIN_LATER")
+    public static let uniqueFieldError = Self(rawValue: "UNIQUE_FIELD_ERROR")
+    public static let validatingReferenceError = Self(rawValue: "VALIDATING_REFERENCE_ERROR")
+    public static let zoneBusy = Self(rawValue: "ZONE_BUSY")
+    public static let zoneNotFound = Self(rawValue: "ZONE_NOT_FOUND")
+
+    /// The HTTP status that goes with the code when it fails a whole request.
+    public var httpStatus: Int {
+        switch self {
+        case .accessDenied: 403
+        case .authenticationFailed: 401
+        case .authenticationRequired: 421
+        case .conflict, .exists: 409
+        case .notFound, .zoneNotFound: 404
+        case .quotaExceeded: 413
+        case .throttled: 429
+        case .tryAgainLater, .zoneBusy: 503
+        case .validatingReferenceError: 412
+        case .internalError: 500
+        default: 400
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import StratusRecords
+
+/// What a device receives: a hint that something changed, never the data itself.
+public struct NotificationPayload: Hashable, Sendable {
+    /// Why the notification was sent; the keys `qry`, `fet` and `met` of the payload.
+    public enum Cause: Hashable, Sendable {
+        case query(
+            recordName: String, reason: Reason, zoneID: ZoneID, additionalFields: [Field])
+        case zone(ZoneID)
+        case database
+    }
+
+    /// Raw values as in `CKQueryNotification.Reason`.
+    public enum Reason: Int, Hashable, Sendable {
+        case recordCreated = 1
+        case recordUpdated = 2
+        case recordDeleted = 3
+    }
+
+    public var containerIdentifier: String
+    /// Shared by all notifications that one change caused.
+    public var notificationID: String
+    public var userRecordName: String
+    public var subscriptionID: String
+    public var scope: DatabaseScope
+    public var cause: Cause
+    public var notificationInfo: SubscriptionDictionary.NotificationInfo?
+
+    public init(
+        containerIdentifier: String, notificationID: String, userRecordName: String,
+        subscriptionID: String, scope: DatabaseScope, cause: Cause,
+        notificationInfo: SubscriptionDictionary.NotificationInfo?
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.notificationID = notificationID
+        self.userRecordName = userRecordName
+        self.subscriptionID = subscriptionID
+        self.scope = scope
+        self.cause = cause
+        self.notificationInfo = notificationInfo
+    }
+}

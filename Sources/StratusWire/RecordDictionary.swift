@@ -1,0 +1,122 @@
+import StratusRecords
+
+/// A record as the protocol writes it (Wire.md, "Record dictionary").
+public struct RecordDictionary: Hashable, Sendable {
+    /// Who did something to a record, when, and on which device.
+    public struct Stamp: Hashable, Sendable {
+        /// Milliseconds since 1970.
+        public var timestampMilliseconds: Int64
+        public var userRecordName: String
+        public var deviceID: String
+
+        public init(timestampMilliseconds: Int64, userRecordName: String, deviceID: String) {
+            self.timestampMilliseconds = timestampMilliseconds
+            self.userRecordName = userRecordName
+            self.deviceID = deviceID
+        }
+    }
+
+    /// Nil in a request asks the service for a name.
+    public var recordName: String?
+    /// Nil where the service knows the type already.
+    public var recordType: String?
+    public var recordChangeTag: String?
+    public var fields: RecordFields
+    /// Nil is the zone that the request names.
+    public var zoneID: ZoneIDDictionary?
+    /// Only in answers.
+    public var created: Stamp?
+    /// Only in answers.
+    public var modified: Stamp?
+    /// The record's parent in a sharing hierarchy.
+    public var parentRecordName: ParentChange
+    /// The share of this root record; only in answers.
+    public var shareRecordName: String?
+    public var createShortGUID: Bool
+    public var shortGUID: String?
+
+    /// A request may leave the parent alone, set it, or clear it (`"parent": null`).
+    public enum ParentChange: Hashable, Sendable {
+        case absent
+        case none
+        case some(String)
+    }
+
+    public init(
+        recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
+        fields: RecordFields = .values([]), zoneID: ZoneIDDictionary? = nil, created: Stamp? = nil,
+        modified: Stamp? = nil, parentRecordName: ParentChange = .absent,
+        shareRecordName: String? = nil, createShortGUID: Bool = false, shortGUID: String? = nil
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.fields = fields
+        self.zoneID = zoneID
+        self.created = created
+        self.modified = modified
+        self.parentRecordName = parentRecordName
+        self.shareRecordName = shareRecordName
+        self.createShortGUID = createShortGUID
+        self.shortGUID = shortGUID
+    }
+}
+
+/// The fields of a record: read values, or the very bytes of the wire.
+///
+/// The service normalises fields once, at save, and keeps the bytes; a fetch splices them into the
+/// answer unread. Whoever needs the values asks for them.
+public enum RecordFields: Hashable, Sendable {
+    case values([Field])
+    /// The text of a JSON object in which every value has its `type`.
+    case encoded([UInt8])
+}
+
+/// The state of one record in an answer: there, gone, or not to be had.
+public enum RecordResult: Hashable, Sendable {
+    case record(RecordDictionary)
+    case deleted(Tombstone)
+    case failure(RecordFailure)
+
+    /// What is left of a deleted record.
+    public struct Tombstone: Hashable, Sendable {
+        public var recordName: String
+        /// An extension: the framework's deletion callback has the type.
+        public var recordType: String?
+        public var zoneID: ZoneIDDictionary?
+
+        public init(
+            recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil
+        ) {
+            self.recordName = recordName
+            self.recordType = recordType
+            self.zoneID = zoneID
+        }
+    }
+}
+
+/// Why one record of a request could not be served.
+public struct RecordFailure: Hashable, Sendable {
+    public var recordName: String?
+    public var zoneID: ZoneIDDictionary?
+    public var error: ServiceError
+    /// The identifier under which the service logged the error.
+    public var uuid: String?
+    /// An extension, with CONFLICT: the record as the service has it.
+    public var serverRecord: RecordDictionary?
+    /// An extension, with CONFLICT: the record that the client changed, where it is still stored.
+    public var ancestorRecord: RecordDictionary?
+
+    public init(
+        recordName: String?, zoneID: ZoneIDDictionary? = nil, error: ServiceError,
+        uuid: String? = nil, serverRecord: RecordDictionary? = nil,
+        ancestorRecord: RecordDictionary? = nil
+    ) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.error = error
+        self.uuid = uuid
+        self.serverRecord = serverRecord
+        self.ancestorRecord = ancestorRecord
+    }
+}

@@ -1,0 +1,73 @@
+import StratusRecords
+
+/// `records/modify`: saves and deletes records.
+public enum RecordsModify: Endpoint {
+    public static let path = "records/modify"
+
+    public struct Request: Hashable, Sendable {
+        public var operations: [Operation]
+        /// The zone of operations whose record names none; nil is the default zone.
+        public var zoneID: ZoneIDDictionary?
+        /// All or nothing within each custom zone.
+        public var isAtomic: Bool
+        /// The fields that the answer shall have; nil is all of them.
+        public var desiredKeys: [String]?
+        public var numbersAsStrings: Bool
+        /// An extension: an identifier that makes a repeated request the same request.
+        public var operationID: String?
+
+        public init(
+            operations: [Operation], zoneID: ZoneIDDictionary? = nil, isAtomic: Bool = true,
+            desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, operationID: String? = nil
+        ) {
+            self.operations = operations
+            self.zoneID = zoneID
+            self.isAtomic = isAtomic
+            self.desiredKeys = desiredKeys
+            self.numbersAsStrings = numbersAsStrings
+            self.operationID = operationID
+        }
+    }
+
+    public struct Operation: Hashable, Sendable {
+        public var kind: Kind
+        public var record: RecordDictionary
+        /// Overrides the request's own.
+        public var desiredKeys: [String]?
+
+        public init(_ kind: Kind, _ record: RecordDictionary, desiredKeys: [String]? = nil) {
+            self.kind = kind
+            self.record = record
+            self.desiredKeys = desiredKeys
+        }
+    }
+
+    /// What an operation does, and what must hold for it. The raw values are the protocol's words.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// Inserts; the name must be free.
+        case create
+        /// Changes the given fields; the change tag must be the current one.
+        case update
+        /// Changes the given fields whatever the tag; inserts when absent.
+        case forceUpdate
+        /// Sets the given fields and clears all others; the change tag must be the current one.
+        case replace
+        /// Sets the given fields and clears all others whatever the tag; inserts when absent.
+        case forceReplace
+        /// Deletes; the change tag must be the current one.
+        case delete
+        /// Deletes whatever the tag.
+        case forceDelete
+
+        public var isDeletion: Bool { self == .delete || self == .forceDelete }
+    }
+
+    public struct Answer: Hashable, Sendable {
+        /// One result per operation, in the request's order.
+        public var records: [RecordResult]
+
+        public init(records: [RecordResult]) {
+            self.records = records
+        }
+    }
+}

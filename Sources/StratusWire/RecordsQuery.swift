@@ -1,0 +1,44 @@
+import StratusRecords
+
+/// `records/query`: finds records by their fields, page by page.
+public enum RecordsQuery: Endpoint {
+    public static let path = "records/query"
+
+    public struct Request: Hashable, Sendable {
+        public var query: QueryDictionary
+        /// Nil is the default zone, or all zones with ``isZoneWide``.
+        public var zoneID: ZoneIDDictionary?
+        /// Asks all zones of the database; ignored when a zone is named.
+        public var isZoneWide: Bool
+        public var resultsLimit: Int?
+        /// Where the previous page ended; the same query must come with it.
+        public var continuationMarker: String?
+        public var desiredKeys: [String]?
+        public var numbersAsStrings: Bool
+
+        public init(
+            query: QueryDictionary, zoneID: ZoneIDDictionary? = nil, isZoneWide: Bool = false,
+            resultsLimit: Int? = nil, continuationMarker: String? = nil,
+            desiredKeys: [String]? = nil, numbersAsStrings: Bool = false
+        ) {
+            self.query = query
+            self.zoneID = zoneID
+            self.isZoneWide = isZoneWide
+            self.resultsLimit = resultsLimit
+            self.continuationMarker = continuationMarker
+            self.desiredKeys = desiredKeys
+            self.numbersAsStrings = numbersAsStrings
+        }
+    }
+
+    public struct Answer: Hashable, Sendable {
+        public var records: [RecordResult]
+        /// Nil on the last page.
+        public var continuationMarker: String?
+
+        public init(records: [RecordResult], continuationMarker: String? = nil) {
+            self.records = records
+            self.continuationMarker = continuationMarker
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import StratusRecords
+
+/// A subscription as the protocol writes it.
+public struct SubscriptionDictionary: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
+        case query
+        case zone
+        case database
+    }
+
+    public enum Occasion: String, Hashable, Sendable, CaseIterable {
+        case create
+        case update
+        case delete
+    }
+
+    /// Nil in a request asks the service for an identifier.
+    public var subscriptionID: String?
+    /// Nil only in a deletion, where the identifier suffices.
+    public var kind: Kind?
+    public var zoneID: ZoneIDDictionary?
+    public var query: QueryDictionary?
+    public var firesOn: [Occasion]
+    public var firesOnce: Bool
+    public var isZoneWide: Bool?
+    /// An extension: the `recordType` of zone and database subscriptions.
+    public var recordType: String?
+    public var notificationInfo: NotificationInfo?
+
+    public init(
+        subscriptionID: String?, kind: Kind?, zoneID: ZoneIDDictionary? = nil,
+        query: QueryDictionary? = nil, firesOn: [Occasion] = [], firesOnce: Bool = false,
+        isZoneWide: Bool? = nil, recordType: String? = nil,
+        notificationInfo: NotificationInfo? = nil
+    ) {
+        self.subscriptionID = subscriptionID
+        self.kind = kind
+        self.zoneID = zoneID
+        self.query = query
+        self.firesOn = firesOn
+        self.firesOnce = firesOnce
+        self.isZoneWide = isZoneWide
+        self.recordType = recordType
+        self.notificationInfo = notificationInfo
+    }
+
+    /// How a device is to be told. The keys are the protocol's.
+    public struct NotificationInfo: Hashable, Sendable {
+        public var alertBody: String?
+        public var alertLocalizationKey: String?
+        public var alertLocalizationArgs: [String]
+        public var title: String?
+        public var titleLocalizationKey: String?
+        public var titleLocalizationArgs: [String]
+        public var subtitle: String?
+        public var subtitleLocalizationKey: String?
+        public var subtitleLocalizationArgs: [String]
+        public var alertActionLocalizationKey: String?
+        public var alertLaunchImage: String?
+        public var soundName: String?
+        public var shouldBadge: Bool
+        public var shouldSendContentAvailable: Bool
+        public var shouldSendMutableContent: Bool
+        /// Fields of the record that travel with a query notification.
+        public var additionalFields: [String]
+        public var category: String?
+        public var collapseIDKey: String?
+
+        public init(
+            alertBody: String? = nil, alertLocalizationKey: String? = nil,
+            alertLocalizationArgs: [String] = [], title: String? = nil,
+            titleLocalizationKey: String? = nil, titleLocalizationArgs: [String] = [],
+            subtitle: String? = nil, subtitleLocalizationKey: String? = nil,
+            subtitleLocalizationArgs: [String] = [], alertActionLocalizationKey: String? = nil,
+            alertLaunchImage: String? = nil, soundName: String? = nil, shouldBadge: Bool = false,
+            shouldSendContentAvailable: Bool = false, shouldSendMutableContent: Bool = false,
+            additionalFields: [String] = [], category: String? = nil, collapseIDKey: String? = nil
+        ) {
+            self.alertBody = alertBody
+            self.alertLocalizationKey = alertLocalizationKey
+            self.alertLocalizationArgs = alertLocalizationArgs
+            self.title = title
+            self.titleLocalizationKey = titleLocalizationKey
+            self.titleLocalizationArgs = titleLocalizationArgs
+            self.subtitle = subtitle
+            self.subtitleLocalizationKey = subtitleLocalizationKey
+            self.subtitleLocalizationArgs = subtitleLocalizationArgs
+            self.alertActionLocalizationKey = alertActionLocalizationKey
+            self.alertLaunchImage = alertLaunchImage
+            self.soundName = soundName
+            self.shouldBadge = shouldBadge
+            self.shouldSendContentAvailable = shouldSendContentAvailable
+            self.shouldSendMutableContent = shouldSendMutableContent
+            self.additionalFields = additionalFields
+            self.category = category
+            self.collapseIDKey = collapseIDKey
+        }
+    }
+}
+
+/// One subscription of an answer, gone as asked, or why it is not there.
+public enum SubscriptionResult: Hashable, Sendable {
+    case subscription(SubscriptionDictionary)
+    case deleted(subscriptionID: String)
+    case failure(subscriptionID: String?, ServiceError)
+}

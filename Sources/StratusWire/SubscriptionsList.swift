@@ -1,0 +1,17 @@
+import StratusRecords
+
+/// `subscriptions/list`: all subscriptions of the caller in a database.
+public enum SubscriptionsList: Endpoint {
+    public static let path = "subscriptions/list"
+    public static let isReadWithoutBody = true
+
+    public typealias Request = EmptyBody
+
+    public struct Answer: Hashable, Sendable {
+        public var subscriptions: [SubscriptionResult]
+
+        public init(subscriptions: [SubscriptionResult]) {
+            self.subscriptions = subscriptions
+        }
+    }
+}
