@@ -13,3 +13,15 @@ public struct ErrorBody: Hashable, Sendable {
         self.records = records
     }
 }
+
+/// A request that failed as a whole: what the service throws and what a transport hands on.
+public struct RequestFailure: Error, Hashable, Sendable {
+    public var error: ServiceError
+    /// One result per operation, when an atomic batch failed.
+    public var records: [RecordResult]?
+
+    public init(_ error: ServiceError, records: [RecordResult]? = nil) {
+        self.error = error
+        self.records = records
+    }
+}
