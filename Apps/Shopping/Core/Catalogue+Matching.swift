@@ -3,8 +3,9 @@
 // several that fit:
 // 1. more words fit better: "tinned tomatoes" is not "tomatoes";
 // 2. the later in the text, the better: "milk chocolate" is chocolate;
-// 3. words exactly as typed are better than another number: "peppers" is not "pepper";
-// 4. names before synonyms, then the catalogue's order.
+// 3. words in the typed order are better than another order: "pudding rice" is not "rice pudding";
+// 4. words exactly as typed are better than another number: "peppers" is not "pepper";
+// 5. names before synonyms, then the catalogue's order.
 // Words after "for", "with" and "from" count only when nothing before them fits.
 
 extension Catalogue {
@@ -27,13 +28,18 @@ extension Catalogue {
     private struct Fit: Comparable {
         let wordCount: Int
         let lastPosition: Int
+        /// How many neighbours in the phrase stand in the same order in the text.
+        let orderedCount: Int
         let exactCount: Int
         /// Smaller is better.
         let order: Int
 
         static func < (left: Fit, right: Fit) -> Bool {
-            (left.wordCount, left.lastPosition, left.exactCount, right.order)
-                < (right.wordCount, right.lastPosition, right.exactCount, left.order)
+            (left.wordCount, left.lastPosition, left.orderedCount, left.exactCount, right.order)
+                < (
+                    right.wordCount, right.lastPosition, right.orderedCount, right.exactCount,
+                    left.order
+                )
         }
     }
 
@@ -47,17 +53,13 @@ extension Catalogue {
         for key in positionByKey.keys { candidates.formUnion(phrasesByKey[key] ?? []) }
         for index in candidates {
             let phrase = phrases[index]
-            var lastPosition = -1
-            for key in phrase.keys {
-                guard let position = positionByKey[key] else {
-                    lastPosition = -1
-                    break
-                }
-                lastPosition = max(lastPosition, position)
+            let positions = phrase.keys.compactMap { positionByKey[$0] }
+            guard positions.count == phrase.keys.count, let lastPosition = positions.max() else {
+                continue
             }
-            guard lastPosition >= 0 else { continue }
             let fit = Fit(
                 wordCount: phrase.keys.count, lastPosition: lastPosition,
+                orderedCount: zip(positions, positions.dropFirst()).count { $0 < $1 },
                 exactCount: phrase.words.count(where: typed.contains),
                 order: phrase.isSynonym ? phrases.count + index : index)
             if let known = best, fit < known.fit { continue }
