@@ -13,7 +13,7 @@ public struct Journal: Hashable, Sendable {
     /// What became of an entry that was handed to the journal.
     public enum Insertion: Hashable, Sendable {
         case inserted
-        /// The entry was there already: nothing changed.
+        /// An entry with this identifier was there already: none was added.
         case duplicate
         /// The entry belongs to another list: it was not taken.
         case otherList
