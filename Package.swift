@@ -89,6 +89,7 @@ let package = Package(
             name: "ShoppingCore",
             dependencies: ["StratusCache", "StratusClient", "StratusSync"],
             path: "Apps/Shopping/Core",
+            exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
         .executableTarget(
             name: "shopping",
@@ -99,6 +100,7 @@ let package = Package(
 
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
