@@ -101,6 +101,10 @@ let package = Package(
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusWireTests",
+            dependencies: ["StratusRecords", "StratusWire"],
+            resources: [.copy("Fixtures")]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -7,11 +7,21 @@ public enum ZonesList: Endpoint {
 
     public typealias Request = EmptyBody
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var zones: [ZoneResult]
 
         public init(zones: [ZoneResult]) {
             self.zones = zones
         }
+    }
+}
+
+extension ZonesList.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(zones: try node.required("zones"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
     }
 }
