@@ -69,19 +69,16 @@ struct Routes: Sendable {
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
         let typed: E.Request = try decode(E.Request.self, from: body)
-        let reply = try await service.respond(
-            to: E.self, typed, at: head.address, scope: head.scope, credentials: head.credentials)
-        return Response(wireBytes: wireBytes(of: reply.answer), webAuthToken: reply.webAuthToken)
+        let served = try await service.respond(
+            to: E.self, typed, from: head.credentials, at: head.address, scope: head.scope)
+        return Response(
+            wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
     }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
         do {
-            // A request without a body means one without wishes.
-            if body.readableBytes == 0 { return try read(T.self, from: Array("{}".utf8)) }
-            return try body.withUnsafeReadableBytes { bytes throws(WireError) in
-                try read(T.self, from: bytes)
-            }
-        } catch {
+            return try body.withUnsafeReadableBytes { try readWire(type, from: $0) }
+        } catch let error as WireError {
             let place = error.path.isEmpty ? "" : " (at \(error.path))"
             throw RequestFailure(ServiceError(.badRequest, error.reason + place, frameworkCode: 12))
         }

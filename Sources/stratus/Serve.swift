@@ -60,9 +60,9 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(error)
         }
         let stop = StopReason()
-        let service = try await CloudService(
-            storehouse: storehouse,
-            settings: ServiceSettings(isForDevelopment: dev, onFatalStorageError: stop.tell))
+        let service = CloudService(
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+        service.onFatalStorageError { stop.tell($0) }
         let group = ServiceGroup(
             configuration: .init(
                 services: [

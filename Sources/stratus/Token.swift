@@ -45,7 +45,7 @@ struct Token: AsyncParsableCommand {
                 environment: ContainerEnvironment(rawValue: environment) ?? .production)
             do {
                 let storehouse = try SQLiteStorehouse(folder: data)
-                let service = try await CloudService(
+                let service = CloudService(
                     storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
                 let token = try await service.createAPIToken(for: address, name: name)
                 print("STRATUS_API_TOKEN=\(token)")
