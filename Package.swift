@@ -23,6 +23,8 @@ let package = Package(
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
+        .library(name: "StratusRecords", targets: ["StratusRecords"]),
+        .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
         .executable(name: "shopping", targets: ["shopping"]),
@@ -122,8 +124,8 @@ let package = Package(
     for target in package.targets where target.path?.hasPrefix("Apps/") == true {
         target.dependencies.append("CloudKit")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

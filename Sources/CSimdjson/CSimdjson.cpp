@@ -53,46 +53,14 @@ bool reserve(stratus_json_document &document, size_t count, size_t depth) {
     return true;
 }
 
-int nibble(uint8_t byte) {
-    if (byte >= '0' && byte <= '9') { return byte - '0'; }
-    byte |= 0x20;
-    if (byte >= 'a' && byte <= 'f') { return byte - 'a' + 10; }
-    return -1;
-}
-
-int code_unit(const uint8_t *hex) {
-    int unit = 0;
-    for (int i = 0; i < 4; i++) { unit = unit * 16 + nibble(hex[i]); }
-    return unit;
-}
-
-// simdjson 3.0 lets some lone surrogates through as bytes that are not UTF-8. The body is known to be
-// valid JSON here, so every backslash begins an escape.
-bool has_lone_surrogate(const uint8_t *bytes, size_t count) {
-    const uint8_t *end = bytes + count;
-    const uint8_t *at = bytes;
-    while (at < end && (at = (const uint8_t *)memchr(at, '\\', end - at)) != nullptr) {
-        if (end - at < 6 || at[1] != 'u') {
-            at += 2;
-            continue;
-        }
-        int unit = code_unit(at + 2);
-        at += 6;
-        if (unit < 0xD800 || unit > 0xDFFF) { continue; }
-        if (unit >= 0xDC00 || end - at < 6 || at[0] != '\\' || at[1] != 'u') { return true; }
-        int low = code_unit(at + 2);
-        if (low < 0xDC00 || low > 0xDFFF) { return true; }
-        at += 6;
-    }
-    return false;
-}
-
 stratus_json_status status_of(error_code error) {
     switch (error) {
     case simdjson::SUCCESS: return stratus_json_ok;
     case simdjson::DEPTH_ERROR: return stratus_json_too_deep;
     case simdjson::UTF8_ERROR: return stratus_json_invalid_utf8;
-    case simdjson::NUMBER_OUT_OF_RANGE: return stratus_json_number_out_of_range;
+    case simdjson::STRING_ERROR: return stratus_json_invalid_escape;
+    case simdjson::NUMBER_ERROR:
+    case simdjson::NUMBER_OUT_OF_RANGE: return stratus_json_invalid_number;
     case simdjson::MEMALLOC:
     case simdjson::CAPACITY: return stratus_json_out_of_memory;
     default: return stratus_json_invalid;
@@ -117,9 +85,6 @@ stratus_json_status stratus_json_parse(
     error_code error =
         document->parser.parse(document->padded.get(), count, false).get(root);
     stratus_json_status status = status_of(error);
-    if (status == stratus_json_ok && has_lone_surrogate(document->padded.get(), count)) {
-        status = stratus_json_lone_surrogate;
-    }
     if (status != stratus_json_ok) {
         stratus_json_free(document);
         return status;

@@ -57,7 +57,7 @@ extension RecordDictionary: WireReadable, WireWritable {
     /// Writes the record as a request has it: without what only the service can know.
     func writeRequest(to writer: inout JSONWriter) {
         writer.object { writer in
-            writeMembers(to: &writer)
+            writeMembers(to: &writer, skippingEmptyFields: true)
             if parentRecordName == .none {
                 writer.key("parent")
                 writer.null()
@@ -66,10 +66,10 @@ extension RecordDictionary: WireReadable, WireWritable {
         }
     }
 
-    private func writeMembers(to writer: inout JSONWriter) {
+    private func writeMembers(to writer: inout JSONWriter, skippingEmptyFields: Bool = false) {
         writer.optional("recordName", recordName)
         writer.optional("recordType", recordType)
-        writer.member("fields", fields)
+        if !(skippingEmptyFields && fields == .values([])) { writer.member("fields", fields) }
         writer.optional("recordChangeTag", recordChangeTag)
         writer.optional("zoneID", zoneID)
         if case .some(let parent) = parentRecordName {

@@ -21,9 +21,9 @@ extension JSONDocument.Parser {
     /// Those that exist here.
     static var available: [Self] {
         #if canImport(CSimdjson)
-            [.simdjson, .foundation]
+            [.simdjson, .swift]
         #else
-            [.foundation]
+            [.swift]
         #endif
     }
 }

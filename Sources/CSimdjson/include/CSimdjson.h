@@ -18,8 +18,8 @@ typedef enum {
     stratus_json_invalid,
     stratus_json_too_deep,
     stratus_json_invalid_utf8,
-    stratus_json_number_out_of_range,
-    stratus_json_lone_surrogate,
+    stratus_json_invalid_number,
+    stratus_json_invalid_escape,
     stratus_json_out_of_memory,
 } stratus_json_status;
 

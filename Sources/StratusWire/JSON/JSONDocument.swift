@@ -1,29 +1,30 @@
 /// A parsed JSON text: owner of the memory that its nodes look into.
 ///
 /// The text is parsed into simdjson's tape (its doc/tape.md): a flat array of 64-bit words and a buffer
-/// of strings, which ``JSONNode`` walks without a call into the parser. Where simdjson is not there,
-/// Foundation parses and the same tape is built from its result.
+/// of strings, which ``JSONNode`` walks without a call into the parser. Where simdjson is not there, a
+/// parser in Swift builds the same tape.
 ///
 /// A body is refused when it nests deeper than ``maximumDepth``, is not UTF-8, has a byte order mark,
 /// a lone surrogate, or a number beyond 64 bits or beyond a double. NUL inside a string is a
 /// character like any other, and of two equal keys the last one counts.
 public final class JSONDocument {
-    /// The deepest nesting of arrays and objects that is read. No body of the protocol needs 20.
+    /// The deepest nesting of arrays and objects that is read, not counting an empty innermost one.
+    /// No body of the protocol needs 20.
     public static let maximumDepth = 128
 
     /// Who parses.
     public enum Parser: Sendable, CaseIterable {
         /// simdjson; only where the system has it.
         case simdjson
-        /// Foundation's `JSONSerialization`; slower by an order of magnitude, everywhere.
-        case foundation
+        /// Our own, in Swift; slower, everywhere.
+        case swift
 
         /// The best one of this platform.
         public static var standard: Parser {
             #if canImport(CSimdjson)
                 .simdjson
             #else
-                .foundation
+                .swift
             #endif
         }
     }
@@ -49,10 +50,10 @@ public final class JSONDocument {
         #if canImport(CSimdjson)
             switch parser {
             case .simdjson: tape = try SimdjsonTape.parse(bytes)
-            case .foundation: tape = try FoundationTape.parse(bytes)
+            case .swift: tape = try SwiftTape.parse(bytes)
             }
         #else
-            tape = try FoundationTape.parse(bytes)
+            tape = try SwiftTape.parse(bytes)
         #endif
     }
 
@@ -75,8 +76,9 @@ extension WireError {
         "The body begins with a byte order mark; send plain UTF-8.")
     static let invalidJSON = WireError("The body is not valid JSON.")
     static let invalidUTF8 = WireError("The body is not valid UTF-8.")
-    static let loneSurrogate = WireError("A string holds half of a surrogate pair.")
+    static let invalidEscape = WireError(
+        "A string has an unknown escape or half of a surrogate pair.")
     static let nestedTooDeeply = WireError("The body is nested too deeply.")
-    static let numberOutOfRange = WireError("A number does not fit into 64 bits.")
+    static let invalidNumber = WireError("A number is malformed or does not fit into 64 bits.")
     static let outOfMemory = WireError("The body is too large to be read.")
 }
