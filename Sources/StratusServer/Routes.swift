@@ -11,6 +11,8 @@ import StratusWire
 struct Routes: Sendable {
     let service: CloudService
     let logger: Logger
+    /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
+    let publicOrigin: String?
     let makeUUID: @Sendable () -> String
 
     func add(to router: Router<BasicRequestContext>) {
@@ -27,7 +29,10 @@ struct Routes: Sendable {
         serve(SubscriptionsModify.self, on: router)
         serve(UsersCaller.self, on: router)
         serve(UsersCurrent.self, on: router)
-        serve(TokensCreate.self, on: router)
+        serve(TokensCreate.self, on: router) { answer, request in
+            // The service knows paths only.
+            answer.webcourierURL = origin(of: request) + answer.webcourierURL
+        }
         serve(TokensRegister.self, on: router)
         addHealth(to: router)
         addCourier(to: router)
@@ -36,7 +41,10 @@ struct Routes: Sendable {
         }
     }
 
-    private func serve<E: ServedEndpoint>(_ endpoint: E.Type, on router: Router<BasicRequestContext>) {
+    private func serve<E: ServedEndpoint>(
+        _ endpoint: E.Type, on router: Router<BasicRequestContext>,
+        finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
+    ) {
         let place = "1/:container/:environment"
         let paths =
             if E.isInDatabase {
@@ -48,13 +56,13 @@ struct Routes: Sendable {
         for path in paths {
             router.post(RouterPath(path)) { request, context in
                 await respond(to: request) {
-                    try await answer(E.self, to: request, context.parameters)
+                    try await answer(E.self, to: request, context.parameters, finish)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
                     await respond(to: request) {
-                        try await answer(E.self, to: request, context.parameters)
+                        try await answer(E.self, to: request, context.parameters, finish)
                     }
                 }
             }
@@ -62,17 +70,28 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ parameters: Parameters
+        _ endpoint: E.Type, to request: Request, _ parameters: Parameters,
+        _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
         var head = try RequestHead(request, parameters)
         let body = try await request.collectBody(service.settings.limits)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let typed: E.Request = try decode(E.Request.self, from: body)
-        let served = try await service.respond(
+        let typed =
+            if body.readableBytes == 0, let request = E.requestWithoutBody {
+                request
+            } else {
+                try decode(E.Request.self, from: body)
+            }
+        var served = try await service.respond(
             to: E.self, typed, from: head.credentials, at: head.address, scope: head.scope)
+        finish(&served.answer, request)
         return Response(
             wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
+    }
+
+    private func origin(of request: Request) -> String {
+        publicOrigin ?? "http://\(request.head.authority ?? request.headers[.host] ?? "localhost")"
     }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {

@@ -17,17 +17,20 @@ import StratusWire
 /// - Parameters:
 ///   - host: The address to listen on.
 ///   - port: The port to listen on; 0 takes a free one.
+///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
+///     `https://cloud.example.org`; nil takes the Host that each request names.
 ///   - makeUUID: Names errors, in answers and in the log.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
-    _ service: CloudService, host: String, port: Int, logger: Logger,
+    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil, logger: Logger,
     makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
 ) -> some ApplicationProtocol {
     let router = Router(context: BasicRequestContext.self)
     router.add(middleware: CrossOrigin())
     router.add(middleware: UnknownAddress(makeUUID: makeUUID))
-    Routes(service: service, logger: logger, makeUUID: makeUUID).add(to: router)
+    Routes(service: service, logger: logger, publicOrigin: publicOrigin, makeUUID: makeUUID)
+        .add(to: router)
     return Application(
         router: router,
         server: .http1(

@@ -32,6 +32,12 @@ struct Serve: AsyncParsableCommand {
             "The folder that keeps the data; made when it does not exist.", valueName: "dir"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The service's address as clients see it, when something stands before it.",
+            valueName: "url"))
+    var publicURL: String?
+
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
 
@@ -87,7 +93,8 @@ struct Serve: AsyncParsableCommand {
     private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle.Service {
         let host = host
         return buildServer(
-            service, host: host, port: port, logger: logger, makeUUID: { UUID().uuidString }
+            service, host: host, port: port, publicOrigin: publicURL, logger: logger,
+            makeUUID: { UUID().uuidString }
         ) { port in
             print("listening on http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
             fflush(stdout)
