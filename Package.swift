@@ -7,6 +7,9 @@ let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let hashTrees = Target.Dependency.product(
+    name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let lifecycle = Target.Dependency.product(
@@ -31,6 +34,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -51,7 +55,7 @@ let package = Package(
         // The server.
         .target(
             name: "StratusStorage",
-            dependencies: ["StratusRecords", grdb, crypto]),
+            dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
             dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
@@ -107,6 +111,9 @@ let package = Package(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
             resources: [.copy("Fixtures")]),
+        .testTarget(
+            name: "StratusStorageTests",
+            dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
