@@ -1,14 +1,10 @@
 import StratusRecords
 
-/// A value and what its JSON said about it.
-struct WireFieldValue {
-    var value: FieldValue?
-    var isTypeDeclared = false
-    var isEncrypted = false
-
+extension Field {
     /// Reads `{"value": …, "type": "…", "isEncrypted": …}`; a value that is null or absent is nil.
-    init(wire node: JSONNode) throws(WireError) {
+    init(name: String, wire node: JSONNode) throws(WireError) {
         guard node.isObject else { throw WireError("Expected an object with a value.") }
+        self.init(name: name, value: nil, isTypeDeclared: false)
         var value: JSONNode?
         var type: JSONNode?
         for (key, member) in node.members {
