@@ -91,6 +91,7 @@ let package = Package(
             name: "ShoppingCore",
             dependencies: ["StratusCache", "StratusClient", "StratusSync"],
             path: "Apps/Shopping/Core",
+            exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
         .executableTarget(
             name: "shopping",
@@ -101,6 +102,7 @@ let package = Package(
 
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -16,7 +16,8 @@ public protocol WireWritable {
 /// A value that the protocol writes as JSON, and reads back.
 ///
 /// The extensions of Stratus, which other clients ignore, are these keys and no others. Each is
-/// written only when there is something to say.
+/// written only when there is something to say; those of successful answers only when the caller asks
+/// for them with `stratusExtensions=1` in the query (decision 1).
 ///
 /// | key | where | meaning |
 /// | --- | --- | --- |
@@ -48,9 +49,13 @@ public protocol Endpoint: Sendable {
 
     /// Whether the endpoint is asked with GET when there is nothing to say. POST is accepted too.
     static var isReadWithoutBody: Bool { get }
+
+    /// What a request without a body means, where that is not the same as `{}`.
+    static var requestWithoutBody: Request? { get }
 }
 
 extension Endpoint {
+    public static var requestWithoutBody: Request? { nil }
     public static var isInDatabase: Bool { true }
     public static var isReadWithoutBody: Bool { false }
 }

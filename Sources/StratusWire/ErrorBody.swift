@@ -62,3 +62,15 @@ extension ServiceError {
         writer.optional("stratusErrorCode", frameworkCode)
     }
 }
+
+/// A request that failed as a whole: what the service throws and what a transport hands on.
+public struct RequestFailure: Error, Hashable, Sendable {
+    public var error: ServiceError
+    /// One result per operation, when an atomic batch failed.
+    public var records: [RecordResult]?
+
+    public init(_ error: ServiceError, records: [RecordResult]? = nil) {
+        self.error = error
+        self.records = records
+    }
+}
