@@ -1,45 +1,53 @@
 import StratusRecords
 
-/// A value and what its JSON said about it.
-struct WireFieldValue {
-    var value: FieldValue?
-    var isTypeDeclared = false
-    var isEncrypted = false
-
+extension Field {
     /// Reads `{"value": …, "type": "…", "isEncrypted": …}`; a value that is null or absent is nil.
-    init(wire node: JSONNode) throws(WireError) {
+    init(name: String, wire node: JSONNode) throws(WireError) {
         guard node.isObject else { throw WireError("Expected an object with a value.") }
-        var value: JSONNode?
-        var type: JSONNode?
+        var json: JSONNode?
+        var typeTag: JSONNode?
+        var isEncrypted = false
         for (key, member) in node.members {
             switch key {
-            case "value": value = member
-            case "type": type = member
+            case "value": json = member.isNull ? nil : member
+            case "type": typeTag = member.isNull ? nil : member
             case "isEncrypted": isEncrypted = member.bool ?? false
             default: break
             }
         }
-        if value?.isNull == true { value = nil }
-        guard let type, !type.isNull else {
-            if let value { self.value = try FieldValue(inferring: value) }
+        guard let typeTag else {
+            self.init(
+                name: name, value: try json.map(FieldValue.init(inferring:)), isTypeDeclared: false,
+                isEncrypted: isEncrypted)
             return
         }
-        guard let tag = type.stringText.flatMap({ TypeTag($0) }) else {
+        guard let tag = typeTag.stringText.flatMap({ TypeTag($0) }) else {
             throw WireError("The protocol does not know this type.", at: "type")
         }
         switch tag {
         case .type(let type):
-            isTypeDeclared = true
-            if let value { self.value = try FieldValue(wire: value, as: type) }
+            self.init(
+                name: name, value: try FieldValue(wire: json, as: type), isEncrypted: isEncrypted)
         case .list:
-            guard let value else { return }
-            guard value.isArray else { throw WireError("Expected an array.", at: "value") }
-            self.value = try FieldValue(inferring: value)
+            guard json?.isArray != false else {
+                throw WireError("Expected an array.", at: "value")
+            }
+            self.init(
+                name: name, value: try json.map(FieldValue.init(inferring:)), isTypeDeclared: false,
+                isEncrypted: isEncrypted)
         case .encryptedBytes:
-            isTypeDeclared = true
-            isEncrypted = true
-            if let value { self.value = try FieldValue(wire: value, as: .bytes) }
+            self.init(
+                name: name, value: try FieldValue(wire: json, as: .bytes), isEncrypted: true)
         }
+    }
+}
+
+extension FieldValue {
+    /// Reads a JSON value that may be absent.
+    @inline(__always)
+    fileprivate init?(wire node: JSONNode?, as type: FieldType) throws(WireError) {
+        guard let node else { return nil }
+        self = try FieldValue(wire: node, as: type)
     }
 }
 

@@ -25,9 +25,9 @@ extension QueryDictionary.Filter: WireReadable, WireWritable {
         guard let fieldValue = node["fieldValue"] else {
             throw WireError("This key is required.", at: "fieldValue")
         }
-        let read: WireFieldValue
+        let read: Field
         do {
-            read = try WireFieldValue(wire: fieldValue)
+            read = try Field(name: "", wire: fieldValue)
         } catch {
             throw error.within("fieldValue")
         }

@@ -86,11 +86,7 @@ private struct FieldList: WireReadable {
         for (key, member) in node.members where !member.isNull {
             let name = key.string
             do {
-                let field = try WireFieldValue(wire: member)
-                fields.append(
-                    Field(
-                        name: name, value: field.value, isTypeDeclared: field.isTypeDeclared,
-                        isEncrypted: field.isEncrypted))
+                fields.append(try Field(name: name, wire: member))
             } catch {
                 throw error.within(name)
             }
@@ -109,9 +105,13 @@ private struct FieldList: WireReadable {
     private var hasRepeatedNames: Bool {
         // Most records have few fields, where comparing each pair is faster than hashing.
         guard fields.count <= 12 else { return Set(fields.map(\.name)).count < fields.count }
-        for index in fields.indices.dropFirst() {
-            for other in 0..<index where fields[other].name == fields[index].name { return true }
+        return fields.withUnsafeBufferPointer { fields in
+            for index in 0..<fields.count {
+                for other in 0..<index where fields[other].name == fields[index].name {
+                    return true
+                }
+            }
+            return false
         }
-        return false
     }
 }

@@ -100,9 +100,23 @@ extension RecordsModify.Operation {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
         self.init(
-            try node.requiredWord("operationType"),
+            try Self.kind(node),
             try node.required("record"),
             desiredKeys: try node.optional("desiredKeys"))
+    }
+
+    /// Compares the bytes, which is faster than to make a string: operations are many.
+    private static func kind(_ node: JSONNode) throws(WireError) -> RecordsModify.Kind {
+        switch node["operationType"]?.stringText {
+        case .some("create"): .create
+        case .some("update"): .update
+        case .some("forceUpdate"): .forceUpdate
+        case .some("replace"): .replace
+        case .some("forceReplace"): .forceReplace
+        case .some("delete"): .delete
+        case .some("forceDelete"): .forceDelete
+        default: try node.requiredWord("operationType")
+        }
     }
 
     public func write(to writer: inout JSONWriter) {

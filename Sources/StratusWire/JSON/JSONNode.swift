@@ -62,20 +62,20 @@ public struct JSONNode {
 
     /// The integer, or the number without a fraction; nil for any other kind and beyond 64 bits.
     public var int64: Int64? {
-        switch Tag(rawValue: tag) {
-        case .int64: Int64(bitPattern: words[index + 1])
-        case .uint64: Int64(exactly: words[index + 1])
-        case .double: Int64(exactly: Double(bitPattern: words[index + 1]))
+        switch tag {
+        case Tag.int64.rawValue: Int64(bitPattern: words[index + 1])
+        case Tag.uint64.rawValue: Int64(exactly: words[index + 1])
+        case Tag.double.rawValue: Int64(exactly: Double(bitPattern: words[index + 1]))
         default: nil
         }
     }
 
     /// The number; nil for any other kind.
     public var double: Double? {
-        switch Tag(rawValue: tag) {
-        case .double: Double(bitPattern: words[index + 1])
-        case .int64: Double(Int64(bitPattern: words[index + 1]))
-        case .uint64: Double(words[index + 1])
+        switch tag {
+        case Tag.double.rawValue: Double(bitPattern: words[index + 1])
+        case Tag.int64.rawValue: Double(Int64(bitPattern: words[index + 1]))
+        case Tag.uint64.rawValue: Double(words[index + 1])
         default: nil
         }
     }
@@ -93,9 +93,10 @@ public struct JSONNode {
     /// Where the value after this one stands.
     @inline(__always)
     private var nextIndex: Int {
-        switch Tag(rawValue: tag) {
-        case .object, .array: Int(truncatingIfNeeded: words[index] & 0xFFFF_FFFF)
-        case .int64, .uint64, .double: index + 2
+        switch tag {
+        case Tag.object.rawValue, Tag.array.rawValue:
+            Int(truncatingIfNeeded: words[index] & 0xFFFF_FFFF)
+        case Tag.int64.rawValue, Tag.uint64.rawValue, Tag.double.rawValue: index + 2
         default: index + 1
         }
     }
