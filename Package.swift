@@ -111,9 +111,6 @@ let package = Package(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
             resources: [.copy("Fixtures")]),
-        .testTarget(
-            name: "StratusStorageTests",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
