@@ -25,6 +25,8 @@ let package = Package(
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
+        .library(name: "StratusService", targets: ["StratusService"]),
+        .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
         .library(name: "StratusRecords", targets: ["StratusRecords"]),
         .library(name: "StratusWire", targets: ["StratusWire"]),

@@ -15,7 +15,15 @@ let package = Package(
             dependencies: [
                 .product(name: "StratusRecords", package: "stratus"),
                 .product(name: "StratusWire", package: "stratus"),
-            ])
+            ]),
+        .executableTarget(
+            name: "ChangesBenchmark",
+            dependencies: [
+                .product(name: "StratusRecords", package: "stratus"),
+                .product(name: "StratusService", package: "stratus"),
+                .product(name: "StratusStorage", package: "stratus"),
+                .product(name: "StratusWire", package: "stratus"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

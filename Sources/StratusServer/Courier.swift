@@ -3,6 +3,7 @@ import ServiceLifecycle
 import StratusRecords
 import StratusService
 import StratusWire
+import Synchronization
 
 extension Routes {
     /// The web courier: `GET /courier/aps?tok=…` is held open until there is a notification, and
@@ -16,16 +17,30 @@ extension Routes {
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }
-                let seconds = service.settings.limits.longPollSeconds
-                let payload = try await cancelWhenGracefulShutdown {
-                    try await request.body.consumeWithCancellationOnInboundClose { _ in
-                        try await service.nextNotification(
-                            pushToken: String(token), timeoutSeconds: seconds)
-                    }
-                }
-                guard let payload else { return Response(wireBytes: Array("{}".utf8)) }
-                return Response(wireBytes: wireBytes(of: payload))
+                let payload = try await poll(String(token), in: request)
+                return Response(wireBytes: NotificationPayload.wireBytes(of: payload))
             }
+        }
+    }
+
+    private func poll(_ token: String, in request: Request) async throws -> NotificationPayload? {
+        let seconds = service.settings.limits.longPollSeconds
+        let taken = Mutex<NotificationPayload?>(nil)
+        do {
+            return try await cancelWhenGracefulShutdown {
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    let payload = try await service.nextNotification(
+                        pushToken: token, timeoutSeconds: seconds)
+                    taken.withLock { $0 = payload }
+                    return payload
+                }
+            }
+        } catch is CancellationError {
+            // The client went away, perhaps in the moment in which a notification was taken for it.
+            if let payload = taken.withLock({ $0 }) {
+                await service.giveBack(payload, pushToken: token)
+            }
+            return nil
         }
     }
 }

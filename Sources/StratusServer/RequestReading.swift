@@ -41,8 +41,9 @@ struct RequestHead: Sendable {
     private static func isContainer(_ segment: String) -> Bool {
         (1...255).contains(segment.utf8.count)
             && segment.unicodeScalars.allSatisfy {
-                $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0)
-                    || ".-_".unicodeScalars.contains($0))
+                $0.isASCII
+                    && ($0.properties.isAlphabetic || ("0"..."9").contains($0)
+                        || ".-_".unicodeScalars.contains($0))
             }
     }
 }

@@ -90,7 +90,9 @@ struct Serve: AsyncParsableCommand {
         return try SQLiteStorehouse(folder: folder)
     }
 
-    private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle.Service {
+    private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle
+        .Service
+    {
         let host = host
         return buildServer(
             service, host: host, port: port, publicOrigin: publicURL, logger: logger,

@@ -34,9 +34,11 @@ import Testing
     static let cases: [Case] = [
         Case("malformed JSON", "records/modify", 400, "BAD_REQUEST", #"{"operations":["#),
         Case("not an object", "records/modify", 400, "BAD_REQUEST", "[]"),
-        Case("invalid UTF-8 escape", "records/lookup", 400, "BAD_REQUEST", #"{"records":"\ud800"}"#),
         Case(
-            "wrong type of a key", "records/modify", 400, "BAD_REQUEST", #"{"operations":"create"}"#),
+            "invalid UTF-8 escape", "records/lookup", 400, "BAD_REQUEST", #"{"records":"\ud800"}"#),
+        Case(
+            "wrong type of a key", "records/modify", 400, "BAD_REQUEST", #"{"operations":"create"}"#
+        ),
         Case(
             "wrong type of a value", "records/modify", 400, "BAD_REQUEST",
             modify(#""name":{"value":"x","type":"INT64"}"#)),

@@ -44,14 +44,17 @@ import Testing
         _ onAcknowledged: (Int) -> Void
     ) {
         // A refused connection or a broken one is the end that this test is about.
-        guard let session = try? Session(continuing: owner, device: "device-\(device)") else { return }
+        guard let session = try? Session(continuing: owner, device: "device-\(device)") else {
+            return
+        }
         for number in 0... {
             let name = "record-\(device)-\(number)"
             let body =
                 #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
                 + #"{"recordName":"\#(name)","recordType":"Hut","#
                 + #""fields":{"number":{"value":\#(number)}}}}]}"#
-            guard let answer = try? session.post("records/modify", body), answer.status == 200 else {
+            guard let answer = try? session.post("records/modify", body), answer.status == 200
+            else {
                 return
             }
             let count = acknowledged.withLock {

@@ -57,7 +57,8 @@ final class RawConnection {
             if let end = text.range(of: "\r\n\r\n") {
                 let head = text[..<end.lowerBound].lowercased()
                 let status = Int(head.split(separator: " ")[1]) ?? 0
-                let length = head.split(separator: "\r\n")
+                let length =
+                    head.split(separator: "\r\n")
                     .first { $0.hasPrefix("content-length:") }
                     .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
                 let body = text[end.upperBound...]

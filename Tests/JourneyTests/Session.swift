@@ -46,7 +46,8 @@ struct Session {
     func createZone(_ name: String) throws {
         let answer = try post(
             "zones/modify",
-            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(name)"}}}]}"#)
+            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(name)"}}}]}"#
+        )
         guard answer.status == 200 else { throw UnexpectedAnswer(answer: answer) }
     }
 
