@@ -28,8 +28,8 @@ from pyicloud.common.cloudkit.models import (
 CONTAINER = "iCloud.org.example.PyiCloud"
 
 
-def operation(kind, name, tag=None, **fields):
-    record = {"recordName": name, "recordType": "Hut", "fields": fields}
+def operation(kind, record_name, tag=None, **fields):
+    record = {"recordName": record_name, "recordType": "Hut", "fields": fields}
     if tag:
         record["recordChangeTag"] = tag
     return CKModifyOperation(operationType=kind, record=CKWriteRecord(**record))
