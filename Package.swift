@@ -13,6 +13,7 @@ let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -69,7 +70,9 @@ let package = Package(
         // The device.
         .target(
             name: "StratusClient",
-            dependencies: ["StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP]),
+            dependencies: [
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+            ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
         .target(
@@ -99,6 +102,9 @@ let package = Package(
 
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -109,12 +115,16 @@ let package = Package(
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
+        .target(name: "CoreLocation"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
     ]
     for target in package.targets where target.path?.hasPrefix("Apps/") == true {
         target.dependencies.append("CloudKit")
+    }
+    for target in package.targets where target.name.hasPrefix("StratusClient") {
+        target.dependencies.append("CoreLocation")
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
     // behind the same face.
