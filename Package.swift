@@ -17,6 +17,7 @@ let lifecycle = Target.Dependency.product(
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -79,7 +80,7 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix, nioPosix,
             ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
