@@ -17,7 +17,6 @@ let lifecycle = Target.Dependency.product(
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -80,7 +79,7 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix, nioPosix,
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
             ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
