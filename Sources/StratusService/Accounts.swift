@@ -31,13 +31,6 @@ public final class Accounts: Sendable {
         var rotatedWebAuthToken: String?
     }
 
-    /// A sign-in, fresh from the counter.
-    public struct SignIn: Hashable, Sendable {
-        public var webAuthToken: String
-        public var userRecordName: String
-        public var session: String
-    }
-
     init(directory: any Directory, settings: ServiceSettings) {
         self.directory = directory
         self.settings = settings
@@ -127,7 +120,7 @@ public final class Accounts: Sendable {
     /// Makes an API token for a container, and the container if it is new.
     ///
     /// - Returns: 64 hexadecimal digits.
-    public func createAPIToken(
+    func createAPIToken(
         for address: ContainerAddress, name: String
     ) async throws -> String {
         try await createContainerIfNeeded(address)
@@ -137,25 +130,25 @@ public final class Accounts: Sendable {
     }
 
     /// The user who signs in under a name, made if there is none yet.
-    public func user(named name: String) async throws -> UserRow {
+    func user(named name: String) async throws -> UserRow {
         if let user = try await directory.user(named: name) { return user }
         return try await directory.insert(
             UserRow(recordName: "_" + settings.newIdentifier(), name: name))
     }
 
-    /// Starts a session for a user and returns its first web-auth token.
+    /// Starts a session for a user.
+    ///
+    /// - Returns: Its first web-auth token.
     func createSession(
-        for userRecordName: String, staysSignedIn: Bool, seal: Seal
-    ) async throws -> SignIn {
+        for user: UserRow, staysSignedIn: Bool, seal: Seal
+    ) async throws -> String {
         let now = settings.nowMilliseconds()
         let session = SessionRow(
-            identifier: settings.newIdentifier(), userRecordName: userRecordName,
+            identifier: settings.newIdentifier(), userRecordName: user.recordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now)
         try await directory.put(session)
-        let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
-        return SignIn(
-            webAuthToken: token.text(sealedBy: seal), userRecordName: userRecordName,
-            session: session.identifier)
+        return WebAuthToken(session: session.identifier, issuedMilliseconds: now)
+            .text(sealedBy: seal)
     }
 
     /// Ends a session: none of its web-auth tokens is good any more.
@@ -166,19 +159,24 @@ public final class Accounts: Sendable {
 }
 
 extension CloudService {
-    /// Starts a session for a user, as the command line and a sign-in page do.
-    public func createSession(
-        for userRecordName: String, staysSignedIn: Bool
-    ) async throws(RequestFailure) -> Accounts.SignIn {
-        do {
-            guard try await storehouse.directory.user(recordName: userRecordName) != nil else {
-                throw ServiceError(.notFound, "There is no user of this record name.")
-            }
-            return try await accounts.createSession(
-                for: userRecordName, staysSignedIn: staysSignedIn, seal: seal())
-        } catch {
-            throw failure(from: error)
-        }
+    /// Makes an API token for a container, and the container if it is new.
+    ///
+    /// - Returns: 64 hexadecimal digits.
+    /// - Throws: ``StorageError``, or ``ServiceError`` for a container of an impossible name.
+    public func createAPIToken(
+        for address: ContainerAddress, name: String
+    ) async throws -> String {
+        try await accounts.createAPIToken(for: address, name: name)
+    }
+
+    /// Starts a session for the user of a name, who is made if there is none yet.
+    ///
+    /// - Returns: The first web-auth token.
+    /// - Throws: ``StorageError``.
+    public func createSession(for userName: String, staysSignedIn: Bool) async throws -> String {
+        let user = try await accounts.user(named: userName)
+        return try await accounts.createSession(
+            for: user, staysSignedIn: staysSignedIn, seal: seal())
     }
 
     /// Signs in whoever says so, making the user on first use: only in a service for development.
@@ -186,7 +184,7 @@ extension CloudService {
     /// - Throws: ``RequestFailure`` with NOT_FOUND in any other service.
     public func signInForDevelopment(
         user name: String
-    ) async throws(RequestFailure) -> Accounts.SignIn {
+    ) async throws(RequestFailure) -> DevSignIn.Answer {
         guard settings.isForDevelopment else {
             throw RequestFailure(ServiceError(.notFound, "There is nothing at this address."))
         }
@@ -195,8 +193,9 @@ extension CloudService {
         }
         do {
             let user = try await accounts.user(named: name)
-            return try await accounts.createSession(
-                for: user.recordName, staysSignedIn: true, seal: seal())
+            let token = try await accounts.createSession(
+                for: user, staysSignedIn: true, seal: seal())
+            return DevSignIn.Answer(webAuthToken: token, userRecordName: user.recordName)
         } catch {
             throw failure(from: error)
         }

@@ -18,7 +18,7 @@ extension RecordDictionary {
         let fields = RecordFields.encoded(row.payload)
         self.init(
             recordName: row.name, recordType: row.type, recordChangeTag: row.changeTag,
-            fields: try keys.map { .encoded(try fields.encoded(only: Set($0))) } ?? fields,
+            fields: try keys.map { .encoded(try fields.encoded(only: $0)) } ?? fields,
             zoneID: zoneID,
             created: Stamp(
                 timestampMilliseconds: row.createdMilliseconds, userRecordName: row.creator,
