@@ -65,7 +65,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
-                logging, nio,
+                logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -109,6 +109,13 @@ let package = Package(
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusServerTests",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                hummingbird, logging,
+            ]),
+        .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -31,6 +31,13 @@ public final class Accounts: Sendable {
         var rotatedWebAuthToken: String?
     }
 
+    /// A sign-in, fresh from the counter.
+    public struct SignIn: Hashable, Sendable {
+        public var webAuthToken: String
+        public var userRecordName: String
+        public var session: String
+    }
+
     init(directory: any Directory, settings: ServiceSettings) {
         self.directory = directory
         self.settings = settings
@@ -46,7 +53,10 @@ public final class Accounts: Sendable {
         try await checkAPIToken(credentials.apiToken, at: address)
         guard let text = credentials.webAuthToken else {
             let device = credentials.clientID ?? "web"
-            return Admitted(caller: Caller(userRecordName: nil, device: device))
+            return Admitted(
+                caller: Caller(
+                    userRecordName: nil, device: device,
+                    wantsExtensions: credentials.wantsExtensions))
         }
         guard let token = WebAuthToken(text: text, seal: seal),
             let session = try await session(token.session),
@@ -54,7 +64,8 @@ public final class Accounts: Sendable {
         else { throw ServiceError.signInNeeded }
         let caller = Caller(
             userRecordName: session.userRecordName,
-            device: credentials.clientID ?? session.identifier)
+            device: credentials.clientID ?? session.identifier,
+            wantsExtensions: credentials.wantsExtensions)
         let next = WebAuthToken(
             session: session.identifier, issuedMilliseconds: settings.nowMilliseconds())
         return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: seal))
@@ -120,7 +131,7 @@ public final class Accounts: Sendable {
     /// Makes an API token for a container, and the container if it is new.
     ///
     /// - Returns: 64 hexadecimal digits.
-    func createAPIToken(
+    public func createAPIToken(
         for address: ContainerAddress, name: String
     ) async throws -> String {
         try await createContainerIfNeeded(address)
@@ -130,25 +141,25 @@ public final class Accounts: Sendable {
     }
 
     /// The user who signs in under a name, made if there is none yet.
-    func user(named name: String) async throws -> UserRow {
+    public func user(named name: String) async throws -> UserRow {
         if let user = try await directory.user(named: name) { return user }
         return try await directory.insert(
             UserRow(recordName: "_" + settings.newIdentifier(), name: name))
     }
 
-    /// Starts a session for a user.
-    ///
-    /// - Returns: Its first web-auth token.
+    /// Starts a session for a user and returns its first web-auth token.
     func createSession(
-        for user: UserRow, staysSignedIn: Bool, seal: Seal
-    ) async throws -> String {
+        for userRecordName: String, staysSignedIn: Bool, seal: Seal
+    ) async throws -> SignIn {
         let now = settings.nowMilliseconds()
         let session = SessionRow(
-            identifier: settings.newIdentifier(), userRecordName: user.recordName,
+            identifier: settings.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now)
         try await directory.put(session)
-        return WebAuthToken(session: session.identifier, issuedMilliseconds: now)
-            .text(sealedBy: seal)
+        let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
+        return SignIn(
+            webAuthToken: token.text(sealedBy: seal), userRecordName: userRecordName,
+            session: session.identifier)
     }
 
     /// Ends a session: none of its web-auth tokens is good any more.
@@ -159,24 +170,19 @@ public final class Accounts: Sendable {
 }
 
 extension CloudService {
-    /// Makes an API token for a container, and the container if it is new.
-    ///
-    /// - Returns: 64 hexadecimal digits.
-    /// - Throws: ``StorageError``, or ``ServiceError`` for a container of an impossible name.
-    public func createAPIToken(
-        for address: ContainerAddress, name: String
-    ) async throws -> String {
-        try await accounts.createAPIToken(for: address, name: name)
-    }
-
-    /// Starts a session for the user of a name, who is made if there is none yet.
-    ///
-    /// - Returns: The first web-auth token.
-    /// - Throws: ``StorageError``.
-    public func createSession(for userName: String, staysSignedIn: Bool) async throws -> String {
-        let user = try await accounts.user(named: userName)
-        return try await accounts.createSession(
-            for: user, staysSignedIn: staysSignedIn, seal: seal())
+    /// Starts a session for a user, as the command line and a sign-in page do.
+    public func createSession(
+        for userRecordName: String, staysSignedIn: Bool
+    ) async throws(RequestFailure) -> Accounts.SignIn {
+        do {
+            guard try await storehouse.directory.user(recordName: userRecordName) != nil else {
+                throw ServiceError(.notFound, "There is no user of this record name.")
+            }
+            return try await accounts.createSession(
+                for: userRecordName, staysSignedIn: staysSignedIn, seal: seal())
+        } catch {
+            throw failure(from: error)
+        }
     }
 
     /// Signs in whoever says so, making the user on first use: only in a service for development.
@@ -184,7 +190,7 @@ extension CloudService {
     /// - Throws: ``RequestFailure`` with NOT_FOUND in any other service.
     public func signInForDevelopment(
         user name: String
-    ) async throws(RequestFailure) -> DevSignIn.Answer {
+    ) async throws(RequestFailure) -> Accounts.SignIn {
         guard settings.isForDevelopment else {
             throw RequestFailure(ServiceError(.notFound, "There is nothing at this address."))
         }
@@ -193,9 +199,8 @@ extension CloudService {
         }
         do {
             let user = try await accounts.user(named: name)
-            let token = try await accounts.createSession(
-                for: user, staysSignedIn: true, seal: seal())
-            return DevSignIn.Answer(webAuthToken: token, userRecordName: user.recordName)
+            return try await accounts.createSession(
+                for: user.recordName, staysSignedIn: true, seal: seal())
         } catch {
             throw failure(from: error)
         }

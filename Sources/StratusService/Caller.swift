@@ -6,9 +6,13 @@ public struct Caller: Hashable, Sendable {
     /// The identifier that the device sent, or the session's.
     public var device: String
 
-    public init(userRecordName: String?, device: String) {
+    /// Whether answers may have keys that are ours alone (decision 1).
+    public var wantsExtensions: Bool
+
+    public init(userRecordName: String?, device: String, wantsExtensions: Bool = false) {
         self.userRecordName = userRecordName
         self.device = device
+        self.wantsExtensions = wantsExtensions
     }
 }
 
@@ -20,10 +24,16 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
+    /// `stratusExtensions`: our own client asks for keys that are ours alone.
+    public var wantsExtensions: Bool
 
-    public init(apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil) {
+    public init(
+        apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
+        wantsExtensions: Bool = false
+    ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
+        self.wantsExtensions = wantsExtensions
     }
 }

@@ -27,7 +27,8 @@ extension ChangesDatabase: ServedEndpoint {
             }
             let skip = token?.skipTombstonesThrough ?? version
             let page = try Self.page(
-                of: reader, after: token?.cursor ?? 0, limit: context.pageLength(request.resultsLimit))
+                of: reader, after: token?.cursor ?? 0,
+                limit: context.pageLength(request.resultsLimit))
             let zones = page.rows.filter {
                 $0.hasFeed && ($0.deletion == nil || $0.changedAtDatabaseVersion > skip)
             }
@@ -61,7 +62,8 @@ extension ChangesDatabase: ServedEndpoint {
     private static func emptyAnswer(
         _ request: Request, in context: RequestContext, seal: Seal
     ) throws -> Answer {
-        let view = DatabaseAddress(context.address, .private(owner: "shared/" + (try context.user())))
+        let view = DatabaseAddress(
+            context.address, .private(owner: "shared/" + (try context.user())))
         let tokens = ChangeTokens(
             seal: seal, address: view, incarnation: Incarnation(number: 0, identifier: 0),
             nowMilliseconds: context.service.settings.nowMilliseconds())

@@ -122,7 +122,9 @@ private struct ZoneFeed {
         let types = item.desiredRecordTypes.map { Set($0) }
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
-            return try RecordResult(row, in: context.zoneID(zone.name), keys: item.desiredKeys)
+            return try RecordResult(
+                row, in: context.zoneID(zone.name), keys: item.desiredKeys,
+                tellsType: context.caller.wantsExtensions)
         }
     }
 }

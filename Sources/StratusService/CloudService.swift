@@ -12,7 +12,7 @@ import Synchronization
 /// ```swift
 /// let service = CloudService(storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
 /// let answer = try await service.respond(
-///     to: ZonesList.self, EmptyBody(), from: credentials, at: address, scope: .private)
+///     to: ZonesList.self, .init(), from: credentials, at: address, scope: .private)
 /// ```
 public final class CloudService: Sendable {
     public let storehouse: any Storehouse

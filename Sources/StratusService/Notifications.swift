@@ -140,7 +140,8 @@ final class Notifications: Sendable {
             let payloads = matching.notifications(for: entry)
             guard !payloads.isEmpty else { continue }
             if devices[entry.user] == nil {
-                devices[entry.user] = try await listeners(of: entry.user, to: news, in: containerAddress)
+                devices[entry.user] = try await listeners(
+                    of: entry.user, to: news, in: containerAddress)
             }
             for device in devices[entry.user] ?? [] {
                 for payload in payloads {

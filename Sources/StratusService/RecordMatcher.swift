@@ -38,8 +38,9 @@ struct RecordMatcher: Sendable {
                 "The comparator \(filter.comparator.rawValue) is not served yet.")
         default: break
         }
-        guard let type = try fieldType(
-            filter.field, of: recordType, schema: schema, isLenient: isLenient)
+        guard
+            let type = try fieldType(
+                filter.field, of: recordType, schema: schema, isLenient: isLenient)
         else { return filter }
         let expected = filter.comparator.valueTypes(forField: type)
         let value = expected.lazy.compactMap {
@@ -115,7 +116,9 @@ struct RecordMatcher: Sendable {
     }
 
     private static func begins(_ value: FieldValue?, with prefix: FieldValue) -> Bool {
-        guard case .string(let text) = value, case .string(let prefix) = prefix else { return false }
+        guard case .string(let text) = value, case .string(let prefix) = prefix else {
+            return false
+        }
         return text.utf8.starts(with: prefix.utf8)
     }
 }

@@ -16,8 +16,10 @@ extension ZonesList: ServedEndpoint {
                 seal: seal, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: now)
             return Answer(
-                zones: try reader.zones().map {
-                    .zone(ZoneDictionary($0, in: context, tokens: tokens))
+                zones: try reader.zones().map { row in
+                    var zone = ZoneDictionary(row, in: context, tokens: tokens)
+                    if !request.wantsAtomic { zone.isAtomic = nil }
+                    return .zone(zone)
                 })
         }
     }
