@@ -41,9 +41,11 @@ struct FieldFitting {
             throw ServiceError.invalid(
                 "encrypted fields are not supported in the public database")
         }
-        if field.isEncrypted, rule?.isEncrypted == false {
+        if let rule, rule.isEncrypted != field.isEncrypted {
             throw ServiceError.invalid(
-                "Attempt to save encrypted data in non encrypted field type")
+                field.isEncrypted
+                    ? "Attempt to save encrypted data in non encrypted field type"
+                    : "Attempt to save plain data in encrypted field type")
         }
         var field = field
         if let rule {
@@ -51,7 +53,6 @@ struct FieldFitting {
                 throw ServiceError.expected(rule.type)
             }
             field.value = fitted
-            field.isEncrypted = rule.isEncrypted
         } else if let type = value.type {
             grow(
                 SchemaFieldRow(
@@ -63,7 +64,8 @@ struct FieldFitting {
         return field
     }
 
-    /// Values that point elsewhere: references get their zone written out, assets are refused.
+    /// Values that point elsewhere: references get their zone written out and cannot leave it, assets are
+    /// refused.
     private mutating func resolved(_ value: FieldValue) throws -> FieldValue {
         switch value {
         case .reference(let reference): return .reference(try resolved(reference))
@@ -79,13 +81,15 @@ struct FieldFitting {
 
     private mutating func resolved(_ reference: Reference) throws -> Reference {
         var reference = reference
-        var zoneID = reference.zoneID ?? ZoneID(name: holder.zoneName)
-        let isOwn = context.isOwner(zoneID.ownerName)
-        if isOwn { zoneID.ownerName = context.zoneOwner }
-        reference.zoneID = zoneID
+        if let zoneID = reference.zoneID {
+            guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {
+                throw ServiceError.invalid(
+                    "A reference must point to a record of the same zone.")
+            }
+        }
+        reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)
         if reference.action == .validate {
-            guard isOwn else { throw ServiceError.referenceViolation }
-            required.append(RecordKey(zoneName: zoneID.name, name: reference.recordName))
+            required.append(RecordKey(zoneName: holder.zoneName, name: reference.recordName))
         }
         return reference
     }

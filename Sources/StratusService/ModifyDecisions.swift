@@ -54,9 +54,7 @@ struct ModifyDecisions {
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
             if let old, error.code == .conflict || error.code == .exists {
-                // All keys are wanted, so nothing is read and nothing can fail.
-                failure.serverRecord = try? RecordDictionary(
-                    old, in: context.zoneID(zone.name))
+                failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
             }
             return .failed(failure)
         }
@@ -301,12 +299,12 @@ struct ModifyDecisions {
             switch (decision, item) {
             case (.save(let row, _), .ready(let operation)):
                 return try RecordResult(
-                    row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys)
+                    row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
+                    tellsType: context.caller.wantsExtensions)
             case (.delete(let row, _), .ready(let operation)):
-                return .deleted(
-                    RecordResult.Tombstone(
-                        recordName: row.name, recordType: row.type,
-                        zoneID: context.zoneID(operation.key.zoneName)))
+                return try RecordResult(
+                    row, in: context.zoneID(operation.key.zoneName), keys: nil,
+                    tellsType: context.caller.wantsExtensions)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

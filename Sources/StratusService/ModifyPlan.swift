@@ -26,6 +26,16 @@ struct ModifyPlan: Sendable {
     /// One per operation, in the request's order.
     var items: [Item]
 
+    /// The names of the records, also of those that the service named; empty where there is none.
+    var recordNames: [String] {
+        items.map { item in
+            switch item {
+            case .ready(let operation): operation.key.name
+            case .refused(let failure, _): failure.recordName ?? ""
+            }
+        }
+    }
+
     /// - Throws: ``ServiceError`` when the whole request is wrong.
     static func make(
         _ request: RecordsModify.Request, in context: RequestContext, store: any RecordStore

@@ -21,57 +21,51 @@ struct ModifyTransaction: Sendable {
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try told.dequeue(in: writer)
-        let operation = try operationKey()
-        if let operation, let bytes = try writer.outcome(of: operation) {
-            return ModifyOutcome(answer: try readWire(from: bytes))
+        let repetition = try OperationOutcome.Repetition(request, in: context)
+        if let repetition, let bytes = try writer.outcome(of: repetition.key) {
+            let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
+            return ModifyOutcome(answer: RecordsModify.Answer(records: results))
         }
         let stored = try StoredRecords(plan, reader: writer)
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         try decisions.settle(isAtomic: request.isAtomic, reader: writer)
-        let hasNews = try write(&decisions, in: writer)
+        let hasWritten = try write(&decisions, in: writer)
         let answer = RecordsModify.Answer(records: try decisions.results())
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
                 answer: answer, failure: RequestFailure(.atomicFailure, records: answer.records))
         }
-        if let operation {
+        if let repetition, hasWritten {
             try writer.deleteOutcomes(expiredAt: nowMilliseconds)
             try writer.put(
-                outcome: wireBytes(of: answer), of: operation,
-                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1000)
+                outcome: OperationOutcome(answer.records, plan.recordNames).bytes,
+                of: repetition.key,
+                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
         }
-        return ModifyOutcome(answer: answer, hasNews: hasNews)
-    }
-
-    private func operationKey() throws -> OperationKey? {
-        guard let identifier = request.operationID else { return nil }
-        guard (1...255).contains(identifier.utf8.count) else {
-            throw ServiceError.invalid("Name an operation with 1 to 255 bytes.")
-        }
-        return OperationKey(
-            user: try context.user(), device: context.caller.device, operation: identifier)
+        return ModifyOutcome(answer: answer, hasNews: hasWritten && !summary.isEmpty)
     }
 
     /// Numbers and stores what was decided, zone by zone in the order of their keys.
     ///
-    /// - Returns: Whether there is something to tell subscribers.
+    /// - Returns: Whether there was anything to store.
     private func write(
         _ decisions: inout ModifyDecisions, in writer: any StoreWriter
     ) throws -> Bool {
         let incarnation = try writer.incarnation
-        var hasNews = false
+        var hasWritten = false
         for zone in decisions.stored.zones.values.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         {
             let indices = decisions.indicesToWrite(in: zone.name)
             guard !indices.isEmpty else { continue }
+            hasWritten = true
             let versions = try writer.takeVersions(indices.count, in: zone.key)
             var changes: [News.Change] = []
             for (index, version) in zip(indices, versions) {
                 let row = decisions.number(
                     index, version: version, commitVersion: versions.upperBound,
-                    changeTag: ChangeTag.text(version: version, incarnation: incarnation))
+                    changeTag: ChangeTag(version: version, incarnation: incarnation).text)
                 try writer.put(row)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
@@ -80,21 +74,8 @@ struct ModifyTransaction: Sendable {
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
                 changes: changes)
             try writer.enqueue(news.bytes)
-            hasNews = true
         }
-        return hasNews
-    }
-}
-
-/// The change tag of a record: which of its states a client has seen.
-enum ChangeTag {
-    /// The version in base 36, a dot, and four digits of the incarnation, so that a tag from before a
-    /// restored backup never matches one after it.
-    static func text(version: Int64, incarnation: Incarnation) -> String {
-        let mixed = incarnation.identifier ^ UInt64(bitPattern: incarnation.number)
-        let digits = String(mixed % 1_679_616, radix: 36)
-        let padding = String(repeating: "0", count: 4 - digits.utf8.count)
-        return String(version, radix: 36) + "." + padding + digits
+        return hasWritten
     }
 }
 
