@@ -60,7 +60,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
                 logging, nio,
             ]),
         .executableTarget(
@@ -85,7 +86,8 @@ let package = Package(
         .target(
             name: "StratusTesting",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+                "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
+                "StratusWire",
             ]),
 
         // The apps.
