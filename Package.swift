@@ -67,6 +67,9 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
                 logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
+                logging, nio,
             ]),
         .executableTarget(
             name: "stratus",
@@ -92,7 +95,8 @@ let package = Package(
         .target(
             name: "StratusTesting",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+                "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
+                "StratusWire",
             ]),
 
         // The apps.
