@@ -99,6 +99,14 @@ let package = Package(
 
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(
+            name: "StratusSyncTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+        .testTarget(
+            name: "StratusCacheTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", grdb,
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -48,7 +48,6 @@ extension SyncSession {
     public mutating func databaseFetched(
         changed: [ZoneID], deleted: [ZoneID], at uptimeSeconds: Double
     ) -> [ZoneID] {
-        needsDatabaseFetch = false
         for zone in deleted {
             forget(zone)
             zonesToDelete.removeAll { $0 == zone }
@@ -75,6 +74,7 @@ extension SyncSession {
         self.hasPendingChanges = hasPendingChanges
         if !moreComing {
             zonesToFetch.removeAll { $0 == zone }
+            if zonesToFetchAgain.remove(zone) != nil { zonesToFetch.append(zone) }
             if zonesToFetch.isEmpty { owesSend = true }
         }
         succeeded(at: uptimeSeconds)
@@ -112,6 +112,13 @@ extension SyncSession {
         return verdicts
     }
 
+    /// There was nothing to send after all; no request was made.
+    public mutating func nothingToSend() {
+        hasPendingChanges = false
+        owesSend = false
+        operation = nil
+    }
+
     /// Whether anything is left that can be sent, after a batch was written down or a change undone.
     public mutating func setHasPendingChanges(_ hasPendingChanges: Bool) {
         self.hasPendingChanges = hasPendingChanges
@@ -125,6 +132,7 @@ extension SyncSession {
         _ failure: SyncFailure, batchItemCount: Int = 0, at uptimeSeconds: Double
     ) -> FailureEffect? {
         let failed = operation
+        if failed == .fetchDatabaseChanges { needsDatabaseFetch = true }
         if case .send = failed { owesSend = false }
         switch (Remedy.forRequest(failure.code), failed) {
         case (.awaitNetwork, _):
@@ -161,6 +169,7 @@ extension SyncSession {
 
     /// The operation was cancelled by this device: everything stays as it was, at no charge.
     public mutating func cancelled() {
+        if operation == .fetchDatabaseChanges { needsDatabaseFetch = true }
         finishOperation()
     }
 }

@@ -31,6 +31,7 @@ extension SyncSession {
             needsDatabaseFetch = true
             return
         }
+        if operation == .fetchZoneChanges(zone) { zonesToFetchAgain.insert(zone) }
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 

@@ -18,6 +18,8 @@ public struct SyncSession: Sendable {
     var zonesToCreate: [ZoneID]
     var zonesToDelete: [ZoneID]
     var zonesToFetch: [ZoneID]
+    /// Zones that somebody hinted at while a page of theirs was under way.
+    var zonesToFetchAgain: Set<ZoneID> = []
     /// Zones that were missing: the database's changes tell whether somebody deleted them.
     var zonesInDoubt: [ZoneID] = []
     var needsSubscription: Bool
@@ -82,6 +84,8 @@ public struct SyncSession: Sendable {
             return .wait(untilUptimeSeconds: min(ready, nextFetchUptimeSeconds ?? ready))
         }
         if case .fetchZoneChanges = planned { isFetchingRound = true } else { isFetchingRound = false }
+        // A hint that comes while the answer is under way asks for another fetch.
+        if planned == .fetchDatabaseChanges { needsDatabaseFetch = false }
         operation = planned
         return .perform(planned)
     }

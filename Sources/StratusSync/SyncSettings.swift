@@ -25,6 +25,10 @@ public struct SyncSettings: Hashable, Sendable {
     /// How many failures in a row a session bears before it halts. Being offline does not count.
     public var maximumRetries = 8
 
+    /// How many failures in a row a person who asked to sync now waits for. They hear of a missing
+    /// network at once.
+    public var retriesOfSyncNow = 3
+
     /// How long to wait before trying a network that was not there, in seconds, at the most.
     public var maximumOfflineDelaySeconds: Double = 30
 
