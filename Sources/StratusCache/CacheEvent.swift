@@ -1,3 +1,4 @@
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -5,11 +6,11 @@ import StratusSync
 public enum CacheEvent: Sendable {
     /// A zone was deleted elsewhere. Under the policy `remove` its rows are gone, and so are the
     /// changes that were pending on these records.
-    case zoneDeleted(ZoneID, reason: ZoneDeletionReason, lostChanges: [RecordID])
+    case zoneDeleted(CKRecordZone.ID, reason: ZoneDeletionReason, lostChanges: [CKRecord.ID])
     /// Two devices changed a record; the local edit gave way to the service's record.
-    case editOverruled(client: RecordSnapshot, server: RecordSnapshot)
+    case editOverruled(client: CKRecord, server: CKRecord)
     /// A record with a local edit was deleted elsewhere; the edit was given up.
-    case editOfDeletedRecord(client: RecordSnapshot)
+    case editOfDeletedRecord(client: CKRecord)
     /// The service will not take this change; it needs attention. The rest goes on.
     case setAside(AttentionItem)
     /// The quota is used up: changes stay queued and are tried seldom.
@@ -21,11 +22,13 @@ public enum CacheEvent: Sendable {
 /// A change that the service refused for good; still stored, not sent again until it is edited or
 /// retried.
 public struct AttentionItem: Hashable, Sendable {
-    public var change: PendingChange
+    public var recordID: CKRecord.ID
+    public var kind: PendingChange.Kind
     public var failure: SyncFailure
 
-    public init(change: PendingChange, failure: SyncFailure) {
-        self.change = change
+    init(_ change: PendingChange, _ failure: SyncFailure) {
+        recordID = CKRecord.ID(change.id)
+        kind = change.kind
         self.failure = failure
     }
 }

@@ -66,7 +66,9 @@ extension CacheStore {
         try removePending(row, database)
         try put(conflict.server, zone, database)
         news.changedIDs.insert(conflict.server.id)
-        news.events.append(.editOverruled(client: conflict.client, server: conflict.server))
+        news.events.append(
+                .editOverruled(
+                    client: try conflict.clientRecord(), server: try conflict.serverRecord()))
     }
 
     private func rebase(

@@ -13,12 +13,18 @@ package struct LocalEdit: Sendable {
     package var id: RecordID
     package var type: String
     package var changes: [Field]
+    /// All fields, for a record that is not here yet.
+    package var initial: [Field]
     package var parent: Parent
 
-    package init(id: RecordID, type: String, changes: [Field], parent: Parent = .unchanged) {
+    package init(
+        id: RecordID, type: String, changes: [Field], initial: [Field] = [],
+        parent: Parent = .unchanged
+    ) {
         self.id = id
         self.type = type
         self.changes = changes
+        self.initial = initial
         self.parent = parent
     }
 }
@@ -76,6 +82,7 @@ extension CacheStore {
         var pending = try pending(edit.id.name, zone, database)
         // A record that was deleted here and comes again is still the service's record underneath.
         var new = old ?? RecordSnapshot(id: edit.id, type: edit.type, system: pending?.base?.system)
+        if old == nil { new.setFields(edit.initial) }
         for field in edit.changes { new.set(field) }
         if case .set(let parent) = edit.parent { new.parentRecordName = parent }
         if let old, old.hasSameContent(as: new) { return false }

@@ -111,7 +111,7 @@ extension CacheStore {
             try removePending(row, database)
             try removeRecord(name, zone, database)
             news.changedIDs.insert(id)
-            news.events.append(.editOfDeletedRecord(client: client))
+            news.events.append(.editOfDeletedRecord(client: try client.record()))
         case .resurrect:
             row.base = nil
             row.earlier = []

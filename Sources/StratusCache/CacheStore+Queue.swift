@@ -133,7 +133,7 @@ extension CacheStore {
         var row = row
         row.failure = failure
         try update(row, database)
-        news.events.append(.setAside(AttentionItem(change: row.change, failure: failure)))
+        news.events.append(.setAside(AttentionItem(row.change, failure)))
     }
 
     /// Gives changes that were set aside another chance; all of them when no identity is named.

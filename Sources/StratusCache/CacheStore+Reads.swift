@@ -59,7 +59,7 @@ extension CacheStore {
             return try rows.compactMap { row in
                 let pending = try PendingRow(
                     row, zone: ZoneID(name: row[14], ownerName: row[15]))
-                return pending.failure.map { AttentionItem(change: pending.change, failure: $0) }
+                return pending.failure.map { AttentionItem(pending.change, $0) }
             }
         }
     }

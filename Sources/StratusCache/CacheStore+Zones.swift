@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -143,7 +144,10 @@ extension CacheStore {
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself asked for the deletion of an unwanted zone.
         guard row.state == .existing else { return }
-        news.events.append(.zoneDeleted(row.id, reason: reason, lostChanges: lost))
+        news.events.append(
+                .zoneDeleted(
+                    CKRecordZone.ID(row.id), reason: reason,
+                    lostChanges: lost.map { CKRecord.ID($0) }))
     }
 
     /// - Returns: the records whose changes were pending.

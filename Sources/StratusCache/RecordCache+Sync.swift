@@ -1,3 +1,4 @@
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -18,8 +19,19 @@ extension RecordCache {
     /// Ends the running loop. What was under way is done again later.
     public func stop() async { await driver.stop() }
 
-    /// Fetches soon, as after a notification; a named zone without asking for others.
-    package func fetch(_ zone: ZoneID? = nil) async {
+    /// Takes a notification that the app was handed: a hint, on which a running loop fetches.
+    ///
+    /// - Returns: whether it was about this database.
+    @discardableResult
+    public func handle(_ notification: CKNotification) async -> Bool {
+        guard let hint = driver.remote.hint(of: notification) else { return false }
+        await driver.change { session, _ in session.notified(of: hint.zone) }
+        return true
+    }
+
+    /// Lets a running loop fetch soon; with a zone, only that one.
+    public func fetchSoon(_ zoneID: CKRecordZone.ID? = nil) async {
+        let zone = zoneID.map { ZoneID($0) }
         await driver.change { session, _ in session.notified(of: zone) }
     }
 
@@ -38,17 +50,16 @@ extension RecordCache {
         await driver.change { session, now in session.setEnabled(isEnabled, at: now) }
     }
 
-    /// What is on this device, without what the loop is doing.
-    func status() throws -> CacheStatus {
+    /// Is it done, what is pending, why not.
+    public func status() async throws -> CacheStatus {
         var status = CacheStatus()
         try store.fillCounts(&status)
+        await driver.fillStatus(&status)
         return status
     }
 
-    /// Is it done, what is pending, why not.
-    public func liveStatus() async throws -> CacheStatus {
-        var status = try status()
-        await driver.fillStatus(&status)
-        return status
+    /// Tells the loop of something that is written down already: it may arrive late, but not be lost.
+    func tellDriver(_ body: @escaping @Sendable (inout SyncSession, Double) -> Void) {
+        Task { await driver.change(body) }
     }
 }

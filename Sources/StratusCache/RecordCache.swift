@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -22,12 +23,23 @@ public final class RecordCache: Sendable {
     let observers = Observers()
     let clock: SyncClock
 
-    /// Opens or creates the file of a cloud database.
+    /// Opens or creates the file of a cloud database, private or shared.
     ///
     /// - Parameters:
+    ///   - resolver: decides conflicts; ``LatestEditWins`` by default.
     ///   - editDateKey: the date field in which every local edit leaves its time, so that the latest
     ///     edit can win; nil leaves records alone.
     /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
+    public convenience init(
+        path: String, database: CKDatabase, settings: SyncSettings = SyncSettings(),
+        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
+        clock: SyncClock = SyncClock()
+    ) throws {
+        try self.init(
+            path: path, remote: CloudKitDatabase(database: database), settings: settings,
+            resolver: resolver, editDateKey: editDateKey, clock: clock)
+    }
+
     package init(
         path: String, remote: any RemoteDatabase, settings: SyncSettings = SyncSettings(),
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
@@ -61,6 +73,7 @@ public final class RecordCache: Sendable {
         try save([], deleting: ids)
     }
 
+    /// A record as a plain value; nil when it is not here.
     package func snapshot(_ id: RecordID) throws -> RecordSnapshot? {
         try store.record(id)
     }
@@ -69,43 +82,5 @@ public final class RecordCache: Sendable {
         try store.records(type: type, zone: zone)
     }
 
-    // MARK: Zones
-
-    /// The zones on this device, in the order in which it learned of them.
-    package func zones() throws -> [ZoneID] { try store.zones() }
-
-    /// Makes a zone, here at once and on the service with the next sync. Saving a record does so too.
-    package func createZone(_ zone: ZoneID) throws {
-        guard try store.wantZone(zone) else { return }
-        Task { await driver.change { session, _ in session.zoneWanted(zone) } }
-    }
-
-    /// Deletes a zone with all its records, here at once and on the service with the next sync.
-    package func deleteZone(_ zone: ZoneID) throws {
-        observers.tell(try store.unwantZone(zone))
-        Task { await driver.change { session, _ in session.zoneUnwanted(zone) } }
-    }
-
-    // MARK: Looking
-
-    /// The identities of records as they change, by the app or by the service, from now on.
-    package func changes() -> RecordChanges { observers.changes() }
-
-    /// What happens while syncing, from now on.
-    public func events() -> AsyncStream<CacheEvent> { observers.events() }
-
-    /// Changes that the service refused for good, oldest first.
-    public func attentionItems() throws -> [AttentionItem] { try store.attentionItems() }
-
-    /// Gives changes that were set aside another chance; all of them when no identity is named.
-    public func retryAttentionItems(_ ids: [RecordID]? = nil) throws {
-        try store.retrySetAside(ids)
-        Task { await driver.localChange(wantedZones: []) }
-    }
-
-    /// The records whose changes the service has not confirmed, oldest first, 1,000 at the most unless
-    /// asked for more.
-    public func pendingIDs(limit: Int = 1_000) throws -> [RecordID] {
-        try store.pendingIDs(limit: limit)
-    }
+    package func changedIDs() -> RecordChanges<RecordID> { observers.changes { $0 } }
 }

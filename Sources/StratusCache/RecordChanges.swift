@@ -7,46 +7,34 @@ import Synchronization
 /// ```swift
 /// for await ids in cache.changes() { redraw(ids) }
 /// ```
-public struct RecordChanges: AsyncSequence, Sendable {
-    public typealias Element = Set<RecordID>
+public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Set<ID>
     public typealias Failure = Never
 
-    private let box: ChangeBox
-    private let wakes: AsyncStream<Void>
-
-    init(box: ChangeBox, wakes: AsyncStream<Void>) {
-        self.box = box
-        self.wakes = wakes
-    }
+    let box: ChangeBox
+    let wakes: AsyncStream<Void>
+    let makeID: @Sendable (RecordID) -> ID
 
     public func makeAsyncIterator() -> Iterator {
-        Iterator(box: box, wakes: wakes.makeAsyncIterator())
+        Iterator(box: box, makeID: makeID, wakes: wakes.makeAsyncIterator())
     }
 
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let box: ChangeBox
+        fileprivate let makeID: @Sendable (RecordID) -> ID
         fileprivate var wakes: AsyncStream<Void>.Iterator
 
-        public mutating func next() async -> Set<RecordID>? {
-            while true {
-                let changed = box.take()
-                if !changed.isEmpty { return changed }
-                guard await wakes.next() != nil else {
-                    let last = box.take()
-                    return last.isEmpty ? nil : last
-                }
-            }
+        public mutating func next() async -> Set<ID>? {
+            await next(isolation: nil)
         }
 
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async -> Set<RecordID>? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<ID>? {
             while true {
                 let changed = box.take()
-                if !changed.isEmpty { return changed }
+                if !changed.isEmpty { return Set(changed.map(makeID)) }
                 guard await wakes.next(isolation: actor) != nil else {
                     let last = box.take()
-                    return last.isEmpty ? nil : last
+                    return last.isEmpty ? nil : Set(last.map(makeID))
                 }
             }
         }
@@ -81,7 +69,9 @@ final class Observers: Sendable {
 
     private let state = Mutex(State())
 
-    func changes() -> RecordChanges {
+    func changes<ID>(
+        _ makeID: @escaping @Sendable (RecordID) -> ID
+    ) -> RecordChanges<ID> {
         let box = ChangeBox()
         let (wakes, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -92,12 +82,12 @@ final class Observers: Sendable {
         }
         guard let key else {
             continuation.finish()
-            return RecordChanges(box: box, wakes: wakes)
+            return RecordChanges(box: box, wakes: wakes, makeID: makeID)
         }
         continuation.onTermination = { [weak self] _ in
             _ = self?.state.withLock { $0.changes.removeValue(forKey: key) }
         }
-        return RecordChanges(box: box, wakes: wakes)
+        return RecordChanges(box: box, wakes: wakes, makeID: makeID)
     }
 
     func events() -> AsyncStream<CacheEvent> {

@@ -1,7 +1,8 @@
+import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A cloud database as the cache needs it: five requests over plain values.
+/// A cloud database as the cache needs it: a few requests over plain values.
 ///
 /// ``CloudKitDatabase`` is the one for apps; tests script their own. Every method throws
 /// `SyncFailure` for what the service or the network did, or `CancellationError`.
@@ -22,6 +23,21 @@ package protocol RemoteDatabase: Sendable {
 
     /// What changed in a zone since a token; one page.
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
+
+    /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
+    func hints() -> AsyncStream<RemoteHint>
+
+    /// Reads a notification that the app was handed; nil when it is about another database.
+    func hint(of notification: CKNotification) -> RemoteHint?
+}
+
+/// Something changed, perhaps in this zone.
+package struct RemoteHint: Hashable, Sendable {
+    package var zone: ZoneID?
+
+    package init(zone: ZoneID?) {
+        self.zone = zone
+    }
 }
 
 package struct ZoneOutcomes: Sendable {

@@ -15,6 +15,7 @@ actor SyncDriver {
     private var isLooping = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
+    private var hintTask: Task<Void, Never>?
     private var waiters: [CheckedContinuation<Void, any Error>] = []
     private var sleeper: CheckedContinuation<Void, Never>?
     private var isWoken = false
@@ -45,12 +46,25 @@ actor SyncDriver {
             isLooping = true
             loopTask = Task { await self.loop() }
         }
+        if hintTask == nil, settings.listensForNotifications {
+            let hints = remote.hints()
+            hintTask = Task {
+                for await hint in hints { self.heard(hint) }
+            }
+        }
+        wake()
+    }
+
+    private func heard(_ hint: RemoteHint) {
+        session.notified(of: hint.zone)
         wake()
     }
 
     /// Ends the loop; what was under way is given up and done again later.
     func stop() async {
         isStarted = false
+        hintTask?.cancel()
+        hintTask = nil
         loopTask?.cancel()
         wake()
         await loopTask?.value

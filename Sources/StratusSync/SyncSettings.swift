@@ -63,6 +63,10 @@ public struct SyncSettings: Hashable, Sendable {
     /// Whether a database subscription is kept, so that the service tells of changes.
     public var savesSubscription = true
 
+    /// Whether the running loop listens to the service itself. Turn it off where the app is handed
+    /// notifications, and pass them on.
+    public var listensForNotifications = true
+
     public init() {}
 }
 

@@ -222,6 +222,10 @@ final class CloudLink: RemoteDatabase {
         }
     }
 
+    func hints() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+
+    func hint(of notification: CKNotification) -> RemoteHint? { nil }
+
     func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
         try call("page") { state in
             guard let zone = state.zones[id] else { throw SyncFailure(.zoneNotFound) }
