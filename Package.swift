@@ -7,6 +7,9 @@ let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let hashTrees = Target.Dependency.product(
+    name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let lifecycle = Target.Dependency.product(
@@ -22,13 +25,18 @@ let package = Package(
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
+        .library(name: "StratusService", targets: ["StratusService"]),
+        .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
+        .library(name: "StratusRecords", targets: ["StratusRecords"]),
+        .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
         .executable(name: "shopping", targets: ["shopping"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -49,7 +57,7 @@ let package = Package(
         // The server.
         .target(
             name: "StratusStorage",
-            dependencies: ["StratusRecords", grdb, crypto]),
+            dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
             dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
@@ -89,6 +97,7 @@ let package = Package(
             name: "ShoppingCore",
             dependencies: ["StratusCache", "StratusClient", "StratusSync"],
             path: "Apps/Shopping/Core",
+            exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
         .executableTarget(
             name: "shopping",
@@ -105,8 +114,14 @@ let package = Package(
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", grdb,
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
+                grdb,
             ]),
+        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusWireTests",
+            dependencies: ["StratusRecords", "StratusWire"],
+            resources: [.copy("Fixtures")]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -124,8 +139,8 @@ let package = Package(
     for target in package.targets where target.path?.hasPrefix("Apps/") == true {
         target.dependencies.append("CloudKit")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

@@ -43,7 +43,7 @@ public protocol Directory: Sendable {
 
     func device(pushToken: String) async throws -> DeviceRow?
     func put(_ device: DeviceRow) async throws
-    /// The devices that listen for a user's notifications in a container.
+    /// All devices of a user in a container, registered or not, the longest unused first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
     func deleteDevice(pushToken: String) async throws
 

@@ -54,15 +54,22 @@ public protocol StoreReader {
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow]
 
     /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
+    ///
+    /// The page is longer than `limit` where it would end inside a request's batch. The work depends on
+    /// what changed after the cursor, not on how much the zone holds.
     func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage
 
-    /// Calls `body` for the live records of a type, by name after `name`, until it returns false.
+    /// Calls `body` for the live records of a type, by name after `name` in byte order, until it
+    /// returns false. Reads every record of the zone up to there: there is no index by type.
     func scan(
         type: String, in zone: ZoneRow.Key, after name: String?,
         _ body: (RecordRow) throws -> Bool
     ) throws
 
-    /// All subscriptions of all users, or of one.
+    /// The names of live records whose parent is the record of this name, in byte order.
+    func children(of parent: String, in zone: ZoneRow.Key, limit: Int) throws -> [String]
+
+    /// All subscriptions of all users, or of one, by user and identifier.
     func subscriptions(of user: String?) throws -> [SubscriptionRow]
 
     /// The outcome stored under a device's operation identifier.
@@ -74,25 +81,27 @@ public protocol StoreReader {
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.
 public protocol StoreWriter: StoreReader {
-    /// Makes a zone, or brings a deleted one back under a new generation.
+    /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
     func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
 
     /// Deletes a zone with its records; the row stays and says why.
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
 
-    /// Takes the next `count` versions of a zone, and marks the zone as changed.
+    /// Takes the next `count` versions of a living zone, and marks the zone as changed.
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
 
     /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
     func put(_ row: RecordRow) throws
 
-    /// Removes tombstones up to a version and raises the zone's floor to it.
+    /// Removes tombstones up to a version and raises the zone's floor to it, at most to the zone's own
+    /// version.
     func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws
 
     func put(_ row: SubscriptionRow) throws
     func deleteSubscription(_ identifier: String, of user: String) throws
 
     func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
+    /// Removes the outcomes that expire at this moment or before.
     func deleteOutcomes(expiredAt milliseconds: Int64) throws
 
     /// Adds to the outbox; the identifier is given by the store.
