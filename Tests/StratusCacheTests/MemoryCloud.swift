@@ -98,11 +98,11 @@ extension MemoryCloud.State {
 
     mutating func answer(_ item: OutgoingChange) -> OutgoingAnswer {
         let id = item.change.id
-        guard let zone = zones[id.zoneID] else {
+        guard zones[id.zoneID] != nil else {
             return .failed(SyncFailure(.zoneNotFound), server: nil)
         }
         if let refusal = refusals[id.name] { return .failed(refusal, server: nil) }
-        let found = zone.records[id.name]?.record
+        let found = zones[id.zoneID]?.records[id.name]?.record
         guard var client = item.client else {
             if found != nil { _ = store(nil, id.name, id.zoneID) }
             return .deleted
