@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import StratusRecords
 import StratusService
 import StratusWire
@@ -33,7 +34,8 @@ struct RequestHead: Sendable {
         credentials = Credentials(
             apiToken: query["ckAPIToken"].map(String.init),
             webAuthToken: webAuthToken.map(String.init),
-            clientID: query["clientId"].map(String.init))
+            clientID: query["clientId"].map(String.init),
+            wantsExtensions: query["stratusExtensions"] == "1")
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
@@ -55,6 +57,9 @@ extension ServiceError {
     static let bodyTooLarge = ServiceError(
         .badRequest, "The request's body is too large; send fewer records at a time.",
         frameworkCode: 27)
+
+    static let bodyBroken = ServiceError(
+        .badRequest, "The request's body ended before its end; send it again.")
 
     static let bodyTooSlow = ServiceError(
         .badRequest, "The request's body did not arrive in time; send it again.")
@@ -78,6 +83,8 @@ extension Request {
                     return try await body.collect(upTo: limits.requestBodyBytes)
                 } catch is NIOTooManyBytesError {
                     throw RequestFailure(.bodyTooLarge)
+                } catch is HTTPParserError {
+                    throw RequestFailure(.bodyBroken)
                 }
             }
             group.addTask {
