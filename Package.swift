@@ -7,6 +7,9 @@ let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let hashTrees = Target.Dependency.product(
+    name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let lifecycle = Target.Dependency.product(
@@ -23,13 +26,18 @@ let package = Package(
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
+        .library(name: "StratusService", targets: ["StratusService"]),
+        .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
+        .library(name: "StratusRecords", targets: ["StratusRecords"]),
+        .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
         .executable(name: "shopping", targets: ["shopping"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -50,7 +58,7 @@ let package = Package(
         // The server.
         .target(
             name: "StratusStorage",
-            dependencies: ["StratusRecords", grdb, crypto]),
+            dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
             dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
@@ -92,6 +100,7 @@ let package = Package(
             name: "ShoppingCore",
             dependencies: ["StratusCache", "StratusClient", "StratusSync"],
             path: "Apps/Shopping/Core",
+            exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
         .executableTarget(
             name: "shopping",
@@ -105,6 +114,12 @@ let package = Package(
         .testTarget(
             name: "StratusClientTests",
             dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
+        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
+        .testTarget(
+            name: "StratusWireTests",
+            dependencies: ["StratusRecords", "StratusWire"],
+            resources: [.copy("Fixtures")]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -128,6 +143,8 @@ let package = Package(
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
     // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

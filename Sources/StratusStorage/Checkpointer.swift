@@ -1,0 +1,81 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Moves committed pages from the write-ahead log into the database file, out of the writer's way.
+///
+/// SQLite does this inside the commit that fills the log, and that commit is the slow one in the 99th
+/// percentile. Here another connection does it when the writer has nothing to do; only a writer that is
+/// never idle does it itself, when the log is long.
+final class Checkpointer: Sendable {
+    private let path: String
+    private let configuration: Configuration
+    private let limits: StorageLimits
+    private let queue: DispatchQueue
+    private let isScheduled = Mutex(false)
+    private let logPages = Atomic<Int>(0)
+
+    init(path: String, configuration: Configuration, limits: StorageLimits) {
+        self.path = path
+        self.configuration = configuration
+        self.limits = limits
+        queue = DispatchQueue(label: "stratus.checkpoint", qos: .utility)
+    }
+
+    /// Counts the pages of the log from now on, instead of SQLite's own checkpoints. The checkpointer
+    /// must outlive the connection.
+    func observe(_ writer: Database) {
+        sqlite3_wal_hook(
+            writer.sqliteConnection,
+            { context, _, _, pages in
+                if let context {
+                    Unmanaged<Checkpointer>.fromOpaque(context).takeUnretainedValue()
+                        .logPages.store(Int(pages), ordering: .relaxed)
+                }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Is told that the writer has nothing to do.
+    func writerIsIdle() {
+        guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeCheckpoint else { return }
+        let isFirst = isScheduled.withLock { isScheduled in
+            defer { isScheduled = true }
+            return !isScheduled
+        }
+        guard isFirst else { return }
+        queue.async { [self] in
+            checkpointBesideWriter()
+            isScheduled.withLock { $0 = false }
+        }
+    }
+
+    /// Is told that the writer goes on, and uses it when the log is too long.
+    func writerContinues(_ writer: Database) {
+        guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeForcedCheckpoint else {
+            return
+        }
+        do {
+            try writer.checkpoint(.passive)
+        } catch {
+            // The log stays as it is and is tried again at the next fold. What is wrong with the disk
+            // shows in the commits.
+        }
+    }
+
+    /// Returns when no checkpoint runs. Called before the database is closed.
+    func wait() {
+        queue.sync {}
+    }
+
+    private func checkpointBesideWriter() {
+        do {
+            let connection = try DatabaseQueue(path: path, configuration: configuration)
+            try connection.inDatabase { _ = try $0.checkpoint(.passive) }
+            try connection.close()
+        } catch {
+            // As in writerContinues(_:): nothing is lost, and the next idle moment tries again.
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import GRDB
+import Synchronization
+
+/// The writes that wait for one database, and the loop that commits them.
+///
+/// While a commit waits for the disk, more writes come in; they are folded into the next one. What
+/// holds:
+///
+/// - Writes run in the order in which they came.
+/// - Each runs in a savepoint of its own: when its closure throws, its work alone is undone.
+/// - A write is answered after the commit that has it, never before.
+/// - When the commit fails, or SQLite gives up the transaction (a full disk), all in it fail.
+final class GroupCommit: Sendable {
+    private struct State {
+        var waiting: [any PendingWrite] = []
+        /// Whether the loop runs or is about to.
+        var isDraining = false
+        var isClosed = false
+    }
+
+    private let pool: DatabasePool
+    private let limits: StorageLimits
+    private let checkpoints: Checkpointer
+    private let state = Mutex(State())
+
+    init(pool: DatabasePool, limits: StorageLimits, checkpoints: Checkpointer) {
+        self.pool = pool
+        self.limits = limits
+        self.checkpoints = checkpoints
+    }
+
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let write = QueuedWrite(path: pool.path, body: body, continuation: continuation)
+            if let refusal = enqueue(write) { write.settle(failure: refusal) }
+        }
+    }
+
+    /// Refuses further writes. Those that wait are still carried out.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    private func enqueue(_ write: any PendingWrite) -> StorageError? {
+        state.withLock { state in
+            if state.isClosed { return .closed(path: pool.path) }
+            if state.waiting.count >= limits.waitingWrites {
+                return StorageError(
+                    .busy, "Too many writes wait for this database. Ask again later.",
+                    path: pool.path)
+            }
+            state.waiting.append(write)
+            if !state.isDraining {
+                state.isDraining = true
+                // Inside the lock, so that nothing is scheduled after close(). Does not wait.
+                pool.asyncWriteWithoutTransaction { [self] in drain($0) }
+            }
+            return nil
+        }
+    }
+
+    private func drain(_ database: Database) {
+        while let fold = nextFold() {
+            checkpoints.writerContinues(database)
+            commit(fold, in: database)
+        }
+        checkpoints.writerIsIdle()
+    }
+
+    private func nextFold() -> [any PendingWrite]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isDraining = false
+                return nil
+            }
+            let fold = Array(state.waiting.prefix(limits.writesPerCommit))
+            state.waiting.removeFirst(fold.count)
+            return fold
+        }
+    }
+
+    private func commit(_ fold: [any PendingWrite], in database: Database) {
+        do {
+            try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+            for write in fold { try write.run(in: database) }
+            try database.cachedStatement(sql: "COMMIT").execute()
+            for write in fold { write.settle(failure: nil) }
+        } catch {
+            let failure = StorageError.translating(error, path: pool.path)
+            do {
+                try database.rollback()
+            } catch {
+                // SQLite has rolled back by itself. The first error is the one that says why.
+            }
+            for write in fold { write.settle(failure: failure) }
+        }
+    }
+}
+
+/// A write of any outcome.
+private protocol PendingWrite: AnyObject, Sendable {
+    /// Runs the closure in a savepoint and keeps its outcome.
+    ///
+    /// - Throws: only when the whole transaction is lost.
+    func run(in database: Database) throws
+
+    /// Answers who waits: with the failure, or else with the outcome kept.
+    func settle(failure: (any Error)?)
+}
+
+/// `@unchecked`: `outcome` is written and read on the writer's serial queue alone, and a write that was
+/// refused is never run.
+private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sendable {
+    private let path: String
+    private let body: @Sendable (Database) throws -> Outcome
+    private let continuation: CheckedContinuation<Outcome, any Error>
+    private var outcome: Result<Outcome, any Error>
+
+    init(
+        path: String, body: @escaping @Sendable (Database) throws -> Outcome,
+        continuation: CheckedContinuation<Outcome, any Error>
+    ) {
+        self.path = path
+        self.body = body
+        self.continuation = continuation
+        outcome = .failure(StorageError.closed(path: path))
+    }
+
+    func run(in database: Database) throws {
+        try database.cachedStatement(sql: "SAVEPOINT write").execute()
+        outcome = Result { try body(database) }
+        guard database.isInsideTransaction else {
+            // SQLite rolled everything back, as it does when the disk is full.
+            throw lostTransaction()
+        }
+        if case .failure = outcome {
+            try database.cachedStatement(sql: "ROLLBACK TO write").execute()
+        }
+        try database.cachedStatement(sql: "RELEASE write").execute()
+    }
+
+    func settle(failure: (any Error)?) {
+        if let failure {
+            continuation.resume(throwing: failure)
+        } else {
+            continuation.resume(
+                with: outcome.mapError { StorageError.translating($0, path: path) })
+        }
+    }
+
+    private func lostTransaction() -> any Error {
+        if case .failure(let error) = outcome { return error }
+        return StorageError(
+            .other, "SQLite gave up the transaction. Ask again.", path: path)
+    }
+}

@@ -1,0 +1,140 @@
+import StratusRecords
+import Synchronization
+
+/// The directory in memory.
+final class MemoryDirectory: Directory {
+    private struct State {
+        var isClosed = false
+        var containers: Set<ContainerAddress> = []
+        var apiTokens: [String: APITokenRow] = [:]
+        /// By record name.
+        var users: [String: UserRow] = [:]
+        var userNames: [String: String] = [:]
+        var sessions: [String: SessionRow] = [:]
+        var devices: [String: DeviceRow] = [:]
+        var schemas: [ContainerAddress: [SchemaFieldRow]] = [:]
+    }
+
+    private let key: [UInt8]
+    private let state = Mutex(State())
+
+    init(signingKey: [UInt8]) {
+        key = signingKey
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    /// Runs `body` on the state, unless it is closed.
+    private func use<Outcome: Sendable>(
+        _ body: (inout State) throws -> Outcome
+    ) throws -> Outcome {
+        try state.withLock { state in
+            if state.isClosed { throw StorageError.closed() }
+            return try body(&state)
+        }
+    }
+
+    func signingKey() async throws -> [UInt8] { try use { _ in key } }
+
+    func container(_ address: ContainerAddress) async throws -> Bool {
+        try use { $0.containers.contains(address) }
+    }
+
+    func createContainer(_ address: ContainerAddress) async throws {
+        try use { _ = $0.containers.insert(address) }
+    }
+
+    func apiToken(_ token: String) async throws -> APITokenRow? { try use { $0.apiTokens[token] } }
+
+    func put(_ token: APITokenRow) async throws { try use { $0.apiTokens[token.token] = token } }
+
+    // MARK: Users
+
+    func user(named name: String) async throws -> UserRow? {
+        try use { state in state.userNames[name].flatMap { state.users[$0] } }
+    }
+
+    func user(recordName: String) async throws -> UserRow? { try use { $0.users[recordName] } }
+
+    func insert(_ user: UserRow) async throws -> UserRow {
+        try use { state in
+            if let present = state.userNames[user.name].flatMap({ state.users[$0] }) {
+                return present
+            }
+            if state.users[user.recordName] != nil {
+                throw StorageError(
+                    .other, "Another user has this record name. Draw a new one.")
+            }
+            state.users[user.recordName] = user
+            state.userNames[user.name] = user.recordName
+            return user
+        }
+    }
+
+    // MARK: Sessions
+
+    func session(_ identifier: String) async throws -> SessionRow? {
+        try use { $0.sessions[identifier] }
+    }
+
+    func put(_ session: SessionRow) async throws {
+        try use { $0.sessions[session.identifier] = session }
+    }
+
+    func deleteSession(_ identifier: String) async throws {
+        try use { $0.sessions[identifier] = nil }
+    }
+
+    // MARK: Devices
+
+    func device(pushToken: String) async throws -> DeviceRow? {
+        try use { $0.devices[pushToken] }
+    }
+
+    func put(_ device: DeviceRow) async throws {
+        try use { $0.devices[device.pushToken] = device }
+    }
+
+    func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
+        try use { state in
+            state.devices.values
+                .filter { $0.userRecordName == user && $0.address == address }
+                .sorted { left, right in
+                    left.lastUsedMilliseconds == right.lastUsedMilliseconds
+                        ? precedes(left.pushToken, right.pushToken)
+                        : left.lastUsedMilliseconds < right.lastUsedMilliseconds
+                }
+        }
+    }
+
+    func deleteDevice(pushToken: String) async throws {
+        try use { $0.devices[pushToken] = nil }
+    }
+
+    // MARK: Schema
+
+    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow] {
+        try use { ($0.schemas[address] ?? []).withoutNeedlessTypes() }
+    }
+
+    func extendSchema(
+        of address: ContainerAddress, with fields: [SchemaFieldRow]
+    ) async throws -> [SchemaFieldRow] {
+        try use { state in
+            var rows = state.schemas[address] ?? []
+            for row in fields
+            where !rows.contains(where: { $0.recordType == row.recordType && $0.field == row.field }) {
+                rows.append(row)
+            }
+            rows.sort { left, right in
+                left.recordType == right.recordType
+                    ? precedes(left.field ?? "", right.field ?? "")
+                    : precedes(left.recordType, right.recordType)
+            }
+            state.schemas[address] = rows
+            return rows.withoutNeedlessTypes()
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import HashTreeCollections
+
+/// All of a database in memory. Its trees share what a copy does not change.
+struct MemoryState: Sendable {
+    struct Zone: Sendable {
+        var row: ZoneRow
+        var records: TreeDictionary<String, RecordRow> = [:]
+        /// Which record took which version, where that is still its newest.
+        var names: TreeDictionary<Int64, String> = [:]
+    }
+
+    struct Outcome: Sendable {
+        var bytes: [UInt8]
+        var expiresMilliseconds: Int64
+    }
+
+    struct SubscriptionKey: Hashable, Sendable {
+        var user: String
+        var identifier: String
+    }
+
+    var incarnation: Incarnation
+    var databaseVersion: Int64 = 0
+    var zones: TreeDictionary<ZoneRow.Key, Zone> = [:]
+    var zoneKeys: TreeDictionary<String, ZoneRow.Key> = [:]
+    var subscriptions: TreeDictionary<SubscriptionKey, SubscriptionRow> = [:]
+    var outcomes: TreeDictionary<OperationKey, Outcome> = [:]
+    var outbox: TreeDictionary<Int64, OutboxRow> = [:]
+    /// The identifiers in the outbox are those above this …
+    var outboxTold: Int64 = 0
+    /// … up to this.
+    var outboxLast: Int64 = 0
+
+    init(incarnation: Incarnation) {
+        self.incarnation = incarnation
+    }
+}
+
+/// The order of bytes, which is SQLite's; Swift's own order of strings is another.
+func precedes(_ left: String, _ right: String) -> Bool {
+    left.utf8.lexicographicallyPrecedes(right.utf8)
+}

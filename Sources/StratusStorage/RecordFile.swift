@@ -1,0 +1,96 @@
+import GRDB
+import StratusRecords
+
+/// The tables of one database's file. Why they are as they are: Documentation/Decisions/0003.
+enum RecordFile {
+    /// "STRR" as a number.
+    private static let applicationID: Int64 = 0x5354_5252
+
+    static func format(random: RandomSource) -> FileFormat {
+        FileFormat(
+            applicationID: applicationID,
+            steps: [
+                { database in
+                    try database.execute(sql: tables)
+                    try begin(
+                        database, Incarnation(number: 1, identifier: random.number()))
+                }
+            ])
+    }
+
+    /// Fills a new file: the history's name and the zone that every database has.
+    private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
+        try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 0)")
+            .bind(1, incarnation.number)
+            .bind(2, Int64(bitPattern: incarnation.identifier))
+            .run()
+        _ = try SQLiteTransaction(database).createZone(named: ZoneID.defaultZoneName, hasFeed: false)
+    }
+
+    private static let tables = """
+        -- One row. version counts the changes of the database.
+        CREATE TABLE history (
+            singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+            incarnation_number INTEGER NOT NULL,
+            incarnation_identifier INTEGER NOT NULL,
+            version INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE zone (
+            zone INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            generation INTEGER NOT NULL,
+            version INTEGER NOT NULL,
+            floor INTEGER NOT NULL,
+            has_feed INTEGER NOT NULL,
+            changed_at_database_version INTEGER NOT NULL UNIQUE,
+            deletion INTEGER
+        ) STRICT;
+
+        CREATE TABLE record (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            type TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            commit_version INTEGER NOT NULL,
+            change_tag TEXT NOT NULL,
+            deleted INTEGER NOT NULL,
+            creator_device TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            modified_ms INTEGER NOT NULL,
+            creator TEXT NOT NULL,
+            modifier TEXT NOT NULL,
+            modifier_device TEXT NOT NULL,
+            parent TEXT,
+            share_root TEXT,
+            payload BLOB NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX record_by_name ON record (zone, name);
+        CREATE UNIQUE INDEX record_by_version ON record (zone, version);
+        CREATE INDEX record_by_parent ON record (zone, parent, name) WHERE parent IS NOT NULL;
+
+        CREATE TABLE subscription (
+            user TEXT NOT NULL,
+            identifier TEXT NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (user, identifier)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE applied_operation (
+            user TEXT NOT NULL,
+            device TEXT NOT NULL,
+            operation TEXT NOT NULL,
+            outcome BLOB NOT NULL,
+            expires_ms INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX applied_operation_by_key
+            ON applied_operation (user, device, operation);
+        CREATE INDEX applied_operation_by_expiry ON applied_operation (expires_ms);
+
+        -- AUTOINCREMENT, so that no identifier is given twice after the box was emptied.
+        CREATE TABLE outbox (
+            identifier INTEGER PRIMARY KEY AUTOINCREMENT,
+            body BLOB NOT NULL
+        ) STRICT;
+        """
+}

@@ -1,0 +1,114 @@
+import StratusRecords
+
+/// The stored records of one database: one tenant, one file, one lock.
+///
+/// A store keeps rows and their versions; what may be saved by whom is decided above, in
+/// StratusService, inside the closures given to ``read(_:)`` and ``write(_:)``.
+///
+/// What every implementation promises (the conformance suite in StratusTesting checks it):
+///
+/// 1. **Durable.** When ``write(_:)`` returns, what it wrote survives a crash of the process and of
+///    the machine.
+/// 2. **All or nothing.** When the closure throws, nothing of it is kept. Writes that wait for the same
+///    database may be folded into one commit; each keeps its own outcome all the same.
+/// 3. **Serial.** Writes of one database run one after the other, and each sees all before it.
+/// 4. **Snapshots.** A read sees one state from beginning to end and never waits for writers.
+/// 5. **Dense versions.** The versions of a zone's changes are 1, 2, 3 … in the order in which they
+///    become visible; no number is skipped and none is used twice, also after a rolled-back write.
+public protocol RecordStore: Sendable {
+    var address: DatabaseAddress { get }
+
+    /// Runs `body` on one snapshot.
+    ///
+    /// - Throws: what `body` throws, or ``StorageError``.
+    func read<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
+    ) async throws -> Outcome
+
+    /// Runs `body` in a transaction and returns when it is durable.
+    ///
+    /// - Throws: what `body` throws, after it has been undone, or ``StorageError``.
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+    ) async throws -> Outcome
+}
+
+/// What can be asked of a database at one moment. Valid only inside the closure it is given to.
+public protocol StoreReader {
+    /// Changes whenever history may have been lost (a restored backup); part of every change token.
+    var incarnation: Incarnation { get throws }
+
+    /// Counts the changes of the database; the highest ``ZoneRow/changedAtDatabaseVersion`` of all.
+    var databaseVersion: Int64 { get throws }
+
+    /// All zones that are not deleted, by name.
+    func zones() throws -> [ZoneRow]
+
+    /// The zone of this name, deleted or not.
+    func zone(named name: String) throws -> ZoneRow?
+
+    /// Zones, deleted ones included, that changed after a database version, oldest change first.
+    func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow]
+
+    /// The records of these names, tombstones included; absent names are absent.
+    func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow]
+
+    /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
+    ///
+    /// The page is longer than `limit` where it would end inside a request's batch. The work depends on
+    /// what changed after the cursor, not on how much the zone holds.
+    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage
+
+    /// Calls `body` for the live records of a type, by name after `name` in byte order, until it
+    /// returns false. Reads every record of the zone up to there: there is no index by type.
+    func scan(
+        type: String, in zone: ZoneRow.Key, after name: String?,
+        _ body: (RecordRow) throws -> Bool
+    ) throws
+
+    /// The names of live records whose parent is the record of this name, in byte order.
+    func children(of parent: String, in zone: ZoneRow.Key, limit: Int) throws -> [String]
+
+    /// All subscriptions of all users, or of one, by user and identifier.
+    func subscriptions(of user: String?) throws -> [SubscriptionRow]
+
+    /// The outcome stored under a device's operation identifier.
+    func outcome(of operation: OperationKey) throws -> [UInt8]?
+
+    /// What waits to be told to subscribers, oldest first.
+    func outbox(limit: Int) throws -> [OutboxRow]
+}
+
+/// What can be done to a database in a transaction. Valid only inside the closure it is given to.
+public protocol StoreWriter: StoreReader {
+    /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
+    func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
+
+    /// Deletes a zone with its records; the row stays and says why.
+    func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
+
+    /// Takes the next `count` versions of a living zone, and marks the zone as changed.
+    func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
+
+    /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
+    func put(_ row: RecordRow) throws
+
+    /// Removes tombstones up to a version and raises the zone's floor to it, at most to the zone's own
+    /// version.
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws
+
+    func put(_ row: SubscriptionRow) throws
+    func deleteSubscription(_ identifier: String, of user: String) throws
+
+    func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
+    /// Removes the outcomes that expire at this moment or before.
+    func deleteOutcomes(expiredAt milliseconds: Int64) throws
+
+    /// Adds to the outbox; the identifier is given by the store.
+    func enqueue(_ body: [UInt8]) throws
+    /// Removes what was told, up to and including an identifier.
+    func dequeue(through identifier: Int64) throws
+
+    /// Starts a new history, after a restore: every change token of the old one expires.
+    func renewIncarnation(_ incarnation: Incarnation) throws
+}

@@ -1,0 +1,185 @@
+import StratusRecords
+
+/// Which history a database's versions belong to.
+public struct Incarnation: Hashable, Sendable {
+    /// Counts the moves to a new history.
+    public var number: Int64
+    /// Random, so that two restores of one backup are told apart.
+    public var identifier: UInt64
+
+    public init(number: Int64, identifier: UInt64) {
+        self.number = number
+        self.identifier = identifier
+    }
+}
+
+/// A zone as it is stored.
+public struct ZoneRow: Hashable, Sendable {
+    /// Stands for the zone in the rows of its records.
+    public struct Key: Hashable, Sendable, RawRepresentable {
+        public var rawValue: Int64
+        public init(rawValue: Int64) { self.rawValue = rawValue }
+    }
+
+    /// Why a zone is gone. The raw values are stored.
+    public enum Deletion: Int, Hashable, Sendable {
+        case deleted = 1
+        /// The user removed the app's data in the settings.
+        case purged = 2
+        case encryptedDataReset = 3
+    }
+
+    public var key: Key
+    public var name: String
+    /// Goes up when a deleted zone is created again; part of every change token of the zone.
+    public var generation: Int64
+    /// The version of the newest change; goes on across generations, so that no tag is used twice.
+    public var version: Int64
+    /// The highest version of a purged tombstone: tokens from before cannot be caught up.
+    public var floor: Int64
+    /// Whether changes can be fetched since a token.
+    public var hasFeed: Bool
+    /// The database's version at the zone's newest change.
+    public var changedAtDatabaseVersion: Int64
+    public var deletion: Deletion?
+
+    public init(
+        key: Key, name: String, generation: Int64, version: Int64, floor: Int64, hasFeed: Bool,
+        changedAtDatabaseVersion: Int64, deletion: Deletion?
+    ) {
+        self.key = key
+        self.name = name
+        self.generation = generation
+        self.version = version
+        self.floor = floor
+        self.hasFeed = hasFeed
+        self.changedAtDatabaseVersion = changedAtDatabaseVersion
+        self.deletion = deletion
+    }
+}
+
+/// A record, or what is left of it, as it is stored.
+public struct RecordRow: Hashable, Sendable {
+    public var zone: ZoneRow.Key
+    public var name: String
+    public var type: String
+    /// The zone's version at this record's newest change.
+    public var version: Int64
+    /// The last version of the request that made the change; no page ends inside a request.
+    public var commitVersion: Int64
+    /// The change tag. Not the version: a change of visibility takes a version without making
+    /// conflicts.
+    public var changeTag: String
+    public var isDeleted: Bool
+    /// The device that created the record; it learns of a deletion even without a token.
+    public var creatorDevice: String
+    /// Milliseconds since 1970.
+    public var createdMilliseconds: Int64
+    /// Milliseconds since 1970.
+    public var modifiedMilliseconds: Int64
+    /// The user record name of the creator.
+    public var creator: String
+    /// The user record name of the last modifier.
+    public var modifier: String
+    public var modifierDevice: String
+    /// The name of the parent record in the sharing hierarchy.
+    public var parent: String?
+    /// The name of the root record whose share covers this record.
+    public var shareRoot: String?
+    /// The fields as normalised wire bytes; empty on tombstones. The store does not look inside.
+    public var payload: [UInt8]
+
+    public init(
+        zone: ZoneRow.Key, name: String, type: String, version: Int64, commitVersion: Int64,
+        changeTag: String, isDeleted: Bool, creatorDevice: String, createdMilliseconds: Int64,
+        modifiedMilliseconds: Int64, creator: String, modifier: String, modifierDevice: String,
+        parent: String?, shareRoot: String?, payload: [UInt8]
+    ) {
+        self.zone = zone
+        self.name = name
+        self.type = type
+        self.version = version
+        self.commitVersion = commitVersion
+        self.changeTag = changeTag
+        self.isDeleted = isDeleted
+        self.creatorDevice = creatorDevice
+        self.createdMilliseconds = createdMilliseconds
+        self.modifiedMilliseconds = modifiedMilliseconds
+        self.creator = creator
+        self.modifier = modifier
+        self.modifierDevice = modifierDevice
+        self.parent = parent
+        self.shareRoot = shareRoot
+        self.payload = payload
+    }
+}
+
+/// Where a reader of a zone's changes stands.
+public struct ChangeCursor: Hashable, Sendable {
+    /// The version up to which everything was seen; 0 is the beginning.
+    public var version: Int64
+    /// Tombstones up to here are left out, because the reader began without a token at this version;
+    /// 0 leaves none out.
+    public var skipTombstonesThrough: Int64
+    /// The reader's device, which is told of the deletion of its own records all the same.
+    public var device: String
+
+    public init(version: Int64, skipTombstonesThrough: Int64, device: String) {
+        self.version = version
+        self.skipTombstonesThrough = skipTombstonesThrough
+        self.device = device
+    }
+}
+
+/// A stretch of a zone's changes.
+public struct ChangePage: Hashable, Sendable {
+    public var rows: [RecordRow]
+    /// Where the reader stands after this page: the last row's version, or on the last page the
+    /// zone's own version, read in the same snapshot.
+    public var version: Int64
+    public var moreComing: Bool
+
+    public init(rows: [RecordRow], version: Int64, moreComing: Bool) {
+        self.rows = rows
+        self.version = version
+        self.moreComing = moreComing
+    }
+}
+
+/// A subscription as it is stored.
+public struct SubscriptionRow: Hashable, Sendable {
+    public var user: String
+    public var identifier: String
+    /// The subscription as wire bytes. The store does not look inside.
+    public var body: [UInt8]
+
+    public init(user: String, identifier: String, body: [UInt8]) {
+        self.user = user
+        self.identifier = identifier
+        self.body = body
+    }
+}
+
+/// The name of one request of one device, for answering its repetition.
+public struct OperationKey: Hashable, Sendable {
+    public var user: String
+    public var device: String
+    public var operation: String
+
+    public init(user: String, device: String, operation: String) {
+        self.user = user
+        self.device = device
+        self.operation = operation
+    }
+}
+
+/// News that waits to be told.
+public struct OutboxRow: Hashable, Sendable {
+    public var identifier: Int64
+    public var body: [UInt8]
+
+    public init(identifier: Int64, body: [UInt8]) {
+        self.identifier = identifier
+        self.body = body
+    }
+}

@@ -1,0 +1,143 @@
+import GRDB
+import GRDBSQLite
+
+/// A prepared statement of one connection.
+///
+/// Values go to SQLite and come back without boxes and without `Data`: a record has seventeen of them,
+/// and this is where a page of records spends its time. GRDB keeps the statement and the connection.
+struct SQLStatement {
+    /// Tells SQLite to copy what is bound; the constant is a cast in C that Swift cannot import.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private let statement: Statement
+    private let handle: OpaquePointer
+
+    /// Finds the statement in the connection's cache or prepares it.
+    init(_ database: Database, _ sql: String) throws {
+        statement = try database.cachedStatement(sql: sql)
+        handle = statement.sqliteStatement
+    }
+
+    // MARK: Binding, by number from 1
+
+    @discardableResult
+    func bind(_ index: Int32, _ value: Int64) throws -> Self {
+        try check(sqlite3_bind_int64(handle, index, value))
+        return self
+    }
+
+    @discardableResult
+    func bind(_ index: Int32, _ value: String) throws -> Self {
+        var value = value
+        try value.withUTF8 { bytes in
+            try bytes.withMemoryRebound(to: CChar.self) { characters in
+                // An empty string may have no address, which SQLite would read as NULL.
+                let code =
+                    if let address = characters.baseAddress {
+                        sqlite3_bind_text(
+                            handle, index, address, Int32(characters.count), Self.copied)
+                    } else {
+                        sqlite3_bind_text(handle, index, "", 0, Self.copied)
+                    }
+                try check(code)
+            }
+        }
+        return self
+    }
+
+    @discardableResult
+    func bind(_ index: Int32, _ value: String?) throws -> Self {
+        if let value { return try bind(index, value) }
+        try check(sqlite3_bind_null(handle, index))
+        return self
+    }
+
+    @discardableResult
+    func bind(_ index: Int32, _ value: [UInt8]) throws -> Self {
+        try value.withUnsafeBytes { bytes in
+            let code =
+                if let address = bytes.baseAddress, !bytes.isEmpty {
+                    sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), Self.copied)
+                } else {
+                    sqlite3_bind_zeroblob(handle, index, 0)
+                }
+            try check(code)
+        }
+        return self
+    }
+
+    // MARK: Running
+
+    /// Runs the statement to its end.
+    func run() throws {
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// Reads the first row, if there is one.
+    func first<Value>(_ body: (SQLStatement) throws -> Value) throws -> Value? {
+        defer { reset() }
+        return try step() ? body(self) : nil
+    }
+
+    /// Reads rows until `body` returns false.
+    func rows(_ body: (SQLStatement) throws -> Bool) throws {
+        defer { reset() }
+        while try step(), try body(self) {}
+    }
+
+    /// Reads all rows.
+    func all<Value>(_ body: (SQLStatement) throws -> Value) throws -> [Value] {
+        var values: [Value] = []
+        try rows {
+            values.append(try body($0))
+            return true
+        }
+        return values
+    }
+
+    private func step() throws -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw failure(code)
+        }
+    }
+
+    private func reset() {
+        // Repeats the error of the last step, which has been thrown already.
+        _ = sqlite3_reset(handle)
+    }
+
+    private func check(_ code: Int32) throws {
+        if code != SQLITE_OK { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: code),
+            message: sqlite3_db_handle(handle).map { String(cString: sqlite3_errmsg($0)) },
+            sql: statement.sql)
+    }
+
+    // MARK: Columns of the row in hand, by number from 0
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    func text(_ column: Int32) -> String {
+        // The order matters: asking for the text fixes the length.
+        guard let address = sqlite3_column_text(handle, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: address, count: count), as: UTF8.self)
+    }
+
+    func bytes(_ column: Int32) -> [UInt8] {
+        guard let address = sqlite3_column_blob(handle, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return [UInt8](UnsafeRawBufferPointer(start: address, count: count))
+    }
+}

@@ -1,0 +1,107 @@
+import Dispatch
+import GRDB
+import Synchronization
+
+/// One open database file: a connection that writes, a few that read.
+final class SQLiteFile: Sendable {
+    let path: String
+    private let pool: DatabasePool
+    private let commits: GroupCommit
+    private let checkpoints: Checkpointer
+    private let isClosed = Mutex(false)
+    private let reads = DispatchGroup()
+
+    /// Opens the file, makes it when it is not there, and brings its tables up to date. Waits for the
+    /// disk.
+    init(path: String, format: FileFormat, limits: StorageLimits) throws {
+        self.path = path
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.maximumReaderCount = limits.readersPerDatabase
+        configuration.busyMode = .timeout(limits.lockSeconds)
+        configuration.prepareDatabase { database in
+            // Before GRDB turns the write-ahead log on, which changes the file.
+            if !database.configuration.readonly { try format.check(database, path: path) }
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        do {
+            let checkpoints = Checkpointer(
+                path: path, configuration: configuration, limits: limits)
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.writeWithoutTransaction { database in
+                // GRDB sets NORMAL on the writer after it was prepared, and with NORMAL a power cut
+                // may undo what was acknowledged.
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                try format.bringUpToDate(database)
+                checkpoints.observe(database)
+            }
+            self.pool = pool
+            self.checkpoints = checkpoints
+            commits = GroupCommit(pool: pool, limits: limits, checkpoints: checkpoints)
+        } catch {
+            throw StorageError.translating(error, path: path)
+        }
+    }
+
+    /// Runs `body` on one snapshot.
+    func read<Outcome: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        try beginRead()
+        return try await withCheckedThrowingContinuation { continuation in
+            pool.asyncUnsafeRead { [path, reads] access in
+                defer { reads.leave() }
+                let outcome = Result { try Self.snapshot(of: access.get(), body) }
+                continuation.resume(
+                    with: outcome.mapError { StorageError.translating($0, path: path) })
+            }
+        }
+    }
+
+    /// Runs `body` in a transaction, perhaps together with others, and returns when it is durable.
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        try await commits.write(body)
+    }
+
+    /// Finishes what is under way and closes all connections. Waits for the disk.
+    func close() throws {
+        isClosed.withLock { $0 = true }
+        reads.wait()
+        commits.close()
+        checkpoints.wait()
+        do {
+            try pool.close()
+        } catch {
+            throw StorageError.translating(error, path: path)
+        }
+    }
+
+    /// Counts a read, so that no connection is closed under it.
+    private func beginRead() throws {
+        try isClosed.withLock { isClosed in
+            if isClosed { throw StorageError.closed(path: path) }
+            reads.enter()
+        }
+    }
+
+    private static func snapshot<Outcome>(
+        of database: Database, _ body: (Database) throws -> Outcome
+    ) throws -> Outcome {
+        try database.cachedStatement(sql: "BEGIN DEFERRED").execute()
+        do {
+            let outcome = try body(database)
+            try database.cachedStatement(sql: "COMMIT").execute()
+            return outcome
+        } catch {
+            let first = error
+            do {
+                try database.rollback()
+            } catch {
+                // Nothing was written, so nothing is undone; the first error says what is wrong.
+            }
+            throw first
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import StratusRecords
+
+/// The databases of one service in a folder: a file for each, and a small directory beside them.
+///
+/// One process has the folder at a time. Every commit is on the disk before it is answered.
+///
+/// ```swift
+/// let house = try SQLiteStorehouse(folder: "/var/lib/stratus")
+/// let store = try await house.store(for: address)
+/// try await house.close()
+/// ```
+public final class SQLiteStorehouse: Storehouse {
+    private let folder: DataFolder
+    private let directoryFile: SQLiteFile
+    private let files: OpenFiles
+
+    /// Opens a data folder, or makes one.
+    ///
+    /// Waits for the disk; meant for the start of a service.
+    ///
+    /// - Parameters:
+    ///   - folder: the path of the folder.
+    ///   - limits: how much is kept open and folded together.
+    ///   - random: names new histories and makes the signing key.
+    /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when another process has the folder,
+    ///   ``StorageError/Code/notWritable``, ``StorageError/Code/unknownFormat``,
+    ///   ``StorageError/Code/diskFull`` or ``StorageError/Code/corrupt``.
+    public init(
+        folder path: String, limits: StorageLimits = StorageLimits(),
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) throws {
+        let source = RandomSource(random)
+        let folder = try DataFolder(path: path)
+        self.folder = folder
+        directoryFile = try SQLiteFile(
+            path: folder.directoryFile, format: DirectoryFile.format(random: source),
+            limits: limits)
+        let format = RecordFile.format(random: source)
+        files = OpenFiles(limit: limits.openDatabases) { address in
+            try SQLiteFile(path: folder.file(for: address), format: format, limits: limits)
+        }
+    }
+
+    public var directory: any Directory { SQLiteDirectory(file: directoryFile) }
+
+    public func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        // Opened once here, so that what is wrong with the file shows now.
+        try await files.use(address) { _ in }
+        return SQLiteRecordStore(address: address, files: files)
+    }
+
+    public func databases() async throws -> [DatabaseAddress] {
+        try await onDiskThread { [folder] in try folder.databases() }
+    }
+
+    public func close() async throws {
+        try await files.close()
+        try await onDiskThread { [directoryFile] in try directoryFile.close() }
+    }
+
+    /// The file of a database, open as long as `body` runs. For tests.
+    func withFile<Outcome: Sendable>(
+        of address: DatabaseAddress, _ body: (SQLiteFile) async throws -> Outcome
+    ) async throws -> Outcome {
+        try await files.use(address, body)
+    }
+}
+
+/// The records of one database's file.
+struct SQLiteRecordStore: RecordStore {
+    let address: DatabaseAddress
+    let files: OpenFiles
+
+    func read<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
+    ) async throws -> Outcome {
+        try await files.use(address) { file in
+            try await file.read { try body(SQLiteTransaction($0)) }
+        }
+    }
+
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+    ) async throws -> Outcome {
+        try await files.use(address) { file in
+            try await file.write { try body(SQLiteTransaction($0)) }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+extension SQLiteTransaction {
+    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage {
+        guard let zoneVersion = try version(of: zone) else { throw StorageError.zoneMissing() }
+        let limit = max(limit, 1)
+        var rows: [RecordRow] = []
+        var moreComing = false
+        // No LIMIT: rows are read one by one, and reading stops at the first that is too many.
+        try statement(
+            """
+            SELECT \(Self.recordColumns) FROM record
+            WHERE zone = ? AND version > ? AND (deleted = 0 OR version > ? OR creator_device = ?)
+            ORDER BY version
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, cursor.version)
+        .bind(3, cursor.skipTombstonesThrough)
+        .bind(4, cursor.device)
+        .rows { row in
+            // No page ends inside a request.
+            if rows.count >= limit, row.integer(4) != rows.last?.commitVersion {
+                moreComing = true
+                return false
+            }
+            rows.append(Self.record(row))
+            return true
+        }
+        let version = moreComing ? rows.last?.version : zoneVersion
+        return ChangePage(rows: rows, version: version ?? zoneVersion, moreComing: moreComing)
+    }
+
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws {
+        // The condition on the version first: it is the index.
+        try statement("DELETE FROM record WHERE zone = ? AND version <= ? AND deleted = 1")
+            .bind(1, zone.rawValue)
+            .bind(2, version)
+            .run()
+        try statement("UPDATE zone SET floor = max(floor, min(version, ?)) WHERE zone = ?")
+            .bind(1, version)
+            .bind(2, zone.rawValue)
+            .run()
+    }
+}

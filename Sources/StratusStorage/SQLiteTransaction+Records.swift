@@ -1,0 +1,110 @@
+extension SQLiteTransaction {
+    /// Records that a scan reads at a time.
+    private static let recordsPerScanStep = 128
+
+    static let recordColumns = """
+        zone, name, type, version, commit_version, change_tag, deleted, creator_device, created_ms, \
+        modified_ms, creator, modifier, modifier_device, parent, share_root, payload
+        """
+
+    func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow] {
+        var found: [String: RecordRow] = [:]
+        found.reserveCapacity(names.count)
+        let statement = try recordByNameStatement(
+            "SELECT \(Self.recordColumns) FROM record WHERE zone = ? AND name = ?")
+        try statement.bind(1, zone.rawValue)
+        for name in names {
+            if let row = try statement.bind(2, name).first(Self.record) { found[name] = row }
+        }
+        return found
+    }
+
+    func put(_ row: RecordRow) throws {
+        let statement = try putRecordStatement(
+            """
+            INSERT INTO record (\(Self.recordColumns))
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (zone, name) DO UPDATE SET
+                type = excluded.type, version = excluded.version,
+                commit_version = excluded.commit_version, change_tag = excluded.change_tag,
+                deleted = excluded.deleted, creator_device = excluded.creator_device,
+                created_ms = excluded.created_ms, modified_ms = excluded.modified_ms,
+                creator = excluded.creator, modifier = excluded.modifier,
+                modifier_device = excluded.modifier_device, parent = excluded.parent,
+                share_root = excluded.share_root, payload = excluded.payload
+            """)
+        try statement.bind(1, row.zone.rawValue)
+        try statement.bind(2, row.name)
+        try statement.bind(3, row.type)
+        try statement.bind(4, row.version)
+        try statement.bind(5, row.commitVersion)
+        try statement.bind(6, row.changeTag)
+        try statement.bind(7, row.isDeleted ? 1 : 0)
+        try statement.bind(8, row.creatorDevice)
+        try statement.bind(9, row.createdMilliseconds)
+        try statement.bind(10, row.modifiedMilliseconds)
+        try statement.bind(11, row.creator)
+        try statement.bind(12, row.modifier)
+        try statement.bind(13, row.modifierDevice)
+        try statement.bind(14, row.parent)
+        try statement.bind(15, row.shareRoot)
+        try statement.bind(16, row.payload)
+        try statement.run()
+    }
+
+    func children(of parent: String, in zone: ZoneRow.Key, limit: Int) throws -> [String] {
+        try statement(
+            """
+            SELECT name FROM record WHERE zone = ? AND parent = ? AND deleted = 0
+            ORDER BY name LIMIT ?
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, parent)
+        .bind(3, Int64(max(limit, 1)))
+        .all { $0.text(0) }
+    }
+
+    func scan(
+        type: String, in zone: ZoneRow.Key, after name: String?,
+        _ body: (RecordRow) throws -> Bool
+    ) throws {
+        // Step by step, so that no statement is open while `body` asks for more or writes.
+        var cursor = name
+        while true {
+            let rows = try scanStep(type: type, in: zone, after: cursor, limit: Self.recordsPerScanStep)
+            for row in rows {
+                if try !body(row) { return }
+            }
+            guard rows.count == Self.recordsPerScanStep else { return }
+            cursor = rows.last?.name
+        }
+    }
+
+    private func scanStep(
+        type: String, in zone: ZoneRow.Key, after name: String?, limit: Int
+    ) throws -> [RecordRow] {
+        // Every name is greater than the empty one; no record has that.
+        try statement(
+            """
+            SELECT \(Self.recordColumns) FROM record
+            WHERE zone = ? AND name > ? AND type = ? AND deleted = 0 ORDER BY name LIMIT ?
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, name ?? "")
+        .bind(3, type)
+        .bind(4, Int64(limit))
+        .all(Self.record)
+    }
+
+    static func record(_ row: SQLStatement) -> RecordRow {
+        RecordRow(
+            zone: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1), type: row.text(2),
+            version: row.integer(3), commitVersion: row.integer(4), changeTag: row.text(5),
+            isDeleted: row.integer(6) != 0, creatorDevice: row.text(7),
+            createdMilliseconds: row.integer(8), modifiedMilliseconds: row.integer(9),
+            creator: row.text(10), modifier: row.text(11), modifierDevice: row.text(12),
+            parent: row.optionalText(13), shareRoot: row.optionalText(14), payload: row.bytes(15))
+    }
+}

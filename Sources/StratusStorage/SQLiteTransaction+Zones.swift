@@ -1,0 +1,92 @@
+extension SQLiteTransaction {
+    private static let columns =
+        "zone, name, generation, version, floor, has_feed, changed_at_database_version, deletion"
+
+    func zones() throws -> [ZoneRow] {
+        try statement("SELECT \(Self.columns) FROM zone WHERE deletion IS NULL ORDER BY name")
+            .all(Self.zone)
+    }
+
+    func zone(named name: String) throws -> ZoneRow? {
+        try statement("SELECT \(Self.columns) FROM zone WHERE name = ?")
+            .bind(1, name)
+            .first(Self.zone)
+    }
+
+    func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow] {
+        try statement(
+            """
+            SELECT \(Self.columns) FROM zone WHERE changed_at_database_version > ?
+            ORDER BY changed_at_database_version LIMIT ?
+            """
+        )
+        .bind(1, databaseVersion)
+        .bind(2, Int64(max(limit, 1)))
+        .all(Self.zone)
+    }
+
+    func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
+        if let zone = try zone(named: name), zone.deletion == nil { return zone }
+        let row = try statement(
+            """
+            INSERT INTO zone VALUES (NULL, ?1, 1, 0, 0, ?2, ?3, NULL)
+            ON CONFLICT (name) DO UPDATE SET
+                generation = generation + 1, has_feed = ?2, changed_at_database_version = ?3,
+                deletion = NULL
+            RETURNING \(Self.columns)
+            """
+        )
+        .bind(1, name)
+        .bind(2, hasFeed ? 1 : 0)
+        .bind(3, takeDatabaseVersion())
+        .first(Self.zone)
+        guard let row else { throw StorageError.zoneMissing() }
+        return row
+    }
+
+    func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
+        let deleted = try statement(
+            """
+            UPDATE zone SET deletion = ?, changed_at_database_version = ?
+            WHERE zone = ? AND deletion IS NULL RETURNING zone
+            """
+        )
+        .bind(1, Int64(reason.rawValue))
+        .bind(2, takeDatabaseVersion())
+        .bind(3, zone.rawValue)
+        .first { _ in true }
+        guard deleted != nil else { throw StorageError.zoneMissing() }
+        try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
+    }
+
+    func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {
+        guard count > 0 else { throw StorageError.noVersions() }
+        let last = try statement(
+            """
+            UPDATE zone SET version = version + ?, changed_at_database_version = ?
+            WHERE zone = ? AND deletion IS NULL RETURNING version
+            """
+        )
+        .bind(1, Int64(count))
+        .bind(2, takeDatabaseVersion())
+        .bind(3, zone.rawValue)
+        .first { $0.integer(0) }
+        guard let last else { throw StorageError.zoneMissing() }
+        return (last - Int64(count) + 1)...last
+    }
+
+    /// The zone's version, or nil when there never was such a zone.
+    func version(of zone: ZoneRow.Key) throws -> Int64? {
+        try statement("SELECT version FROM zone WHERE zone = ?")
+            .bind(1, zone.rawValue)
+            .first { $0.integer(0) }
+    }
+
+    private static func zone(_ row: SQLStatement) -> ZoneRow {
+        ZoneRow(
+            key: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1),
+            generation: row.integer(2), version: row.integer(3), floor: row.integer(4),
+            hasFeed: row.integer(5) != 0, changedAtDatabaseVersion: row.integer(6),
+            deletion: row.isNull(7) ? nil : ZoneRow.Deletion(rawValue: Int(row.integer(7))))
+    }
+}

@@ -1,0 +1,76 @@
+import GRDB
+
+/// A transaction of a database's file, in the words of the store.
+///
+/// What it throws are GRDB's errors; ``SQLiteFile`` translates them on the way out.
+final class SQLiteTransaction: StoreWriter {
+    let database: Database
+    /// Statements that run once per record; found once per transaction.
+    private var putRecord: SQLStatement?
+    private var recordByName: SQLStatement?
+
+    init(_ database: Database) {
+        self.database = database
+    }
+
+    func statement(_ sql: String) throws -> SQLStatement {
+        try SQLStatement(database, sql)
+    }
+
+    func putRecordStatement(_ sql: String) throws -> SQLStatement {
+        if let putRecord { return putRecord }
+        let statement = try statement(sql)
+        putRecord = statement
+        return statement
+    }
+
+    func recordByNameStatement(_ sql: String) throws -> SQLStatement {
+        if let recordByName { return recordByName }
+        let statement = try statement(sql)
+        recordByName = statement
+        return statement
+    }
+
+    // MARK: History
+
+    var incarnation: Incarnation {
+        get throws {
+            let row = try statement(
+                "SELECT incarnation_number, incarnation_identifier FROM history"
+            ).first {
+                Incarnation(number: $0.integer(0), identifier: UInt64(bitPattern: $0.integer(1)))
+            }
+            return try existing(row)
+        }
+    }
+
+    var databaseVersion: Int64 {
+        get throws {
+            try existing(statement("SELECT version FROM history").first { $0.integer(0) })
+        }
+    }
+
+    func renewIncarnation(_ incarnation: Incarnation) throws {
+        try statement(
+            "UPDATE history SET incarnation_number = ?, incarnation_identifier = ?"
+        )
+        .bind(1, incarnation.number)
+        .bind(2, Int64(bitPattern: incarnation.identifier))
+        .run()
+    }
+
+    /// Counts one change of the database.
+    func takeDatabaseVersion() throws -> Int64 {
+        try existing(
+            statement("UPDATE history SET version = version + 1 RETURNING version")
+                .first { $0.integer(0) })
+    }
+
+    private func existing<Value>(_ row: Value?) throws -> Value {
+        guard let row else {
+            throw StorageError(
+                .corrupt, "The file has lost its history row. Restore it from a backup.")
+        }
+        return row
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import GRDB
+
+/// The one place where what SQLite and the file system report becomes a ``StorageError``.
+extension StorageError {
+    /// Translates errors of SQLite; all others, such as those a closure threw on purpose, stay as they
+    /// are.
+    static func translating(_ error: any Error, path: String) -> any Error {
+        guard let error = error as? DatabaseError else { return error }
+        return switch error.resultCode {
+        case .SQLITE_FULL:
+            StorageError(
+                .diskFull, "The disk is full. Free some space and start the service again.",
+                path: path, underlying: error)
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            notWritable(path: path, underlying: error)
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_WRITE && errno == ENOSPC:
+            StorageError(
+                .diskFull, "The disk is full. Free some space and start the service again.",
+                path: path, underlying: error)
+        case .SQLITE_CORRUPT:
+            StorageError(
+                .corrupt, "The database file is damaged. Restore it from a backup.",
+                path: path, underlying: error)
+        case .SQLITE_NOTADB:
+            unknownFormat(path: path, underlying: error)
+        default:
+            StorageError(
+                .other, "SQLite could not do what it was asked; see the underlying error.",
+                path: path, underlying: error)
+        }
+    }
+
+    /// Translates a failed call of the operating system.
+    static func translating(errno code: Int32, path: String) -> StorageError {
+        let underlying = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+        return switch code {
+        case ENOSPC, EDQUOT:
+            StorageError(
+                .diskFull, "The disk is full. Free some space and start the service again.",
+                path: path, underlying: underlying)
+        case EWOULDBLOCK:
+            StorageError(
+                .inUse, "Another process uses this data folder. Stop it or name another folder.",
+                path: path, underlying: underlying)
+        default:
+            notWritable(path: path, underlying: underlying)
+        }
+    }
+
+    static func notWritable(path: String, underlying: (any Error)?) -> StorageError {
+        StorageError(
+            .notWritable, "The data folder cannot be written. Give the service the right to write.",
+            path: path, underlying: underlying)
+    }
+
+    static func unknownFormat(path: String, underlying: (any Error)? = nil) -> StorageError {
+        StorageError(
+            .unknownFormat,
+            "The data was written by a newer version or is not ours. Use the version that wrote it.",
+            path: path, underlying: underlying)
+    }
+
+    static func closed(path: String? = nil) -> StorageError {
+        StorageError(.closed, "The store was closed. Open it again.", path: path)
+    }
+
+    static func noVersions() -> StorageError {
+        StorageError(.other, "At least one version has to be taken. Leave the zone as it is.")
+    }
+
+    static func zoneMissing() -> StorageError {
+        StorageError(
+            .other, "The zone does not exist. Create it before its records are changed.")
+    }
+}

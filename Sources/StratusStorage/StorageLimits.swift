@@ -1,0 +1,33 @@
+/// The limits of the store by name.
+///
+/// ```swift
+/// var limits = StorageLimits()
+/// limits.openDatabases = 256  // each takes up to three connections and nine file descriptors
+/// ```
+public struct StorageLimits: Hashable, Sendable {
+    /// Database files kept open at once; the longest unused are closed when another is opened. Those in
+    /// use are never closed, so that there may be more for a while.
+    public var openDatabases = 64
+
+    /// Connections of one database that read at the same time.
+    public var readersPerDatabase = 2
+
+    /// Writes folded into one commit at the most.
+    public var writesPerCommit = 64
+
+    /// Writes that may wait for one database; more are refused with ``StorageError/Code/busy``.
+    public var waitingWrites = 4_096
+
+    /// Pages of 4,096 bytes in the write-ahead log after which an idle writer has them moved into the
+    /// database file by another connection: 4 MB.
+    public var logPagesBeforeCheckpoint = 1_000
+
+    /// Pages in the log after which the writer moves them itself before it goes on: 64 MB.
+    public var logPagesBeforeForcedCheckpoint = 16_000
+
+    /// How long a connection waits for a lock of SQLite's, in seconds. Locks are held by our own
+    /// connections alone and briefly; this covers an operator's `sqlite3` on the file.
+    public var lockSeconds: Double = 5
+
+    public init() {}
+}
