@@ -72,13 +72,13 @@ public final class HTTPTransport: Transport {
             throw TransportError(
                 .requestTooLarge, "Send fewer or smaller records in one request.")
         }
-        let token = try await session.token { try await signIn($0, timeoutSeconds) }
+        let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {
             return try await exchange(E.self, body, target, token, timeoutSeconds)
         } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
             guard session.canSignIn else { throw failure }
             let fresh = try await session.renewedToken(after: token) {
-                try await signIn($0, timeoutSeconds)
+                try await self.signIn($0, timeoutSeconds)
             }
             return try await exchange(E.self, body, target, fresh, timeoutSeconds)
         }
