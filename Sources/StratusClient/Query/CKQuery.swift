@@ -86,15 +86,14 @@ struct QueryDefinition: Sendable {
 
     func encode(with coder: NSCoder) {
         coder.archive(recordType, "recordType")
-        coder.encode(predicate.archived, forKey: "predicate")
+        coder.archive(tree: predicate.archived, "predicate")
         coder.archive(sortKeys.map { $0.key ?? "" }, "sortKeys")
         coder.archive(sortKeys.map { $0.isAscending ? "ascending" : "descending" }, "sortOrders")
     }
 
     init?(coder: NSCoder) {
         guard let recordType = coder.archivedString("recordType"),
-            coder.containsValue(forKey: "predicate"),
-            let tree = coder.decodeObject(of: NSCoder.valueClasses, forKey: "predicate"),
+            let tree = coder.archivedTree("predicate"),
             let predicate = PredicateExpression(archived: tree),
             let keys = coder.archivedStrings("sortKeys"),
             let orders = coder.archivedStrings("sortOrders"), keys.count == orders.count

@@ -34,7 +34,7 @@ extension NSPredicate {
         let result = evaluate(with: probe)
         if let expression = probe.expression { return expression }
         // A predicate of a value says the same of everything, and describes itself so.
-        switch (description, result) {
+        switch ((self as any SelfDescribing).predicateFormat, result) {
         case ("TRUEPREDICATE", true): return .all
         case ("FALSEPREDICATE", false): return .none
         default:
@@ -63,3 +63,11 @@ extension NSCompoundPredicate {
 private final class PredicateProbe: NSObject {
     var expression: PredicateExpression?
 }
+
+/// What a predicate says of itself. Foundation on Linux deprecates the property, but tells predicates of a
+/// value by nothing else.
+private protocol SelfDescribing {
+    var predicateFormat: String { get }
+}
+
+extension NSPredicate: SelfDescribing {}
