@@ -118,7 +118,7 @@ let package = Package(
             name: "StratusCacheTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
-                grdb,
+                "StratusWire", grdb,
             ]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
