@@ -115,7 +115,13 @@ struct RecordReader {
         state.share = dictionary.shareRecordName.map {
             CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
         }
-        let fields = try dictionary.fields.values()
+        let fields: [Field]
+        do {
+            fields = try dictionary.fields.values()
+        } catch {
+            throw CKError(
+                .internalError, "The service answered fields that cannot be read.", cause: error)
+        }
         state.values.reserveCapacity(fields.count)
         for field in fields {
             if let value = field.value {
