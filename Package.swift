@@ -124,8 +124,6 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 "StratusWire", grdb,
             ]),
-            name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
             name: "StratusServerTests",
