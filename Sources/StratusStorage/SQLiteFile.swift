@@ -22,7 +22,12 @@ final class SQLiteFile: Sendable {
         configuration.prepareDatabase { database in
             // Before GRDB turns the write-ahead log on, which changes the file.
             if !database.configuration.readonly { try format.check(database, path: path) }
-            try database.execute(sql: "PRAGMA synchronous = FULL")
+            try database.execute(
+                sql: """
+                    PRAGMA synchronous = FULL;
+                    PRAGMA fullfsync = ON;  -- Apple's platforms: through the drive's own cache.
+                    PRAGMA checkpoint_fullfsync = ON;
+                    """)
         }
         do {
             let checkpoints = Checkpointer(
