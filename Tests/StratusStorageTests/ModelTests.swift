@@ -18,12 +18,16 @@ import Testing
                 try await sqlite.store(for: address), try await memory.store(for: address),
             ]
             var script = Script(seed: seed)
+            var errors = 0
             for step in 0..<1_000 {
                 let request = script.next()
                 let first = await answer(of: stores[0], to: request)
                 let second = await answer(of: stores[1], to: request)
                 try #require(first == second, "step \(step) of seed \(seed): \(request)")
+                if first.hasPrefix("error") { errors += 1 }
             }
+            // Most requests must succeed, or the stores agree about little.
+            #expect(errors < 500)
             try await sqlite.close()
         }
     }
