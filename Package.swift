@@ -16,6 +16,7 @@ let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -25,7 +26,11 @@ let package = Package(
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
+        .library(name: "StratusService", targets: ["StratusService"]),
+        .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
+        .library(name: "StratusRecords", targets: ["StratusRecords"]),
+        .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
         .executable(name: "shopping", targets: ["shopping"]),
@@ -60,6 +65,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
+                logging, nio, nioHTTP,
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
                 lifecycle,
                 logging, nio,
@@ -74,7 +81,9 @@ let package = Package(
         // The device.
         .target(
             name: "StratusClient",
-            dependencies: ["StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP]),
+            dependencies: [
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+            ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
         .target(
@@ -95,6 +104,7 @@ let package = Package(
             name: "ShoppingCore",
             dependencies: ["StratusCache", "StratusClient", "StratusSync"],
             path: "Apps/Shopping/Core",
+            exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
         .executableTarget(
             name: "shopping",
@@ -106,8 +116,36 @@ let package = Package(
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(
+            name: "StratusSyncTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+        .testTarget(
+            name: "StratusCacheTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
+                grdb,
+            ]),
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
+        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusServerTests",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                hummingbird, logging,
+            ]),
+        .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
+        .testTarget(
+            name: "StratusWireTests",
+            dependencies: ["StratusRecords", "StratusWire"],
+            resources: [.copy("Fixtures")]),
+        .testTarget(
             name: "StratusStorageTests",
             dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
+        .testTarget(
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -118,15 +156,22 @@ let package = Package(
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
+        .target(name: "CoreLocation"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
     ]
-    for target in package.targets where target.path?.hasPrefix("Apps/") == true {
+    for target in package.targets
+    where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
+    }
+    for target in package.targets where target.name.hasPrefix("StratusClient") {
+        target.dependencies.append("CoreLocation")
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
     // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

@@ -53,8 +53,11 @@ public struct Limits: Hashable, Sendable {
     /// How long a long poll is held open without news, in seconds.
     public var longPollSeconds: Double = 50
 
-    /// How long a client may take to send its request's head or body, in seconds.
+    /// How long a client may take to send its request's body, in seconds.
     public var requestReadSeconds: Double = 30
+
+    /// How long a connection may stay open between two requests, in seconds.
+    public var connectionIdleSeconds: Double = 75
 
     /// How long a push token is valid after its creation, in seconds: 12 hours, renewed at each use.
     public var pushTokenSeconds: Double = 12 * 3600

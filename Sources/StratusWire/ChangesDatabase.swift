@@ -4,7 +4,7 @@ import StratusRecords
 public enum ChangesDatabase: Endpoint {
     public static let path = "changes/database"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         /// Nil asks from the beginning.
         public var syncToken: String?
         public var resultsLimit: Int?
@@ -15,7 +15,7 @@ public enum ChangesDatabase: Endpoint {
         }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var zones: [ZoneResult]
         public var syncToken: String
         public var moreComing: Bool
@@ -24,6 +24,39 @@ public enum ChangesDatabase: Endpoint {
             self.zones = zones
             self.syncToken = syncToken
             self.moreComing = moreComing
+        }
+    }
+}
+
+extension ChangesDatabase.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            syncToken: try node.optional("syncToken"),
+            resultsLimit: try node.optional("resultsLimit"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.optional("syncToken", syncToken)
+            writer.optional("resultsLimit", resultsLimit)
+        }
+    }
+}
+
+extension ChangesDatabase.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            zones: try node.required("zones"),
+            syncToken: try node.required("syncToken"),
+            moreComing: try node.optional("moreComing") ?? false)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zones", zones)
+            writer.member("syncToken", syncToken)
+            writer.member("moreComing", moreComing)
         }
     }
 }

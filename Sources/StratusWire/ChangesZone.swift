@@ -4,7 +4,7 @@ import StratusRecords
 public enum ChangesZone: Endpoint {
     public static let path = "changes/zone"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var zones: [Item]
 
         public init(zones: [Item]) {
@@ -13,7 +13,7 @@ public enum ChangesZone: Endpoint {
     }
 
     /// One zone of the request. Defaults that stood at the top of the body are filled in at reading.
-    public struct Item: Hashable, Sendable {
+    public struct Item: WireWritable, Hashable, Sendable {
         public var zoneID: ZoneIDDictionary
         /// Nil asks from the beginning.
         public var syncToken: String?
@@ -39,7 +39,7 @@ public enum ChangesZone: Endpoint {
         }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         /// One result per zone, in the request's order.
         public var zones: [Result]
 
@@ -48,13 +48,13 @@ public enum ChangesZone: Endpoint {
         }
     }
 
-    public enum Result: Hashable, Sendable {
+    public enum Result: WireValue {
         case page(Page)
         case failure(ZoneFailure)
     }
 
     /// A stretch of a zone's changes, oldest first; each record once, with its newest state.
-    public struct Page: Hashable, Sendable {
+    public struct Page: WireValue {
         public var zoneID: ZoneIDDictionary
         public var records: [RecordResult]
         public var syncToken: String
@@ -67,6 +67,105 @@ public enum ChangesZone: Endpoint {
             self.records = records
             self.syncToken = syncToken
             self.moreComing = moreComing
+        }
+    }
+}
+
+extension ChangesZone.Request {
+    /// Reads the zones; what stands at the top of the body is each zone's default.
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        let defaults = try ChangesZone.Item(wire: node, zoneID: ZoneIDDictionary(), defaults: nil)
+        guard let zones = node["zones"], zones.isArray else {
+            throw WireError("An array is required.", at: "zones")
+        }
+        var items: [ChangesZone.Item] = []
+        items.reserveCapacity(zones.count)
+        for zone in zones.elements {
+            do {
+                let zoneID: ZoneIDDictionary = try zone.required("zoneID")
+                items.append(try ChangesZone.Item(wire: zone, zoneID: zoneID, defaults: defaults))
+            } catch {
+                throw error.within(index: items.count).within("zones")
+            }
+        }
+        self.init(zones: items)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
+    }
+}
+
+extension ChangesZone.Item {
+    fileprivate init(
+        wire node: JSONNode, zoneID: ZoneIDDictionary, defaults: ChangesZone.Item?
+    ) throws(WireError) {
+        self.init(
+            zoneID: zoneID,
+            // A token belongs to one zone and is never a default.
+            syncToken: defaults == nil ? nil : try node.optional("syncToken"),
+            resultsLimit: try node.optional("resultsLimit") ?? defaults?.resultsLimit,
+            desiredKeys: try node.optional("desiredKeys") ?? defaults?.desiredKeys,
+            desiredRecordTypes: try node.optional("desiredRecordTypes")
+                ?? defaults?.desiredRecordTypes,
+            isReversed: try node.optional("reverse") ?? defaults?.isReversed ?? false,
+            numbersAsStrings: try node.numbersAsStrings() ?? defaults?.numbersAsStrings ?? false)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.optional("syncToken", syncToken)
+            writer.optional("resultsLimit", resultsLimit)
+            writer.optional("desiredKeys", desiredKeys)
+            writer.optional("desiredRecordTypes", desiredRecordTypes)
+            writer.flag("reverse", isReversed)
+            writer.flag("numbersAsStrings", numbersAsStrings)
+        }
+    }
+}
+
+extension ChangesZone.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(zones: try node.required("zones"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
+    }
+}
+
+extension ChangesZone.Result {
+    public init(wire node: JSONNode) throws(WireError) {
+        self =
+            ServiceError.isError(node)
+            ? .failure(try ZoneFailure(wire: node)) : .page(try ChangesZone.Page(wire: node))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .page(let page): page.write(to: &writer)
+        case .failure(let failure): failure.write(to: &writer)
+        }
+    }
+}
+
+extension ChangesZone.Page {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            zoneID: try node.required("zoneID"),
+            records: try node.required("records"),
+            syncToken: try node.required("syncToken"),
+            moreComing: try node.optional("moreComing") ?? false)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.member("records", records)
+            writer.member("syncToken", syncToken)
+            writer.member("moreComing", moreComing)
         }
     }
 }

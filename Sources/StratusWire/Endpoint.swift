@@ -1,7 +1,37 @@
 import StratusRecords
 
+/// A value that can be read from a parsed body.
+///
+/// Reading is tolerant: unknown keys are ignored and null is absent, unless a type says otherwise.
+public protocol WireReadable {
+    /// - Throws: ``WireError``, whose path begins at this value.
+    init(wire node: JSONNode) throws(WireError)
+}
+
+/// A value that can write itself as JSON, strictly as the protocol's pickiest clients want it.
+public protocol WireWritable {
+    func write(to writer: inout JSONWriter)
+}
+
 /// A value that the protocol writes as JSON, and reads back.
-public typealias WireValue = Hashable & Sendable
+///
+/// The extensions of Stratus, which other clients ignore, are these keys and no others. Each is
+/// written only when there is something to say; those of successful answers only when the caller asks
+/// for them with `stratusExtensions=1` in the query (decision 1).
+///
+/// | key | where | meaning |
+/// | --- | --- | --- |
+/// | `stratusErrorCode` | every error | ``StratusRecords/ServiceError/frameworkCode`` |
+/// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
+/// | `zoneID` | record error | the zone of the record that failed |
+/// | `recordType`, `zoneID` | tombstone | ``RecordResult/Tombstone`` |
+/// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
+/// | `deleted` | subscription | ``SubscriptionResult/deleted(subscriptionID:)`` |
+/// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
+/// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
+/// | `operationID` | records/modify request | ``RecordsModify/Request/operationID`` |
+/// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
+public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 
 /// One address of the protocol: its path, its typed request and its typed answer.
 ///
@@ -19,16 +49,27 @@ public protocol Endpoint: Sendable {
 
     /// Whether the endpoint is asked with GET when there is nothing to say. POST is accepted too.
     static var isReadWithoutBody: Bool { get }
+
+    /// What a request without a body means, where that is not the same as `{}`.
+    static var requestWithoutBody: Request? { get }
 }
 
 extension Endpoint {
+    public static var requestWithoutBody: Request? { nil }
     public static var isInDatabase: Bool { true }
     public static var isReadWithoutBody: Bool { false }
 }
 
 /// A request or an answer without content: `{}`.
-public struct EmptyBody: Hashable, Sendable {
+public struct EmptyBody: WireValue {
     public init() {}
+
+    /// Takes whatever was sent: several clients send keys where the protocol has none.
+    public init(wire node: JSONNode) throws(WireError) {}
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { _ in }
+    }
 }
 
 /// What is wrong with a body that is JSON, or should be.

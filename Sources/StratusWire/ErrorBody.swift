@@ -1,7 +1,7 @@
 import StratusRecords
 
 /// The body of an answer that failed as a whole (HTTP status other than 200).
-public struct ErrorBody: Hashable, Sendable {
+public struct ErrorBody: WireValue {
     public var uuid: String
     public var error: ServiceError
     /// One result per operation, when an atomic batch failed.
@@ -11,6 +11,55 @@ public struct ErrorBody: Hashable, Sendable {
         self.uuid = uuid
         self.error = error
         self.records = records
+    }
+}
+
+extension ErrorBody {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            uuid: try node.optional("uuid") ?? "",
+            error: try ServiceError(wire: node),
+            records: try node.optional("records"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("uuid", uuid)
+            error.writeMembers(to: &writer)
+            if let records { writer.member("records", records) }
+        }
+    }
+}
+
+extension ServiceError {
+    /// Tells whether an item of an answer is an error: it is one if and only if it has a code.
+    static func isError(_ node: JSONNode) -> Bool {
+        node["serverErrorCode"]?.isNull == false || node["extensionErrorCode"]?.isNull == false
+    }
+
+    init(wire node: JSONNode) throws(WireError) {
+        let code: String =
+            if let code: String = try node.optional("serverErrorCode") {
+                code
+            } else {
+                try node.required("extensionErrorCode")
+            }
+        self.init(
+            Code(rawValue: code),
+            // CloudKit JS does the same when there is no reason.
+            try node.optional("reason") ?? code,
+            retryAfterSeconds: try node.optional("retryAfter"),
+            redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
+            frameworkCode: try node.optional("stratusErrorCode"))
+    }
+
+    /// Writes the members of the error into the object that is open.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("serverErrorCode", code.rawValue)
+        writer.member("reason", reason)
+        writer.optional("retryAfter", retryAfterSeconds)
+        writer.optional("redirectURL", redirectURL)
+        writer.optional("stratusErrorCode", frameworkCode)
     }
 }
 

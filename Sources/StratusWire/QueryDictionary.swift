@@ -41,7 +41,8 @@ public struct QueryDictionary: Hashable, Sendable {
         /// Sorts by the distance from here.
         public var relativeLocation: Location?
 
-        public init(_ field: FieldName, isAscending: Bool = true, relativeLocation: Location? = nil) {
+        public init(_ field: FieldName, isAscending: Bool = true, relativeLocation: Location? = nil)
+        {
             self.field = field
             self.isAscending = isAscending
             self.relativeLocation = relativeLocation

@@ -4,7 +4,7 @@ import StratusRecords
 public enum RecordsLookup: Endpoint {
     public static let path = "records/lookup"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var records: [Item]
         public var zoneID: ZoneIDDictionary?
         public var desiredKeys: [String]?
@@ -21,7 +21,7 @@ public enum RecordsLookup: Endpoint {
         }
     }
 
-    public struct Item: Hashable, Sendable {
+    public struct Item: WireValue {
         public var recordName: String
         /// Nil is the request's zone.
         public var zoneID: ZoneIDDictionary?
@@ -36,12 +36,60 @@ public enum RecordsLookup: Endpoint {
         }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         /// One result per item, in the request's order.
         public var records: [RecordResult]
 
         public init(records: [RecordResult]) {
             self.records = records
         }
+    }
+}
+
+extension RecordsLookup.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            records: try node.required("records"),
+            zoneID: try node.optional("zoneID"),
+            desiredKeys: try node.optional("desiredKeys"),
+            numbersAsStrings: try node.numbersAsStrings() ?? false)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("records", records)
+            writer.optional("zoneID", zoneID)
+            writer.optional("desiredKeys", desiredKeys)
+            writer.flag("numbersAsStrings", numbersAsStrings)
+        }
+    }
+}
+
+extension RecordsLookup.Item {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            recordName: try node.required("recordName"),
+            zoneID: try node.optional("zoneID"),
+            desiredKeys: try node.optional("desiredKeys"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            writer.optional("zoneID", zoneID)
+            writer.optional("desiredKeys", desiredKeys)
+        }
+    }
+}
+
+extension RecordsLookup.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(records: try node.required("records"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("records", records) }
     }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public enum RecordsModify: Endpoint {
     public static let path = "records/modify"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var operations: [Operation]
         /// The zone of operations whose record names none; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
@@ -29,7 +29,7 @@ public enum RecordsModify: Endpoint {
         }
     }
 
-    public struct Operation: Hashable, Sendable {
+    public struct Operation: WireValue {
         public var kind: Kind
         public var record: RecordDictionary
         /// Overrides the request's own.
@@ -62,12 +62,79 @@ public enum RecordsModify: Endpoint {
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         /// One result per operation, in the request's order.
         public var records: [RecordResult]
 
         public init(records: [RecordResult]) {
             self.records = records
         }
+    }
+}
+
+extension RecordsModify.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            operations: try node.required("operations"),
+            zoneID: try node.optional("zoneID"),
+            isAtomic: try node.optional("atomic") ?? true,
+            desiredKeys: try node.optional("desiredKeys"),
+            numbersAsStrings: try node.numbersAsStrings() ?? false,
+            operationID: try node.optional("operationID"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operations", operations)
+            writer.optional("zoneID", zoneID)
+            writer.member("atomic", isAtomic)
+            writer.optional("desiredKeys", desiredKeys)
+            writer.flag("numbersAsStrings", numbersAsStrings)
+            writer.optional("operationID", operationID)
+        }
+    }
+}
+
+extension RecordsModify.Operation {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            try Self.kind(node),
+            try node.required("record"),
+            desiredKeys: try node.optional("desiredKeys"))
+    }
+
+    /// Compares the bytes, which is faster than to make a string: operations are many.
+    private static func kind(_ node: JSONNode) throws(WireError) -> RecordsModify.Kind {
+        switch node["operationType"]?.stringText {
+        case .some("create"): .create
+        case .some("update"): .update
+        case .some("forceUpdate"): .forceUpdate
+        case .some("replace"): .replace
+        case .some("forceReplace"): .forceReplace
+        case .some("delete"): .delete
+        case .some("forceDelete"): .forceDelete
+        default: try node.requiredWord("operationType")
+        }
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operationType", kind.rawValue)
+            writer.key("record")
+            record.writeRequest(to: &writer)
+            writer.optional("desiredKeys", desiredKeys)
+        }
+    }
+}
+
+extension RecordsModify.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(records: try node.required("records"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("records", records) }
     }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public enum RecordsQuery: Endpoint {
     public static let path = "records/query"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var query: QueryDictionary
         /// Nil is the default zone, or all zones with ``isZoneWide``.
         public var zoneID: ZoneIDDictionary?
@@ -31,7 +31,7 @@ public enum RecordsQuery: Endpoint {
         }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var records: [RecordResult]
         /// Nil on the last page.
         public var continuationMarker: String?
@@ -39,6 +39,47 @@ public enum RecordsQuery: Endpoint {
         public init(records: [RecordResult], continuationMarker: String? = nil) {
             self.records = records
             self.continuationMarker = continuationMarker
+        }
+    }
+}
+
+extension RecordsQuery.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            query: try node.required("query"),
+            zoneID: try node.optional("zoneID"),
+            isZoneWide: try node.optional("zoneWide") ?? false,
+            resultsLimit: try node.optional("resultsLimit"),
+            continuationMarker: try node.optional("continuationMarker"),
+            desiredKeys: try node.optional("desiredKeys"),
+            numbersAsStrings: try node.numbersAsStrings() ?? false)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("query", query)
+            writer.optional("zoneID", zoneID)
+            writer.flag("zoneWide", isZoneWide)
+            writer.optional("resultsLimit", resultsLimit)
+            writer.optional("continuationMarker", continuationMarker)
+            writer.optional("desiredKeys", desiredKeys)
+            writer.flag("numbersAsStrings", numbersAsStrings)
+        }
+    }
+}
+
+extension RecordsQuery.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            records: try node.required("records"),
+            continuationMarker: try node.optional("continuationMarker"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("records", records)
+            writer.optional("continuationMarker", continuationMarker)
         }
     }
 }

@@ -7,11 +7,21 @@ public enum SubscriptionsList: Endpoint {
 
     public typealias Request = EmptyBody
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var subscriptions: [SubscriptionResult]
 
         public init(subscriptions: [SubscriptionResult]) {
             self.subscriptions = subscriptions
         }
+    }
+}
+
+extension SubscriptionsList.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(subscriptions: try node.required("subscriptions"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("subscriptions", subscriptions) }
     }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public enum SubscriptionsLookup: Endpoint {
     public static let path = "subscriptions/lookup"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var subscriptionIDs: [String]
 
         public init(subscriptionIDs: [String]) {
@@ -13,4 +13,31 @@ public enum SubscriptionsLookup: Endpoint {
     }
 
     public typealias Answer = SubscriptionsList.Answer
+}
+
+extension SubscriptionsLookup.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        let items: [SubscriptionDictionary] = try node.required("subscriptions")
+        var identifiers: [String] = []
+        for item in items {
+            guard let identifier = item.subscriptionID else {
+                throw WireError("This key is required.", at: "subscriptionID")
+                    .within(index: identifiers.count).within("subscriptions")
+            }
+            identifiers.append(identifier)
+        }
+        self.init(subscriptionIDs: identifiers)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("subscriptions")
+            writer.array { writer in
+                for identifier in subscriptionIDs {
+                    writer.object { $0.member("subscriptionID", identifier) }
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public enum SubscriptionsModify: Endpoint {
     public static let path = "subscriptions/modify"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var operations: [Operation]
 
         public init(operations: [Operation]) {
@@ -12,7 +12,7 @@ public enum SubscriptionsModify: Endpoint {
         }
     }
 
-    public struct Operation: Hashable, Sendable {
+    public struct Operation: WireValue {
         public enum Kind: String, Hashable, Sendable {
             case create
             case update
@@ -30,4 +30,29 @@ public enum SubscriptionsModify: Endpoint {
 
     /// One result per operation, in the request's order.
     public typealias Answer = SubscriptionsList.Answer
+}
+
+extension SubscriptionsModify.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(operations: try node.required("operations"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("operations", operations) }
+    }
+}
+
+extension SubscriptionsModify.Operation {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(try node.requiredWord("operationType"), try node.required("subscription"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operationType", kind.rawValue)
+            writer.member("subscription", subscription)
+        }
+    }
 }

@@ -5,7 +5,7 @@ public enum TokensCreate: Endpoint {
     public static let path = "tokens/create"
     public static let isInDatabase = false
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         /// `development` or `production`.
         public var apnsEnvironment: String
         public var clientID: String?
@@ -16,7 +16,7 @@ public enum TokensCreate: Endpoint {
         }
     }
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var apnsEnvironment: String
         /// Base64.
         public var apnsToken: String
@@ -27,6 +27,39 @@ public enum TokensCreate: Endpoint {
             self.apnsEnvironment = apnsEnvironment
             self.apnsToken = apnsToken
             self.webcourierURL = webcourierURL
+        }
+    }
+}
+
+extension TokensCreate.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            apnsEnvironment: try node.required("apnsEnvironment"),
+            clientID: try node.optional("clientId"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("apnsEnvironment", apnsEnvironment)
+            writer.optional("clientId", clientID)
+        }
+    }
+}
+
+extension TokensCreate.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            apnsEnvironment: try node.required("apnsEnvironment"),
+            apnsToken: try node.required("apnsToken"),
+            webcourierURL: try node.required("webcourierURL"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("apnsEnvironment", apnsEnvironment)
+            writer.member("apnsToken", apnsToken)
+            writer.member("webcourierURL", webcourierURL)
         }
     }
 }

@@ -5,7 +5,7 @@ public enum TokensRegister: Endpoint {
     public static let path = "tokens/register"
     public static let isInDatabase = false
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var apnsEnvironment: String
         public var apnsToken: String
         public var clientID: String?
@@ -18,4 +18,22 @@ public enum TokensRegister: Endpoint {
     }
 
     public typealias Answer = EmptyBody
+}
+
+extension TokensRegister.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            apnsEnvironment: try node.required("apnsEnvironment"),
+            apnsToken: try node.required("apnsToken"),
+            clientID: try node.optional("clientId"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("apnsEnvironment", apnsEnvironment)
+            writer.member("apnsToken", apnsToken)
+            writer.optional("clientId", clientID)
+        }
+    }
 }

@@ -9,7 +9,7 @@ public enum UsersCaller: Endpoint {
 
     /// The caller's identity, bare, as CloudKit JS reads it; its documentation's `users` array is
     /// written beside it.
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var identity: UserIdentityDictionary
 
         public init(identity: UserIdentityDictionary) {
@@ -19,7 +19,7 @@ public enum UsersCaller: Endpoint {
 }
 
 /// A person as the protocol describes one.
-public struct UserIdentityDictionary: Hashable, Sendable {
+public struct UserIdentityDictionary: WireValue {
     public var userRecordName: String?
     public var givenName: String?
     public var familyName: String?
@@ -33,5 +33,57 @@ public struct UserIdentityDictionary: Hashable, Sendable {
         self.givenName = givenName
         self.familyName = familyName
         self.emailAddress = emailAddress
+    }
+}
+
+extension UsersCaller.Answer {
+    /// Reads the identity, bare or, as documented, the first of `users`.
+    public init(wire node: JSONNode) throws(WireError) {
+        if node["userRecordName"] == nil,
+            let documented: [UserIdentityDictionary] = try node.optional("users"),
+            let first = documented.first
+        {
+            self.init(identity: first)
+        } else {
+            self.init(identity: try UserIdentityDictionary(wire: node))
+        }
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            identity.writeMembers(to: &writer)
+            writer.member("users", [identity])
+        }
+    }
+}
+
+extension UserIdentityDictionary {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        let names = node["nameComponents"]
+        self.init(
+            userRecordName: try node.optional("userRecordName"),
+            givenName: try names?.optional("givenName"),
+            familyName: try names?.optional("familyName"),
+            emailAddress: try node["lookupInfo"]?.optional("emailAddress"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.optional("userRecordName", userRecordName)
+        if givenName != nil || familyName != nil {
+            writer.key("nameComponents")
+            writer.object { writer in
+                writer.optional("givenName", givenName)
+                writer.optional("familyName", familyName)
+            }
+        }
+        if let emailAddress {
+            writer.key("lookupInfo")
+            writer.object { $0.member("emailAddress", emailAddress) }
+        }
     }
 }

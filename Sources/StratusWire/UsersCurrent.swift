@@ -7,7 +7,7 @@ public enum UsersCurrent: Endpoint {
 
     public typealias Request = EmptyBody
 
-    public struct Answer: Hashable, Sendable {
+    public struct Answer: WireValue {
         public var userRecordName: String
         public var firstName: String?
         public var lastName: String?
@@ -16,6 +16,26 @@ public enum UsersCurrent: Endpoint {
             self.userRecordName = userRecordName
             self.firstName = firstName
             self.lastName = lastName
+        }
+    }
+}
+
+extension UsersCurrent.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            userRecordName: try node.required("userRecordName"),
+            firstName: try node.optional("firstName"),
+            lastName: try node.optional("lastName"))
+    }
+
+    /// Writes names that are not discoverable as null, as the service does.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("userRecordName", userRecordName)
+            writer.key("firstName")
+            if let firstName { writer.string(firstName) } else { writer.null() }
+            writer.key("lastName")
+            if let lastName { writer.string(lastName) } else { writer.null() }
         }
     }
 }

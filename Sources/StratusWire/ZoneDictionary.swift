@@ -1,14 +1,17 @@
 import StratusRecords
 
 /// A zone's identity on the wire; what is absent takes the service's defaults.
-public struct ZoneIDDictionary: Hashable, Sendable {
+public struct ZoneIDDictionary: WireValue {
     public var zoneName: String
     /// Nil is the caller.
     public var ownerRecordName: String?
     /// `DEFAULT_ZONE` or `REGULAR_CUSTOM_ZONE`; said in answers, ignored in requests.
     public var zoneType: String?
 
-    public init(zoneName: String, ownerRecordName: String? = nil, zoneType: String? = nil) {
+    public init(
+        zoneName: String = ZoneID.defaultZoneName, ownerRecordName: String? = nil,
+        zoneType: String? = nil
+    ) {
         self.zoneName = zoneName
         self.ownerRecordName = ownerRecordName
         self.zoneType = zoneType
@@ -16,7 +19,7 @@ public struct ZoneIDDictionary: Hashable, Sendable {
 }
 
 /// A zone as the protocol writes it.
-public struct ZoneDictionary: Hashable, Sendable {
+public struct ZoneDictionary: WireValue {
     public var zoneID: ZoneIDDictionary
     /// Where the zone's change feed stands; nil for a zone without one.
     public var syncToken: String?
@@ -38,13 +41,13 @@ public struct ZoneDictionary: Hashable, Sendable {
 }
 
 /// One zone of an answer, or why it is not there.
-public enum ZoneResult: Hashable, Sendable {
+public enum ZoneResult: WireValue {
     case zone(ZoneDictionary)
     case failure(ZoneFailure)
 }
 
 /// Why one zone of a request could not be served.
-public struct ZoneFailure: Hashable, Sendable {
+public struct ZoneFailure: WireValue {
     public var zoneID: ZoneIDDictionary
     public var error: ServiceError
     public var uuid: String?
@@ -53,5 +56,81 @@ public struct ZoneFailure: Hashable, Sendable {
         self.zoneID = zoneID
         self.error = error
         self.uuid = uuid
+    }
+}
+
+extension ZoneIDDictionary {
+    /// Reads a zone's identity, bare or wrapped as `{"zoneID": {…}}`.
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        if let wrapped: ZoneIDDictionary = try node.optional("zoneID") {
+            self = wrapped
+            return
+        }
+        self.init(
+            zoneName: try node.optional("zoneName") ?? ZoneID.defaultZoneName,
+            ownerRecordName: try node.optional("ownerRecordName"),
+            zoneType: try node.optional("zoneType"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneName", zoneName)
+            writer.optional("ownerRecordName", ownerRecordName)
+            writer.optional("zoneType", zoneType)
+        }
+    }
+}
+
+extension ZoneDictionary {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            zoneID: try node.required("zoneID"),
+            syncToken: try node.optional("syncToken"),
+            isAtomic: try node.optional("atomic"),
+            isDeleted: try node.optional("deleted"),
+            deletionReason: try node.optional("deletionReason"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.optional("syncToken", syncToken)
+            writer.optional("atomic", isAtomic)
+            writer.optional("deleted", isDeleted)
+            writer.optional("deletionReason", deletionReason)
+        }
+    }
+}
+
+extension ZoneResult {
+    public init(wire node: JSONNode) throws(WireError) {
+        self =
+            ServiceError.isError(node)
+            ? .failure(try ZoneFailure(wire: node)) : .zone(try ZoneDictionary(wire: node))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .zone(let zone): zone.write(to: &writer)
+        case .failure(let failure): failure.write(to: &writer)
+        }
+    }
+}
+
+extension ZoneFailure {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            zoneID: try node.required("zoneID"),
+            error: try ServiceError(wire: node),
+            uuid: try node.optional("uuid"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            error.writeMembers(to: &writer)
+            writer.optional("uuid", uuid)
+        }
     }
 }

@@ -5,13 +5,42 @@ public enum ZonesList: Endpoint {
     public static let path = "zones/list"
     public static let isReadWithoutBody = true
 
-    public typealias Request = EmptyBody
+    /// A request without a body asks for the documented dictionaries, with `atomic`. One with a body
+    /// comes from a client that was written after answers without it (decision 1).
+    public static let requestWithoutBody: Request? = Request(wantsAtomic: true)
 
-    public struct Answer: Hashable, Sendable {
+    public struct Request: WireValue {
+        /// Whether the answer says of each zone if it is atomic.
+        public var wantsAtomic: Bool
+
+        public init(wantsAtomic: Bool = true) {
+            self.wantsAtomic = wantsAtomic
+        }
+
+        public init(wire node: JSONNode) throws(WireError) {
+            self.init(wantsAtomic: false)
+        }
+
+        public func write(to writer: inout JSONWriter) {
+            writer.object { _ in }
+        }
+    }
+
+    public struct Answer: WireValue {
         public var zones: [ZoneResult]
 
         public init(zones: [ZoneResult]) {
             self.zones = zones
         }
+    }
+}
+
+extension ZonesList.Answer {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(zones: try node.required("zones"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
     }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public enum ZonesLookup: Endpoint {
     public static let path = "zones/lookup"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var zones: [ZoneIDDictionary]
 
         public init(zones: [ZoneIDDictionary]) {
@@ -13,4 +13,15 @@ public enum ZonesLookup: Endpoint {
     }
 
     public typealias Answer = ZonesList.Answer
+}
+
+extension ZonesLookup.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(zones: try node.required("zones"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
+    }
 }

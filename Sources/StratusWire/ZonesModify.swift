@@ -4,7 +4,7 @@ import StratusRecords
 public enum ZonesModify: Endpoint {
     public static let path = "zones/modify"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireValue {
         public var operations: [Operation]
 
         public init(operations: [Operation]) {
@@ -12,7 +12,7 @@ public enum ZonesModify: Endpoint {
         }
     }
 
-    public struct Operation: Hashable, Sendable {
+    public struct Operation: WireValue {
         public enum Kind: String, Hashable, Sendable {
             case create
             case delete
@@ -29,4 +29,30 @@ public enum ZonesModify: Endpoint {
 
     /// One result per operation, in the request's order; a deleted zone says so.
     public typealias Answer = ZonesList.Answer
+}
+
+extension ZonesModify.Request {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(operations: try node.required("operations"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("operations", operations) }
+    }
+}
+
+extension ZonesModify.Operation {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(try node.requiredWord("operationType"), try node.required("zone"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operationType", kind.rawValue)
+            writer.key("zone")
+            writer.object { $0.member("zoneID", zoneID) }
+        }
+    }
 }

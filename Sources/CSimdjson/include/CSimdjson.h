@@ -1,1 +1,46 @@
-int stratus_placeholder(void);
+#ifndef STRATUS_CSIMDJSON_H
+#define STRATUS_CSIMDJSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A parsed document: simdjson's tape and string buffer, and the parser that owns them.
+///
+/// The format of both is simdjson's own, documented in its doc/tape.md.
+typedef struct stratus_json_document stratus_json_document;
+
+typedef enum {
+    stratus_json_ok = 0,
+    stratus_json_invalid,
+    stratus_json_too_deep,
+    stratus_json_invalid_utf8,
+    stratus_json_invalid_number,
+    stratus_json_invalid_escape,
+    stratus_json_out_of_memory,
+} stratus_json_status;
+
+/// Parses `count` bytes, which need no padding, and hands out the document on success.
+///
+/// Throws nothing. The document stays valid until `stratus_json_free`; it belongs to one thread at a
+/// time.
+stratus_json_status stratus_json_parse(
+    const uint8_t *bytes, size_t count, size_t maximum_depth, stratus_json_document **document);
+
+/// The tape's 64-bit words. Word 0 is the root.
+const uint64_t *stratus_json_tape(const stratus_json_document *document);
+
+/// The strings: each four bytes of length in the machine's order, the UTF-8, and a NUL.
+const uint8_t *stratus_json_strings(const stratus_json_document *document);
+
+/// Ends the document's life; its parser may serve the next one.
+void stratus_json_free(stratus_json_document *document);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

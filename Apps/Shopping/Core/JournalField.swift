@@ -1,0 +1,9 @@
+/// A field value of a journal record, in the three kinds a journal uses.
+///
+/// The sync glue turns it into the record's own value; ShoppingCore itself knows no CloudKit.
+public enum JournalField: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    /// Whole milliseconds since 1970-01-01T00:00Z.
+    case date(milliseconds: Int64)
+}

@@ -1,0 +1,111 @@
+/// Makes the entries of one person on one device in one list; identifiers and times are arguments.
+public struct JournalWriter: Hashable, Sendable {
+    public let listID: String
+    public let device: String
+    public let author: String
+    public let appVersion: Int64
+
+    public init(
+        listID: String, device: String, author: String,
+        appVersion: Int64 = JournalEntry.currentAppVersion
+    ) {
+        self.listID = listID
+        self.device = device
+        self.author = author
+        self.appVersion = appVersion
+    }
+
+    /// Creates the list with a title.
+    public func create(title: String, id: String, at editTimeMilliseconds: Int64) -> JournalEntry {
+        entry(.create, value: title, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Adds an item after another one; nil is the list's start.
+    public func add(
+        _ name: String, itemID: String, after afterItemID: String?, id: String,
+        at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(
+            .add, itemID: itemID, value: name, after: afterItemID, id: id,
+            at: editTimeMilliseconds)
+    }
+
+    /// Adds many items one after the other, as a paste or a copy from another list does.
+    ///
+    /// - Parameters:
+    ///   - afterItemID: the item the first one follows; nil is the list's start.
+    ///   - editTimeMilliseconds: the first entry's time; each further one is a millisecond later.
+    ///   - newID: gives a fresh identifier, called twice for each name (item, then entry).
+    public func addAll(
+        _ names: [String], after afterItemID: String?, at editTimeMilliseconds: Int64,
+        newID: () -> String
+    ) -> [JournalEntry] {
+        var after = afterItemID
+        var time = editTimeMilliseconds
+        return names.map { name in
+            let itemID = newID()
+            defer {
+                after = itemID
+                time += 1
+            }
+            return add(name, itemID: itemID, after: after, id: newID(), at: time)
+        }
+    }
+
+    /// Marks an item as bought.
+    public func tick(_ itemID: String, id: String, at editTimeMilliseconds: Int64) -> JournalEntry {
+        entry(.tick, itemID: itemID, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Takes an item's mark away.
+    public func untick(
+        _ itemID: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.untick, itemID: itemID, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Removes an item.
+    public func remove(
+        _ itemID: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.remove, itemID: itemID, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Renames an item.
+    public func rename(
+        _ itemID: String, to name: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.rename, itemID: itemID, value: name, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Renames the list.
+    public func renameList(
+        to title: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.rename, value: title, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Gives the list another colour.
+    public func recolour(
+        to colour: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.recolour, value: colour, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Moves an item after another one; nil is the list's start.
+    public func reorder(
+        _ itemID: String, after afterItemID: String?, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.reorder, itemID: itemID, after: afterItemID, id: id, at: editTimeMilliseconds)
+    }
+
+    private func entry(
+        _ action: JournalEntry.Action, itemID: String? = nil, value: String? = nil,
+        after afterItemID: String? = nil, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        JournalEntry(
+            id: id, listID: listID, itemID: itemID, action: action, value: value,
+            afterItemID: afterItemID, editTimeMilliseconds: editTimeMilliseconds, device: device,
+            author: author, appVersion: appVersion)
+    }
+}

@@ -1,0 +1,137 @@
+// How a list is rebuilt: a pure function of the SET of entries. Entries are put into their total
+// order first, so arrival order cannot matter. The rules:
+//
+// 1. An item begins with its first add, whatever the clocks say: every other entry of the item
+//    counts as later. (A tick from a device with a slow clock is not lost.)
+// 2. Name, mark and presence: the later entry wins. A later add of the same item brings it back,
+//    unticked and with the new name; a tick never brings a removed item back.
+// 3. Position: see PlacementTree. Removed items keep their place, so what stands after them stays.
+// 4. Entries of an item that was never added have no effect until its add arrives.
+// 5. Title and colour: the later entry wins; the first create counts as the title's beginning and
+//    later creates are ignored.
+// 6. Unknown actions, and entries that lack the item or value their action needs, are ignored.
+
+extension Journal {
+    /// Rebuilds the list; equal sets of entries give equal lists. O(n log n) in the entries.
+    public func list() -> ShoppingList {
+        var builder = ListBuilder(entries: history)
+        return builder.build(listID: listID)
+    }
+}
+
+private struct ItemDraft {
+    var item: ShoppingItem
+    var isRemoved = false
+    let firstAddRank: Int
+    /// The item's placements: the first add's, then the others by rank.
+    var placements: [Int] = []
+}
+
+private struct ListBuilder {
+    /// In total order; an entry's index is its rank.
+    let entries: [JournalEntry]
+    private var drafts: [ItemDraft] = []
+    private var draftByItemID: [String: Int] = [:]
+    private var title: String?
+    private var colour: String?
+
+    init(entries: [JournalEntry]) {
+        self.entries = entries
+    }
+
+    mutating func build(listID: String) -> ShoppingList {
+        beginItems()
+        title = entries.first { $0.action == .create }?.value
+        for (rank, entry) in entries.enumerated() {
+            if let itemID = entry.itemID {
+                guard let index = draftByItemID[itemID], drafts[index].firstAddRank != rank else {
+                    continue
+                }
+                apply(entry, to: &drafts[index])
+            } else {
+                applyToList(entry)
+            }
+        }
+        return ShoppingList(id: listID, title: title ?? "", colour: colour, items: orderedItems())
+    }
+
+    private mutating func beginItems() {
+        for (rank, entry) in entries.enumerated() where entry.action == .add {
+            guard let itemID = entry.itemID, draftByItemID[itemID] == nil else { continue }
+            draftByItemID[itemID] = drafts.count
+            let item = ShoppingItem(
+                id: itemID, name: entry.value ?? "", isTicked: false, tickedBy: nil,
+                addedBy: entry.author, addedOnDevice: entry.device,
+                addedAtMilliseconds: entry.editTimeMilliseconds)
+            drafts.append(ItemDraft(item: item, firstAddRank: rank))
+        }
+    }
+
+    private func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
+        switch entry.action {
+        case .add:
+            draft.isRemoved = false
+            draft.item.isTicked = false
+            draft.item.tickedBy = nil
+            if let name = entry.value { draft.item.name = name }
+            draft.item.addedBy = entry.author
+            draft.item.addedOnDevice = entry.device
+            draft.item.addedAtMilliseconds = entry.editTimeMilliseconds
+        case .tick:
+            draft.item.isTicked = true
+            draft.item.tickedBy = entry.author
+        case .untick:
+            draft.item.isTicked = false
+            draft.item.tickedBy = nil
+        case .remove:
+            draft.isRemoved = true
+        case .rename:
+            if let name = entry.value { draft.item.name = name }
+        default:
+            break
+        }
+    }
+
+    private mutating func applyToList(_ entry: JournalEntry) {
+        switch entry.action {
+        case .rename:
+            if let value = entry.value { title = value }
+        case .recolour:
+            if let value = entry.value { colour = value }
+        default:
+            break
+        }
+    }
+
+    /// The items that are there, in the order of the placements that count.
+    private mutating func orderedItems() -> [ShoppingItem] {
+        var tree = PlacementTree()
+        var draftByPlacement: [Int] = []
+        var afterItemIDs: [String?] = []
+        for (rank, entry) in entries.enumerated() {
+            guard entry.action == .add || entry.action == .reorder, let itemID = entry.itemID,
+                let index = draftByItemID[itemID]
+            else { continue }
+            let placement = tree.append(rank: rank)
+            draftByPlacement.append(index)
+            afterItemIDs.append(entry.afterItemID)
+            if rank == drafts[index].firstAddRank {
+                drafts[index].placements.insert(placement, at: 0)
+            } else {
+                drafts[index].placements.append(placement)
+            }
+        }
+        for (placement, afterItemID) in afterItemIDs.enumerated() {
+            guard let afterItemID else { continue }
+            if let anchor = draftByItemID[afterItemID] {
+                tree.attach(placement, after: drafts[anchor].placements)
+            } else {
+                tree.attach(placement, afterUnknown: afterItemID)
+            }
+        }
+        return tree.order().compactMap { placement in
+            let draft = drafts[draftByPlacement[placement]]
+            return draft.isRemoved || draft.placements.last != placement ? nil : draft.item
+        }
+    }
+}

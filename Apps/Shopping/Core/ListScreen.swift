@@ -1,0 +1,102 @@
+// Invariants
+// 1. Planning: the rows are the list. Shopping: no row moves or vanishes under the person's finger.
+// 2. Every item of the newest list is either a row or a notice, never both, never neither.
+
+/// What a person sees of a list: planning applies changes at once, shopping announces additions.
+public struct ListScreen: Hashable, Sendable {
+    public enum Mode: Hashable, Sendable {
+        /// At home: changes appear in the list at once.
+        case planning
+        /// In the shop: rows stay where they are, additions wait as notices.
+        case shopping
+    }
+
+    /// A line of the list; in shopping mode a removed item keeps its line until the mode changes.
+    public struct Row: Hashable, Sendable, Identifiable {
+        public internal(set) var item: ShoppingItem
+        public internal(set) var isRemoved: Bool
+
+        public var id: String { item.id }
+    }
+
+    public private(set) var mode: Mode
+    public private(set) var rows: [Row]
+    /// Items that others added while this person was shopping, in list order, to be tapped.
+    public private(set) var notices: [ShoppingItem] = []
+    /// The newest list that arrived.
+    public private(set) var list: ShoppingList
+    private let device: String
+
+    /// Opens a list on a device; what is added on this device itself never waits as a notice.
+    public init(list: ShoppingList, device: String, mode: Mode = .planning) {
+        self.list = list
+        self.device = device
+        self.mode = mode
+        self.rows = list.items.map { Row(item: $0, isRemoved: false) }
+    }
+
+    /// Takes the list as rebuilt after new entries.
+    public mutating func receive(_ list: ShoppingList) {
+        self.list = list
+        switch mode {
+        case .planning:
+            showEverything()
+        case .shopping:
+            updateRows()
+            let device = device
+            show { $0.addedOnDevice == device }
+        }
+    }
+
+    /// Changes the mode; the newest list is shown in full.
+    public mutating func enter(_ mode: Mode) {
+        self.mode = mode
+        showEverything()
+    }
+
+    /// Moves a notice's item into the rows; does nothing when there is no such notice.
+    public mutating func accept(noticeOf itemID: String) {
+        show { $0.id == itemID }
+    }
+
+    /// Moves the items of all notices into the rows.
+    public mutating func acceptAllNotices() {
+        show { _ in true }
+    }
+
+    private mutating func showEverything() {
+        rows = list.items.map { Row(item: $0, isRemoved: false) }
+        notices = []
+    }
+
+    private mutating func updateRows() {
+        let itemsByID = Dictionary(list.items.map { ($0.id, $0) }) { first, _ in first }
+        for index in rows.indices {
+            if let item = itemsByID[rows[index].id] {
+                rows[index] = Row(item: item, isRemoved: false)
+            } else {
+                rows[index].isRemoved = true
+            }
+        }
+    }
+
+    /// Puts the chosen items that have no row after the row they follow; the others are notices.
+    private mutating func show(where isChosen: (ShoppingItem) -> Bool) {
+        let shown = Set(rows.map(\.id))
+        var additions: [String?: [Row]] = [:]
+        var waiting: [ShoppingItem] = []
+        var lastShown: String?
+        for item in list.items {
+            if shown.contains(item.id) {
+                lastShown = item.id
+            } else if isChosen(item) {
+                additions[lastShown, default: []].append(Row(item: item, isRemoved: false))
+            } else {
+                waiting.append(item)
+            }
+        }
+        notices = waiting
+        guard !additions.isEmpty else { return }
+        rows = (additions[nil] ?? []) + rows.flatMap { [$0] + (additions[$0.id] ?? []) }
+    }
+}

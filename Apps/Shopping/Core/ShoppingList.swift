@@ -1,0 +1,29 @@
+/// An item of a shopping list as its journal leaves it.
+public struct ShoppingItem: Hashable, Sendable, Identifiable {
+    public let id: String
+    /// What the person typed, such as "2 pints milk".
+    public internal(set) var name: String
+    public internal(set) var isTicked: Bool
+    /// Who ticked the item; nil while it is unticked.
+    public internal(set) var tickedBy: String?
+    /// Who added the item.
+    public internal(set) var addedBy: String
+    /// The device the item was added on.
+    public internal(set) var addedOnDevice: String
+    /// When the item was added, in milliseconds since 1970.
+    public internal(set) var addedAtMilliseconds: Int64
+}
+
+/// A shopping list as it stands after all its entries; never stored, always rebuilt.
+public struct ShoppingList: Hashable, Sendable, Identifiable {
+    public let id: String
+    /// The title; empty while neither the creating entry nor a rename has arrived.
+    public let title: String
+    /// The colour's name; nil until somebody chose one.
+    public let colour: String?
+    /// The items that are not removed, in the order people gave them.
+    public let items: [ShoppingItem]
+
+    /// The items still to be bought.
+    public var unticked: [ShoppingItem] { items.filter { !$0.isTicked } }
+}

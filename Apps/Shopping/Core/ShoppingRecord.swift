@@ -1,0 +1,27 @@
+/// The names under which a shopping list lives in the cloud: one zone for each list.
+public enum ShoppingRecord {
+    /// The record type of the list's root; the record's name is the list's identifier.
+    public static let shoppingListType = "ShoppingList"
+    /// The record type of an entry; the record's name is the entry's identifier.
+    public static let journalEntryType = "JournalEntry"
+    /// The root record's field that holds the title the list was created with.
+    public static let titleField = "title"
+
+    private static let zonePrefix = "List-"
+
+    /// Names the zone of a list.
+    public static func zoneName(listID: String) -> String {
+        zonePrefix + listID
+    }
+
+    /// Reads the list's identifier from a zone's name; nil for a zone that holds no list.
+    public static func listID(zoneName: String) -> String? {
+        guard zoneName.hasPrefix(zonePrefix), zoneName != zonePrefix else { return nil }
+        return String(zoneName.dropFirst(zonePrefix.count))
+    }
+
+    /// The flat fields of a list's root record.
+    public static func rootFields(title: String) -> [String: JournalField] {
+        [titleField: .string(title)]
+    }
+}

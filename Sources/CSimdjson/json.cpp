@@ -1,2 +1,0 @@
-#include "CSimdjson.h"
-int stratus_placeholder(void){return 0;}

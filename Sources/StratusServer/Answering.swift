@@ -1,0 +1,51 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StratusRecords
+import StratusService
+import StratusWire
+
+extension HTTPField.Name {
+    // The names are constants of the right form: a literal that is none fails the first test run.
+    static let requestUUID = Self("X-Apple-Request-UUID") ?? .eTag
+    static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token") ?? .eTag
+}
+
+extension Response {
+    /// An answer in JSON.
+    init(status: HTTPResponse.Status = .ok, wireBytes: [UInt8], webAuthToken: String? = nil) {
+        var headers = HTTPFields()
+        headers[.contentType] = "application/json; charset=UTF-8"
+        headers[.cacheControl] = "no-store"
+        headers[.webAuthToken] = webAuthToken
+        self.init(
+            status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: wireBytes)))
+    }
+
+    /// A failure of the whole request, with the identifier under which it was logged.
+    init(_ failure: RequestFailure, uuid: String) {
+        let body = ErrorBody(uuid: uuid, error: failure.error, records: failure.records)
+        self.init(
+            status: .init(code: failure.httpStatus), wireBytes: wireBytes(of: body))
+        headers[.requestUUID] = uuid
+        if let seconds = failure.error.retryAfterSeconds {
+            headers[.retryAfter] = String(Int(seconds.rounded(.up)))
+        }
+    }
+}
+
+extension RequestFailure {
+    /// The status of the code, but for what HTTP itself has a number for.
+    var httpStatus: Int {
+        switch error {
+        case .bodyTooLarge: 413
+        case .bodyTooSlow: 408
+        default: error.code.httpStatus
+        }
+    }
+
+    /// Whether an unread rest of the request may stand in the connection.
+    var endsConnection: Bool {
+        [.bodyTooLarge, .bodyTooSlow, .bodyBroken].contains(error)
+    }
+}

@@ -1,0 +1,46 @@
+import Hummingbird
+import ServiceLifecycle
+import StratusRecords
+import StratusService
+import StratusWire
+import Synchronization
+
+extension Routes {
+    /// The web courier: `GET /courier/aps?tok=…` is held open until there is a notification, and
+    /// answers with it, or with `{}` when its time is over.
+    ///
+    /// The push token is the credential; whoever has the address may listen. A client that goes away
+    /// takes no notification with it.
+    func addCourier(to router: Router<BasicRequestContext>) {
+        router.get("courier/aps") { request, _ in
+            await respond(to: request) {
+                guard let token = request.uri.queryParameters["tok"] else {
+                    throw RequestFailure(.unknownAddress)
+                }
+                let payload = try await poll(String(token), in: request)
+                return Response(wireBytes: NotificationPayload.wireBytes(of: payload))
+            }
+        }
+    }
+
+    private func poll(_ token: String, in request: Request) async throws -> NotificationPayload? {
+        let seconds = service.settings.limits.longPollSeconds
+        let taken = Mutex<NotificationPayload?>(nil)
+        do {
+            return try await cancelWhenGracefulShutdown {
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    let payload = try await service.nextNotification(
+                        pushToken: token, timeoutSeconds: seconds)
+                    taken.withLock { $0 = payload }
+                    return payload
+                }
+            }
+        } catch is CancellationError {
+            // The client went away, perhaps in the moment in which a notification was taken for it.
+            if let payload = taken.withLock({ $0 }) {
+                await service.giveBack(payload, pushToken: token)
+            }
+            return nil
+        }
+    }
+}

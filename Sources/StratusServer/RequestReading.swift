@@ -1,0 +1,99 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// What a request says apart from its body: who asks, about which container and database.
+struct RequestHead: Sendable {
+    var address: ContainerAddress
+    /// Nil at addresses without a database segment.
+    var scope: DatabaseScope?
+    var credentials: Credentials
+
+    /// Reads the path's segments and the query's credentials.
+    ///
+    /// - Throws: ``RequestFailure`` with NOT_FOUND when the path names no environment or database.
+    init(_ request: Request, _ parameters: Parameters) throws {
+        guard let container = parameters.get("container"), Self.isContainer(container),
+            let environment = parameters.get("environment").flatMap(
+                ContainerEnvironment.init(rawValue:))
+        else { throw RequestFailure(.unknownAddress) }
+        address = ContainerAddress(container: container, environment: environment)
+        if let segment = parameters.get("database") {
+            guard let scope = DatabaseScope(pathSegment: segment) else {
+                throw RequestFailure(.unknownAddress)
+            }
+            self.scope = scope
+        }
+        let query = request.uri.queryParameters
+        // CloudKit JS, version 1, called the web-auth token ckSession.
+        let webAuthToken = query["ckWebAuthToken"] ?? query["ckSession"]
+        credentials = Credentials(
+            apiToken: query["ckAPIToken"].map(String.init),
+            webAuthToken: webAuthToken.map(String.init),
+            clientID: query["clientId"].map(String.init),
+            wantsExtensions: query["stratusExtensions"] == "1")
+    }
+
+    /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
+    /// underscores, 255 at most. Identifiers that Apple gives have no others.
+    private static func isContainer(_ segment: String) -> Bool {
+        (1...255).contains(segment.utf8.count)
+            && segment.unicodeScalars.allSatisfy {
+                $0.isASCII
+                    && ($0.properties.isAlphabetic || ("0"..."9").contains($0)
+                        || ".-_".unicodeScalars.contains($0))
+            }
+    }
+}
+
+extension ServiceError {
+    static let unknownAddress = ServiceError(
+        .notFound, "There is nothing at this address; see Documentation/Wire.md for the paths.")
+
+    static let bodyTooLarge = ServiceError(
+        .badRequest, "The request's body is too large; send fewer records at a time.",
+        frameworkCode: 27)
+
+    static let bodyBroken = ServiceError(
+        .badRequest, "The request's body ended before its end; send it again.")
+
+    static let bodyTooSlow = ServiceError(
+        .badRequest, "The request's body did not arrive in time; send it again.")
+}
+
+extension Request {
+    /// Collects the body within the limits of size and time.
+    ///
+    /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used
+    ///   any further then, because an unread rest may stand in it.
+    func collectBody(_ limits: Limits) async throws -> ByteBuffer {
+        if let announced = headers[.contentLength].flatMap({ Int($0) }),
+            announced > limits.requestBodyBytes
+        {
+            throw RequestFailure(.bodyTooLarge)
+        }
+        let body = self.body
+        return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask {
+                do {
+                    return try await body.collect(upTo: limits.requestBodyBytes)
+                } catch is NIOTooManyBytesError {
+                    throw RequestFailure(.bodyTooLarge)
+                } catch is HTTPParserError {
+                    throw RequestFailure(.bodyBroken)
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(limits.requestReadSeconds))
+                throw RequestFailure(.bodyTooSlow)
+            }
+            defer { group.cancelAll() }
+            guard let buffer = try await group.next() else { throw CancellationError() }
+            return buffer
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo alike.
+///
+/// ```swift
+/// let server = buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
+/// try await server.runService()
+/// ```
+///
+/// - Parameters:
+///   - host: The address to listen on.
+///   - port: The port to listen on; 0 takes a free one.
+///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
+///     `https://cloud.example.org`; nil takes the Host that each request names.
+///   - makeUUID: Names errors, in answers and in the log.
+///   - onListening: Called with the port once requests are taken.
+public func buildServer(
+    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil, logger: Logger,
+    makeUUID: @escaping @Sendable () -> String,
+    onListening: @escaping @Sendable (Int) async -> Void
+) -> some ApplicationProtocol {
+    let router = Router(context: BasicRequestContext.self)
+    router.add(middleware: CrossOrigin())
+    router.add(middleware: UnknownAddress(makeUUID: makeUUID))
+    Routes(service: service, logger: logger, publicOrigin: publicOrigin, makeUUID: makeUUID)
+        .add(to: router)
+    return Application(
+        router: router,
+        server: .http1(
+            configuration: .init(
+                idleTimeout: .milliseconds(
+                    Int64(service.settings.limits.connectionIdleSeconds * 1_000)))),
+        configuration: .init(address: .hostname(host, port: port), serverName: nil),
+        onServerRunning: { channel in
+            await onListening(channel.localAddress?.port ?? port)
+        },
+        logger: logger)
+}
+
+/// Lets browsers of any origin use the protocol: it carries its credentials in the query, never in
+/// cookies, so an origin has nothing to ride on.
+private struct CrossOrigin: RouterMiddleware {
+    typealias Context = BasicRequestContext
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        var response: Response
+        if request.method == .options {
+            response = Response(status: .noContent)
+            response.headers[.accessControlAllowMethods] = "GET, POST, OPTIONS"
+            response.headers[.accessControlAllowHeaders] =
+                request.headers[.accessControlRequestHeaders] ?? "content-type"
+            response.headers[.accessControlMaxAge] = "600"
+        } else {
+            response = try await next(request, context)
+        }
+        response.headers[.accessControlAllowOrigin] = origin
+        response.headers[.vary] = "Origin"
+        response.headers[.accessControlExposeHeaders] =
+            "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID"
+        return response
+    }
+}
+
+/// Answers in the protocol's form where no route stands.
+private struct UnknownAddress: RouterMiddleware {
+    typealias Context = BasicRequestContext
+
+    let makeUUID: @Sendable () -> String
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            return Response(RequestFailure(.unknownAddress), uuid: makeUUID())
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsModify: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Saves and deletes records in three steps: what can be checked and encoded is, before the
+    /// transaction; the transaction reads the named rows, decides every operation in memory and writes
+    /// those that may be; the subscribers are told after it.
+    ///
+    /// Atomicity: in a custom zone one failure undoes the zone's other operations. When the request is
+    /// about that zone alone, it fails as a whole (HTTP 400 with one result per operation); when it is
+    /// about several zones, the answer has the failed zone's errors beside the other zones' results.
+    /// The default zone is never atomic. A missing zone is no atomic failure: each of its operations
+    /// fails with ZONE_NOT_FOUND.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.operations.count)
+        guard let address = try context.databaseAddress() else {
+            return refusedAnswer(request)
+        }
+        let service = context.service
+        let store = try await service.store(for: address)
+        let plan = try await ModifyPlan.make(request, in: context, store: store)
+        let summary = try await service.subscriptions.summary(of: store)
+        let transaction = ModifyTransaction(
+            request: request, plan: plan, context: context, summary: summary,
+            told: service.notifications.told(of: address),
+            nowMilliseconds: service.settings.nowMilliseconds())
+        let outcome = try await store.write { try transaction.run(in: $0) }
+        if outcome.hasNews { service.notifications.tell(store) }
+        if let failure = outcome.failure { throw failure }
+        return outcome.answer
+    }
+
+    /// The shared database has no zones until sharing is served.
+    private static func refusedAnswer(_ request: Request) -> Answer {
+        Answer(
+            records: request.operations.map {
+                .failure(
+                    RecordFailure(
+                        recordName: $0.record.recordName,
+                        zoneID: $0.record.zoneID ?? request.zoneID, error: .zoneNotFound))
+            })
+    }
+}

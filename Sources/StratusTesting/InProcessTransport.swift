@@ -1,0 +1,65 @@
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusWire
+import Synchronization
+
+/// The way from a client straight into a service of the same process: typed requests go in, typed
+/// answers come out, no byte is written.
+public final class InProcessTransport: Transport {
+    private let service: CloudService
+    private let device: String
+    private let webAuthToken: Mutex<String?>
+
+    /// - Parameter webAuthToken: As `signInForDevelopment(user:)` made it; nil for nobody.
+    public init(service: CloudService, webAuthToken: String?, device: String) {
+        self.service = service
+        self.device = device
+        self.webAuthToken = Mutex(webAuthToken)
+    }
+
+    public func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        guard let served = E.self as? any ServedEndpoint.Type,
+            let answer = try await ask(served, request, target) as? E.Answer
+        else {
+            throw ServiceFailure(
+                ServiceError(.notFound, "The service does not answer at this address yet."))
+        }
+        return answer
+    }
+
+    public func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        // The address is the path that `tokens/create` answered: `/courier/aps?tok=…&ttl=…`.
+        let query = webcourierURL.drop { $0 != "?" }.dropFirst().split(separator: "&")
+        let token = query.first { $0.hasPrefix("tok=") }?.dropFirst("tok=".count) ?? ""
+        do {
+            return try await service.nextNotification(
+                pushToken: String(token), timeoutSeconds: timeoutSeconds)
+        } catch {
+            throw ServiceFailure(error.error)
+        }
+    }
+
+    private func ask<S: ServedEndpoint>(
+        _ served: S.Type, _ request: any Sendable, _ target: RequestTarget
+    ) async throws -> any Sendable {
+        guard let request = request as? S.Request else { return EmptyBody() }
+        let token = webAuthToken.withLock { $0 }
+        do {
+            let answer = try await service.respond(
+                to: S.self, request,
+                from: Credentials(
+                    apiToken: ServiceSettings.developmentToken, webAuthToken: token,
+                    clientID: device, wantsExtensions: true),
+                at: target.container, scope: target.scope)
+            if let next = answer.rotatedWebAuthToken { webAuthToken.withLock { $0 = next } }
+            return answer.answer
+        } catch {
+            throw ServiceFailure(error.error, records: error.records)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusStorage
+
+/// A whole cloud in one process: the real service over a store in memory, and as many users and
+/// devices as a test wants. No network, no account, no other process.
+///
+/// ```swift
+/// let cloud = TestCloud()
+/// let phone = try await cloud.container("iCloud.org.example.Trails", user: "alice", device: "phone")
+/// let tablet = try await cloud.container("iCloud.org.example.Trails", user: "alice", device: "tablet")
+/// try await phone.privateCloudDatabase.save(CKRecord(recordType: "Hut"))
+/// ```
+public final class TestCloud: Sendable {
+    /// The service itself, for what only its operator can do.
+    public let service: CloudService
+
+    /// - Parameters:
+    ///   - storehouse: Where the cloud keeps its data; a new store in memory by default.
+    ///   - settings: Limits, clock and chance of the service.
+    public init(
+        storehouse: any Storehouse = MemoryStorehouse(),
+        settings: ServiceSettings = ServiceSettings(isForDevelopment: true)
+    ) {
+        service = CloudService(storehouse: storehouse, settings: settings)
+    }
+
+    /// Connects a device.
+    ///
+    /// - Parameters:
+    ///   - user: Who is signed in; nil for nobody. A user comes into being at the first sign-in.
+    ///   - device: The device's identifier: it is not notified of its own changes.
+    public func connect(
+        user: String?, device: String, world: CloudConnection.World = .init()
+    ) async throws -> CloudConnection {
+        let token = try await signIn(user)
+        let transport = InProcessTransport(service: service, webAuthToken: token, device: device)
+        return CloudConnection(
+            transport: transport, hasAccount: user != nil, deviceID: device, world: world)
+    }
+
+    /// Connects a device and gives it a container.
+    public func container(
+        _ identifier: String, user: String?, device: String
+    ) async throws -> CKContainer {
+        CKContainer(
+            identifier: identifier, connection: try await connect(user: user, device: device))
+    }
+
+    private func signIn(_ user: String?) async throws -> String? {
+        guard let user else { return nil }
+        return try await service.signInForDevelopment(user: user).webAuthToken
+    }
+}

@@ -1,0 +1,198 @@
+/// One value of a parsed ``JSONDocument``: a place on its tape.
+///
+/// A node is valid only inside ``JSONDocument/withRoot(_:)``. It is three words, copied freely, and
+/// never counted.
+public struct JSONNode {
+    /// What the value is.
+    public enum Kind: Hashable, Sendable {
+        case object, array, string, integer, double, bool, null
+    }
+
+    /// The letter in a tape word's highest byte.
+    enum Tag: UInt8 {
+        case object = 0x7B
+        case endOfObject = 0x7D
+        case array = 0x5B
+        case endOfArray = 0x5D
+        case string = 0x22
+        case int64 = 0x6C
+        case uint64 = 0x75
+        case double = 0x64
+        case `true` = 0x74
+        case `false` = 0x66
+        case null = 0x6E
+    }
+
+    let words: UnsafePointer<UInt64>
+    let strings: UnsafePointer<UInt8>
+    let index: Int
+
+    @inline(__always)
+    var tag: UInt8 { UInt8(truncatingIfNeeded: words[index] >> 56) }
+
+    @inline(__always)
+    private func isTag(_ tag: Tag) -> Bool { self.tag == tag.rawValue }
+
+    public var kind: Kind {
+        switch Tag(rawValue: tag) {
+        case .object: .object
+        case .array: .array
+        case .string: .string
+        case .int64, .uint64: .integer
+        case .double: .double
+        case .true, .false: .bool
+        case .null, .endOfObject, .endOfArray, nil: .null
+        }
+    }
+
+    public var isNull: Bool { isTag(.null) }
+    public var isObject: Bool { isTag(.object) }
+    public var isArray: Bool { isTag(.array) }
+
+    /// The Boolean; nil for any other kind.
+    public var bool: Bool? {
+        if isTag(.true) { return true }
+        return isTag(.false) ? false : nil
+    }
+
+    /// The string; nil for any other kind.
+    public var string: String? {
+        isTag(.string) ? String(decoding: text.bytes, as: UTF8.self) : nil
+    }
+
+    /// The integer, or the number without a fraction; nil for any other kind and beyond 64 bits.
+    public var int64: Int64? {
+        switch tag {
+        case Tag.int64.rawValue: Int64(bitPattern: words[index + 1])
+        case Tag.uint64.rawValue: Int64(exactly: words[index + 1])
+        case Tag.double.rawValue: Int64(exactly: Double(bitPattern: words[index + 1]))
+        default: nil
+        }
+    }
+
+    /// The number; nil for any other kind.
+    public var double: Double? {
+        switch tag {
+        case Tag.double.rawValue: Double(bitPattern: words[index + 1])
+        case Tag.int64.rawValue: Double(Int64(bitPattern: words[index + 1]))
+        case Tag.uint64.rawValue: Double(words[index + 1])
+        default: nil
+        }
+    }
+
+    /// The bytes of a string, in the document's memory; nil for any other kind.
+    var stringText: JSONText? { isTag(.string) ? text : nil }
+
+    @inline(__always)
+    private var text: JSONText {
+        let start = strings + Int(truncatingIfNeeded: words[index] & 0x00FF_FFFF_FFFF_FFFF)
+        let count = UnsafeRawPointer(start).loadUnaligned(as: UInt32.self)
+        return JSONText(bytes: UnsafeBufferPointer(start: start + 4, count: Int(count)))
+    }
+
+    /// Where the value after this one stands.
+    @inline(__always)
+    private var nextIndex: Int {
+        switch tag {
+        case Tag.object.rawValue, Tag.array.rawValue:
+            Int(truncatingIfNeeded: words[index] & 0xFFFF_FFFF)
+        case Tag.int64.rawValue, Tag.uint64.rawValue, Tag.double.rawValue: index + 2
+        default: index + 1
+        }
+    }
+
+    /// The number of members or elements; 16,777,215 stands for that many or more.
+    public var count: Int {
+        isObject || isArray ? Int(truncatingIfNeeded: words[index] >> 32 & 0xFF_FFFF) : 0
+    }
+
+    /// The members of an object in the order of the text; empty for any other kind.
+    public var members: Members { Members(node: self) }
+
+    /// The elements of an array; empty for any other kind.
+    public var elements: Elements { Elements(node: self) }
+
+    /// The last member with this key; nil when there is none, or for any other kind than an object.
+    public subscript(key: StaticString) -> JSONNode? {
+        var found: JSONNode?
+        for (name, node) in members where name == key { found = node }
+        return found
+    }
+
+    @inline(__always)
+    private func node(at index: Int) -> JSONNode {
+        JSONNode(words: words, strings: strings, index: index)
+    }
+
+    public struct Members: Sequence, IteratorProtocol {
+        private let node: JSONNode
+        private var index: Int
+        private let end: Int
+
+        fileprivate init(node: JSONNode) {
+            self.node = node
+            index = node.index + 1
+            end = node.isObject ? node.nextIndex - 1 : index
+        }
+
+        @inline(__always)
+        public mutating func next() -> (key: JSONText, value: JSONNode)? {
+            guard index < end else { return nil }
+            let key = node.node(at: index)
+            let value = node.node(at: index + 1)
+            index = value.nextIndex
+            return (key.text, value)
+        }
+    }
+
+    public struct Elements: Sequence, IteratorProtocol {
+        private let node: JSONNode
+        private var index: Int
+        private let end: Int
+
+        fileprivate init(node: JSONNode) {
+            self.node = node
+            index = node.index + 1
+            end = node.isArray ? node.nextIndex - 1 : index
+        }
+
+        @inline(__always)
+        public mutating func next() -> JSONNode? {
+            guard index < end else { return nil }
+            let element = node.node(at: index)
+            index = element.nextIndex
+            return element
+        }
+    }
+}
+
+/// The UTF-8 of a key or string, in the document's memory; comparable with literals at no cost.
+public struct JSONText {
+    let bytes: UnsafeBufferPointer<UInt8>
+
+    public var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    @inline(__always)
+    public static func == (text: JSONText, literal: StaticString) -> Bool {
+        text.bytes.count == literal.utf8CodeUnitCount
+            && text.isEqual(to: literal.utf8Start)
+    }
+
+    /// Lets a `switch` over a text have literals as its cases.
+    @inline(__always)
+    public static func ~= (literal: StaticString, text: JSONText) -> Bool {
+        text == literal
+    }
+
+    static func == (left: JSONText, right: JSONText) -> Bool {
+        guard left.bytes.count == right.bytes.count else { return false }
+        guard let start = right.bytes.baseAddress else { return true }
+        return left.isEqual(to: start)
+    }
+
+    @inline(__always)
+    private func isEqual(to other: UnsafePointer<UInt8>) -> Bool {
+        for index in bytes.indices where bytes[index] != other[index] { return false }
+        return true
+    }
+}

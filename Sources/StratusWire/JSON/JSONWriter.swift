@@ -1,0 +1,244 @@
+/// Writes one JSON text, byte after byte, without an intermediate tree.
+///
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.object { writer in
+///     writer.member("recordName", "hut-3")
+///     writer.member("deleted", true)
+/// }
+/// let bytes = writer.finish()
+/// ```
+///
+/// Commas are the writer's business. Keys given as literals must need no escape.
+public struct JSONWriter: ~Copyable {
+    private var memory: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    private var count = 0
+    /// Whether a value stands before the next one in the same container.
+    private var needsComma = false
+
+    public init(reservingBytes capacity: Int = 512) {
+        self.capacity = max(capacity, 64)
+        memory = .allocate(capacity: self.capacity)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+
+    /// The text.
+    public consuming func finish() -> [UInt8] {
+        [UInt8](UnsafeBufferPointer(start: memory, count: count))
+    }
+
+    // MARK: Containers
+
+    /// Writes `{`, the members that the closure writes, and `}`.
+    @inline(__always)
+    public mutating func object(_ members: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "{"))
+        members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes `[`, the elements that the closure writes, and `]`.
+    @inline(__always)
+    public mutating func array(_ elements: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "["))
+        elements(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    @inline(__always)
+    private mutating func open(_ byte: UInt8) {
+        reserve(2)
+        comma()
+        push(byte)
+        needsComma = false
+    }
+
+    @inline(__always)
+    private mutating func close(_ byte: UInt8) {
+        reserve(1)
+        push(byte)
+        needsComma = true
+    }
+
+    /// Writes a member's key, a literal without quotes, backslashes and control characters.
+    @inline(__always)
+    public mutating func key(_ key: StaticString) {
+        let length = key.utf8CodeUnitCount
+        reserve(length + 4)
+        comma()
+        push(UInt8(ascii: "\""))
+        (memory + count).update(from: key.utf8Start, count: length)
+        count += length
+        push(UInt8(ascii: "\""))
+        push(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a member's key, whatever its characters.
+    public mutating func key(_ key: String) {
+        string(key)
+        reserve(1)
+        push(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    // MARK: Values
+
+    public mutating func null() { literal("null") }
+
+    public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+    /// Writes an integer without exponent or fraction; in quotes when asked.
+    public mutating func integer(_ value: Int64, isQuoted: Bool = false) {
+        reserve(24)
+        comma()
+        if isQuoted { push(UInt8(ascii: "\"")) }
+        digits(of: value)
+        if isQuoted { push(UInt8(ascii: "\"")) }
+        needsComma = true
+    }
+
+    /// Writes the shortest decimal that reads back as the same double; in quotes when asked.
+    ///
+    /// A number that is not finite has no JSON and becomes `null`, as in CloudKit JS.
+    public mutating func double(_ value: Double, isQuoted: Bool = false) {
+        guard value.isFinite else { return null() }
+        var text = value.description
+        text.withUTF8 { digits in
+            reserve(digits.count + 3)
+            comma()
+            if isQuoted { push(UInt8(ascii: "\"")) }
+            append(digits)
+            if isQuoted { push(UInt8(ascii: "\"")) }
+        }
+        needsComma = true
+    }
+
+    /// Writes bytes as a string of base64.
+    public mutating func base64(_ bytes: [UInt8]) {
+        let length = Base64.encodedCount(of: bytes.count)
+        reserve(length + 3)
+        comma()
+        push(UInt8(ascii: "\""))
+        let target = memory + count
+        bytes.withUnsafeBufferPointer { Base64.encode($0, to: target) }
+        count += length
+        push(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// Writes bytes that are a valid JSON value already, unread.
+    public mutating func raw(_ bytes: [UInt8]) {
+        reserve(bytes.count + 1)
+        comma()
+        bytes.withUnsafeBufferPointer { append($0) }
+        needsComma = true
+    }
+
+    /// Writes a string literal without quotes, backslashes and control characters.
+    @inline(__always)
+    public mutating func word(_ word: StaticString) {
+        let length = word.utf8CodeUnitCount
+        reserve(length + 3)
+        comma()
+        push(UInt8(ascii: "\""))
+        (memory + count).update(from: word.utf8Start, count: length)
+        count += length
+        push(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// Writes a string with the escapes that JSON demands and no others.
+    public mutating func string(_ string: String) {
+        // Nil only for strings that came over from Objective-C.
+        if string.utf8.withContiguousStorageIfAvailable({ escaped($0) }) == nil {
+            Array(string.utf8).withUnsafeBufferPointer { escaped($0) }
+        }
+    }
+
+    // MARK: Bytes
+
+    private mutating func escaped(_ text: UnsafeBufferPointer<UInt8>) {
+        reserve(text.count + 3)
+        comma()
+        push(UInt8(ascii: "\""))
+        var start = 0
+        while true {
+            let end = JSONEscapes.firstToEscape(in: text, from: start)
+            // What is still to come fits, escapes apart, by the invariant of reserve below.
+            append(UnsafeBufferPointer(rebasing: text[start..<end]))
+            guard end < text.count else { break }
+            reserve(text.count - end + 6 + 1)
+            count += JSONEscapes.write(text[end], to: memory + count)
+            start = end + 1
+        }
+        push(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    private mutating func digits(of value: Int64) {
+        var magnitude = value.magnitude
+        if value < 0 { push(UInt8(ascii: "-")) }
+        var length = 1
+        var bound: UInt64 = 10
+        while magnitude >= bound {
+            length += 1
+            guard length < 20 else { break }
+            bound *= 10
+        }
+        var place = count + length
+        count = place
+        repeat {
+            place -= 1
+            memory[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: magnitude % 10)
+            magnitude /= 10
+        } while magnitude > 0
+    }
+
+    @inline(__always)
+    private mutating func literal(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount + 1)
+        comma()
+        (memory + count).update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        count += text.utf8CodeUnitCount
+        needsComma = true
+    }
+
+    @inline(__always)
+    private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let start = bytes.baseAddress else { return }
+        (memory + count).update(from: start, count: bytes.count)
+        count += bytes.count
+    }
+
+    @inline(__always)
+    private mutating func comma() {
+        if needsComma { push(UInt8(ascii: ",")) }
+    }
+
+    @inline(__always)
+    private mutating func push(_ byte: UInt8) {
+        memory[count] = byte
+        count += 1
+    }
+
+    /// Makes room for this many bytes more. Every writing function calls it before it pushes.
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if count + more > capacity { grow(by: more) }
+    }
+
+    @inline(never)
+    private mutating func grow(by more: Int) {
+        let larger = max(capacity * 2, count + more)
+        let newMemory = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        newMemory.update(from: memory, count: count)
+        memory.deallocate()
+        memory = newMemory
+        capacity = larger
+    }
+}

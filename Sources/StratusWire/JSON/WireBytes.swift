@@ -1,0 +1,39 @@
+/// Reads a body of the protocol.
+///
+/// An empty body counts as `{}`, since endpoints without content are asked with either.
+///
+/// ```swift
+/// let request = try readWire(RecordsModify.Request.self, from: body)
+/// ```
+///
+/// - Throws: ``WireError`` with a constant reason and the path of the key at which reading stopped.
+public func readWire<Value: WireReadable>(
+    _ type: Value.Type = Value.self, from bytes: UnsafeRawBufferPointer,
+    parser: JSONDocument.Parser = .standard
+) throws(WireError) -> Value {
+    guard !bytes.isEmpty else { return try readWire(type, from: emptyObject, parser: parser) }
+    return try JSONDocument(parsing: bytes, parser: parser)
+        .withRoot { (root) throws(WireError) in try Value(wire: root) }
+}
+
+/// Reads a body of the protocol from an array.
+public func readWire<Value: WireReadable>(
+    _ type: Value.Type = Value.self, from bytes: [UInt8], parser: JSONDocument.Parser = .standard
+) throws(WireError) -> Value {
+    // withUnsafeBytes rethrows untyped, so the outcome is carried out as a value.
+    let outcome: Result<Value, WireError> = bytes.withUnsafeBytes { buffer in
+        Result { () throws(WireError) in try readWire(type, from: buffer, parser: parser) }
+    }
+    return try outcome.get()
+}
+
+private let emptyObject = Array("{}".utf8)
+
+/// Writes a body of the protocol.
+///
+/// A double that is not finite, for which JSON has no word, becomes `null`.
+public func wireBytes(of value: some WireWritable, reservingBytes: Int = 512) -> [UInt8] {
+    var writer = JSONWriter(reservingBytes: reservingBytes)
+    value.write(to: &writer)
+    return writer.finish()
+}

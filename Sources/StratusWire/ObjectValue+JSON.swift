@@ -1,0 +1,105 @@
+import StratusRecords
+
+extension Location: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        guard node.isObject,
+            let latitude: Double = try node.optional("latitude"),
+            let longitude: Double = try node.optional("longitude")
+        else { throw FieldType.location.mismatch }
+        self.init(
+            latitude: latitude, longitude: longitude,
+            horizontalAccuracy: try node.optional("horizontalAccuracy"),
+            verticalAccuracy: try node.optional("verticalAccuracy"),
+            altitude: try node.optional("altitude"),
+            speed: try node.optional("speed"),
+            course: try node.optional("course"),
+            timestampMilliseconds: try node.optional("timestamp"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("latitude", latitude)
+            writer.member("longitude", longitude)
+            writer.optional("horizontalAccuracy", horizontalAccuracy)
+            writer.optional("verticalAccuracy", verticalAccuracy)
+            writer.optional("altitude", altitude)
+            writer.optional("speed", speed)
+            writer.optional("course", course)
+            writer.optional("timestamp", timestampMilliseconds)
+        }
+    }
+}
+
+extension Reference: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        guard node.isObject, let recordName: String = try node.optional("recordName") else {
+            throw FieldType.reference.mismatch
+        }
+        let zoneID: ZoneIDDictionary? = try node.optional("zoneID")
+        self.init(
+            recordName: recordName,
+            zoneID: zoneID.map {
+                ZoneID(name: $0.zoneName, ownerName: $0.ownerRecordName ?? ZoneID.currentUserName)
+            },
+            // Filters and sloppy clients leave it out.
+            action: try Self.action(node))
+    }
+
+    /// Compares the bytes, which is faster than to make a string: references are many.
+    private static func action(_ node: JSONNode) throws(WireError) -> Action {
+        guard let action = node["action"], !action.isNull else { return .none }
+        switch action.stringText {
+        case .some("NONE"): return .none
+        case .some("DELETE_SELF"): return .deleteSelf
+        case .some("VALIDATE"): return .validate
+        default: throw WireError("The protocol does not know this word.", at: "action")
+        }
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            if let zoneID {
+                writer.key("zoneID")
+                writer.object { writer in
+                    writer.member("zoneName", zoneID.name)
+                    if zoneID.ownerName != ZoneID.currentUserName {
+                        writer.member("ownerRecordName", zoneID.ownerName)
+                    }
+                    writer.key("zoneType")
+                    writer.word(zoneID.isDefault ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE")
+                }
+            }
+            writer.key("action")
+            switch action {
+            case .none: writer.word("NONE")
+            case .deleteSelf: writer.word("DELETE_SELF")
+            case .validate: writer.word("VALIDATE")
+            }
+        }
+    }
+}
+
+extension AssetReceipt: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        guard node.isObject else { throw FieldType.asset.mismatch }
+        self.init(
+            fileChecksum: try node.optional("fileChecksum"),
+            sizeBytes: try node.optional("size"),
+            referenceChecksum: try node.optional("referenceChecksum"),
+            wrappingKey: try node.optional("wrappingKey"),
+            receipt: try node.optional("receipt"),
+            downloadURL: try node.optional("downloadURL"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.optional("fileChecksum", fileChecksum)
+            writer.optional("size", sizeBytes)
+            writer.optional("referenceChecksum", referenceChecksum)
+            writer.optional("wrappingKey", wrappingKey)
+            writer.optional("receipt", receipt)
+            writer.optional("downloadURL", downloadURL)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import StratusRecords
+
+extension RecordDictionary: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init()
+        for (key, member) in node.members {
+            do {
+                try read(key, member)
+            } catch {
+                throw error.within(key.string)
+            }
+        }
+    }
+
+    private mutating func read(_ key: JSONText, _ member: JSONNode) throws(WireError) {
+        if member.isNull {
+            // The one null that says something: it takes the record out of its hierarchy.
+            if key == "parent" { parentRecordName = .none }
+            return
+        }
+        switch key {
+        case "recordName": recordName = try String(wire: member)
+        case "recordType": recordType = try String(wire: member)
+        case "recordChangeTag": recordChangeTag = try String(wire: member)
+        case "fields": fields = try RecordFields(wire: member)
+        case "zoneID": zoneID = try ZoneIDDictionary(wire: member)
+        case "created": created = try Stamp(wire: member)
+        case "modified": modified = try Stamp(wire: member)
+        case "parent": parentRecordName = .some(try member.required("recordName"))
+        case "share": shareRecordName = try member.required("recordName")
+        case "createShortGUID": createShortGUID = try Bool(wire: member)
+        case "shortGUID":
+            // Apple's documents have a dictionary, the live service a string.
+            shortGUID =
+                member.isObject ? try member.optional("value") : try String(wire: member)
+        default: break
+        }
+    }
+
+    /// Writes the record as an answer has it, with everything that other clients insist on.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writeMembers(to: &writer)
+            writer.key("pluginFields")
+            writer.object { _ in }
+            writer.optional("created", created)
+            writer.optional("modified", modified)
+            writer.member("deleted", false)
+            if let shareRecordName {
+                writer.key("share")
+                writer.object { $0.member("recordName", shareRecordName) }
+            }
+        }
+    }
+
+    /// Writes the record as a request has it: without what only the service can know.
+    func writeRequest(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writeMembers(to: &writer, skippingEmptyFields: true)
+            if parentRecordName == .none {
+                writer.key("parent")
+                writer.null()
+            }
+            writer.flag("createShortGUID", createShortGUID)
+        }
+    }
+
+    private func writeMembers(to writer: inout JSONWriter, skippingEmptyFields: Bool = false) {
+        writer.optional("recordName", recordName)
+        writer.optional("recordType", recordType)
+        if !(skippingEmptyFields && fields == .values([])) { writer.member("fields", fields) }
+        writer.optional("recordChangeTag", recordChangeTag)
+        writer.optional("zoneID", zoneID)
+        if case .some(let parent) = parentRecordName {
+            writer.key("parent")
+            writer.object { $0.member("recordName", parent) }
+        }
+        writer.optional("shortGUID", shortGUID)
+    }
+}
+
+extension RecordDictionary.Stamp: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            timestampMilliseconds: try node.required("timestamp"),
+            userRecordName: try node.optional("userRecordName") ?? "",
+            deviceID: try node.optional("deviceID") ?? "")
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("timestamp", timestampMilliseconds)
+            writer.member("userRecordName", userRecordName)
+            writer.member("deviceID", deviceID)
+        }
+    }
+}
+
+extension RecordResult: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        if ServiceError.isError(node) {
+            self = .failure(try RecordFailure(wire: node))
+        } else if try node.optional("deleted", as: Bool.self) == true {
+            self = .deleted(try Tombstone(wire: node))
+        } else {
+            self = .record(try RecordDictionary(wire: node))
+        }
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .record(let record): record.write(to: &writer)
+        case .deleted(let tombstone): tombstone.write(to: &writer)
+        case .failure(let failure): failure.write(to: &writer)
+        }
+    }
+}
+
+extension RecordResult.Tombstone: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            recordName: try node.required("recordName"),
+            recordType: try node.optional("recordType"),
+            zoneID: try node.optional("zoneID"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            writer.member("deleted", true)
+            writer.optional("recordType", recordType)
+            writer.optional("zoneID", zoneID)
+        }
+    }
+}
+
+extension RecordFailure: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        self.init(
+            recordName: try node.optional("recordName"),
+            zoneID: try node.optional("zoneID"),
+            error: try ServiceError(wire: node),
+            uuid: try node.optional("uuid"),
+            serverRecord: try node.optional("serverRecord"),
+            ancestorRecord: try node.optional("ancestorRecord"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.optional("recordName", recordName)
+            writer.optional("zoneID", zoneID)
+            error.writeMembers(to: &writer)
+            writer.optional("uuid", uuid)
+            writer.optional("serverRecord", serverRecord)
+            writer.optional("ancestorRecord", ancestorRecord)
+        }
+    }
+}

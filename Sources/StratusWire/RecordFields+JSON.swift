@@ -1,0 +1,117 @@
+import StratusRecords
+
+extension RecordFields {
+    /// The fields as values; parses when there are only bytes.
+    ///
+    /// - Throws: ``WireError`` when the bytes are not fields.
+    public func values() throws(WireError) -> [Field] {
+        switch self {
+        case .values(let fields): fields
+        case .encoded(let bytes): try readWire(FieldList.self, from: bytes).fields
+        }
+    }
+
+    /// The fields as normalised JSON, every value with its type; copies nothing when they are that
+    /// already.
+    public func encoded() -> [UInt8] {
+        switch self {
+        case .values(let fields): Self.encode(fields)
+        case .encoded(let bytes): bytes
+        }
+    }
+
+    /// The fields as normalised JSON in the form that a request asked for.
+    ///
+    /// - Parameters:
+    ///   - keys: The names of the fields wanted, in any order; nil is all.
+    ///   - numbersAsStrings: Whether INT64, DOUBLE and TIMESTAMP become strings.
+    /// - Throws: ``WireError`` when the fields are bytes that do not parse.
+    public func encoded(
+        only keys: [String]?, numbersAsStrings: Bool = false
+    ) throws(WireError) -> [UInt8] {
+        if keys == nil && !numbersAsStrings { return encoded() }
+        var fields = try values()
+        if let keys {
+            let wanted = Set(keys)
+            fields.removeAll { !wanted.contains($0.name) }
+        }
+        return Self.encode(fields, numbersAsStrings: numbersAsStrings)
+    }
+
+    private static func encode(_ fields: [Field], numbersAsStrings: Bool = false) -> [UInt8] {
+        var writer = JSONWriter(reservingBytes: fields.count * 64)
+        writer.fields(fields, numbersAsStrings: numbersAsStrings)
+        return writer.finish()
+    }
+}
+
+extension RecordFields: WireReadable, WireWritable {
+    /// Reads the fields as values.
+    public init(wire node: JSONNode) throws(WireError) {
+        self = .values(try FieldList(wire: node).fields)
+    }
+
+    /// Writes values, or splices bytes unread.
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .values(let fields): writer.fields(fields, numbersAsStrings: false)
+        case .encoded(let bytes): writer.raw(bytes)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func fields(_ fields: [Field], numbersAsStrings: Bool) {
+        object { writer in
+            for field in fields {
+                writer.key(field.name)
+                field.writeValue(to: &writer, numbersAsStrings: numbersAsStrings)
+            }
+        }
+    }
+}
+
+/// The object under `fields`, in the order of the text.
+private struct FieldList: WireReadable {
+    private static let maximumCount = Limits().fieldsPerRecord
+    private static let tooMany = WireError(
+        "A record has too many fields; see Limits.fieldsPerRecord.")
+
+    var fields: [Field] = []
+
+    init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        guard node.count <= Self.maximumCount else { throw Self.tooMany }
+        fields.reserveCapacity(node.count)
+        for (key, member) in node.members where !member.isNull {
+            let name = key.string
+            do {
+                fields.append(try Field(name: name, wire: member))
+            } catch {
+                throw error.within(name)
+            }
+        }
+        dropRepeatedNames()
+    }
+
+    /// Of fields with the same name the last one counts.
+    private mutating func dropRepeatedNames() {
+        guard hasRepeatedNames else { return }
+        var seen: Set<String> = []
+        let last = fields.reversed().filter { seen.insert($0.name).inserted }
+        fields = last.reversed()
+    }
+
+    private var hasRepeatedNames: Bool {
+        // Most records have few fields, where comparing each pair is faster than hashing.
+        guard fields.count <= 12 else { return Set(fields.map(\.name)).count < fields.count }
+        return fields.withUnsafeBufferPointer { fields in
+            for index in 0..<fields.count {
+                for other in 0..<index where fields[other].name == fields[index].name {
+                    return true
+                }
+            }
+            return false
+        }
+    }
+}

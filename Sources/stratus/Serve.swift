@@ -1,0 +1,156 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import Logging
+import ServiceLifecycle
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+
+/// `stratus serve`: runs the service until it is told to stop.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the service.",
+        discussion: """
+            Prints "listening on http://HOST:PORT" when it takes requests, answers GET /health, and \
+            stops cleanly on SIGTERM and SIGINT: requests under way are finished, long polls ended, \
+            files closed.
+            """)
+
+    @Flag(help: "Create containers, users and record types on first use. Never for real data.")
+    var dev = false
+
+    @Option(help: "The address to listen on; 0.0.0.0 listens on every one.")
+    var host = "127.0.0.1"
+
+    @Option(help: "The port to listen on; 0 takes a free one.")
+    var port = 8080
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder that keeps the data; made when it does not exist.", valueName: "dir"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The service's address as clients see it, when something stands before it.",
+            valueName: "url"))
+    var publicURL: String?
+
+    @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
+    var memory = false
+
+    @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
+    var logLevel: String = "notice"
+
+    func validate() throws {
+        guard !(memory && data != nil) else {
+            throw ValidationError("Give either --data or --memory, not both.")
+        }
+        guard (0...65_535).contains(port) else {
+            throw ValidationError("A port is a number from 0 to 65535.")
+        }
+        guard Logger.Level(rawValue: logLevel) != nil else {
+            throw ValidationError("There is no log level of this name; see --help.")
+        }
+    }
+
+    func run() async throws {
+        var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
+        let storehouse: any Storehouse
+        do {
+            storehouse = try openStorehouse()
+        } catch let error as StorageError {
+            throw OneSentence(error)
+        }
+        let stop = StopReason()
+        let service = CloudService(
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+        service.onFatalStorageError { stop.tell($0) }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(service: makeServer(service, logger)),
+                    .init(
+                        service: StopWatch(reason: stop),
+                        successTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        // A client that neither finishes its request nor goes away must not hold up the stop.
+        try await group.run()
+        try await storehouse.close()
+        if let error = await stop.error { throw OneSentence(error) }
+    }
+
+    private func openStorehouse() throws -> any Storehouse {
+        if memory { return MemoryStorehouse() }
+        let folder = data ?? Self.defaultFolder
+        return try SQLiteStorehouse(folder: folder)
+    }
+
+    private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle
+        .Service
+    {
+        let host = host
+        return buildServer(
+            service, host: host, port: port, publicOrigin: publicURL, logger: logger,
+            makeUUID: { UUID().uuidString }
+        ) { port in
+            let name = host.contains(":") ? "[\(host)]" : host
+            // Not print(), which keeps the line back when the output is a pipe.
+            FileHandle.standardOutput.write(Data("listening on http://\(name):\(port)\n".utf8))
+        }
+    }
+
+    static var defaultFolder: String { FileManager.default.currentDirectoryPath + "/stratus-data" }
+}
+
+/// An error that is told to a person in one sentence, without a stack or a type's name.
+struct OneSentence: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ error: StorageError) {
+        description = error.message + (error.path.map { " (\($0))" } ?? "")
+    }
+}
+
+/// Why the service has to stop by itself, once there is a reason.
+actor StopReason {
+    private(set) var error: StorageError?
+    private var waiting: CheckedContinuation<Void, Never>?
+
+    nonisolated func tell(_ error: StorageError) {
+        Task { await set(error) }
+    }
+
+    private func set(_ error: StorageError) {
+        self.error = self.error ?? error
+        waiting?.resume()
+        waiting = nil
+    }
+
+    func wait() async {
+        if error != nil { return }
+        await withCheckedContinuation { waiting = $0 }
+    }
+
+    fileprivate func release() {
+        waiting?.resume()
+        waiting = nil
+    }
+}
+
+/// Ends the service group when there is a reason to stop.
+private struct StopWatch: ServiceLifecycle.Service {
+    let reason: StopReason
+
+    func run() async {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await reason.wait()
+        } onCancelOrGracefulShutdown: {
+            Task { await reason.release() }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// The command line of the service.
+@main
+struct Stratus: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus",
+        abstract: "A self-hosted service that speaks CloudKit's web-services protocol.",
+        discussion: """
+            For a first try, in two terminals:
+
+              stratus serve --dev --memory
+              curl -d '{"user":"alice"}' http://127.0.0.1:8080/dev/sign-in
+
+            With --dev, containers, users and record types come into being on first use, the API \
+            token is `development`, and anybody who can reach the port can sign in as anybody. \
+            Without it, make a container and its tokens first:
+
+              stratus token create --data ~/stratus --container iCloud.org.example.Trails
+              stratus serve --data ~/stratus
+
+            Clients find the service through STRATUS_URL, STRATUS_API_TOKEN and \
+            STRATUS_WEB_AUTH_TOKEN (or, with --dev, STRATUS_DEV_USER).
+            """,
+        version: "0.1.0",
+        subcommands: [Serve.self, Token.self])
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Synchronization
+
+/// A real `stratus serve` in a process of its own.
+final class ServedInstance: Sendable {
+    let port: Int
+    let dataFolder: String?
+    private let process: ProcessBox
+
+    /// Starts the service and returns when it listens.
+    ///
+    /// - Parameter dataFolder: Nil keeps the data in memory.
+    init(
+        dataFolder: String?, arguments: [String] = ["--dev"], port: Int = 0,
+        standardError: Pipe? = nil
+    ) throws {
+        self.dataFolder = dataFolder
+        let storage = dataFolder.map { ["--data", $0] } ?? ["--memory"]
+        let process = Process()
+        process.executableURL = Self.executable(named: "stratus")
+        process.arguments = ["serve", "--port", String(port)] + arguments + storage
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = standardError ?? FileHandle.standardError as Any
+        try process.run()
+        self.process = ProcessBox(process)
+        let line = try Self.firstLine(of: output.fileHandleForReading)
+        guard let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
+            throw StartFailure(line: line)
+        }
+        self.port = port
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    /// Ends the process at once, as a power cut would.
+    func kill() {
+        process.kill(SIGKILL)
+    }
+
+    /// Asks the service to stop and waits for it.
+    ///
+    /// - Returns: its exit status.
+    func terminate() -> Int32 {
+        process.kill(SIGTERM)
+    }
+
+    /// Waits for a service that ends by itself.
+    ///
+    /// - Returns: its exit status.
+    func waitUntilExit() -> Int32 {
+        process.kill(0)
+    }
+
+    deinit {
+        process.kill(SIGKILL)
+    }
+
+    struct StartFailure: Error {
+        let line: String
+    }
+
+    /// The products lie beside the test bundle.
+    static func executable(named name: String) -> URL {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        while folder.path != "/" {
+            let candidate = folder.appendingPathComponent(name)
+            if FileManager.default.isExecutableFile(atPath: candidate.path) { return candidate }
+            folder.deleteLastPathComponent()
+        }
+        return URL(fileURLWithPath: ".build/debug/\(name)")
+    }
+
+    static func firstLine(of handle: FileHandle) throws -> String {
+        var line: [UInt8] = []
+        while let byte = try handle.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+}
+
+/// Guards a `Process`, which is not Sendable: every use is under the lock.
+private final class ProcessBox: Sendable {
+    private let process: Mutex<Process>
+
+    init(_ process: sending Process) {
+        self.process = Mutex(process)
+    }
+
+    @discardableResult
+    func kill(_ signal: Int32) -> Int32 {
+        process.withLock { process in
+            if process.isRunning { Foundation.kill(process.processIdentifier, signal) }
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+    }
+}
+
+/// A folder that is gone when the test is over.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "stratus-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

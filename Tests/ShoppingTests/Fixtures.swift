@@ -1,0 +1,70 @@
+import ShoppingCore
+
+/// Makes entries with short names, for tests that tell a story.
+struct Person {
+    let writer: JournalWriter
+
+    init(_ name: String) {
+        writer = JournalWriter(listID: "weekly", device: "\(name)'s phone", author: name)
+    }
+
+    func add(_ item: String, after: String?, at time: Int64) -> JournalEntry {
+        writer.add(item, itemID: item, after: after, id: id("add", item, time), at: time)
+    }
+
+    func tick(_ item: String, at time: Int64) -> JournalEntry {
+        writer.tick(item, id: id("tick", item, time), at: time)
+    }
+
+    func untick(_ item: String, at time: Int64) -> JournalEntry {
+        writer.untick(item, id: id("untick", item, time), at: time)
+    }
+
+    func remove(_ item: String, at time: Int64) -> JournalEntry {
+        writer.remove(item, id: id("remove", item, time), at: time)
+    }
+
+    func rename(_ item: String, to name: String, at time: Int64) -> JournalEntry {
+        writer.rename(item, to: name, id: id("rename", item, time), at: time)
+    }
+
+    func renameList(to title: String, at time: Int64) -> JournalEntry {
+        writer.renameList(to: title, id: id("rename", "list", time), at: time)
+    }
+
+    func move(_ item: String, after: String?, at time: Int64) -> JournalEntry {
+        writer.reorder(item, after: after, id: id("reorder", item, time), at: time)
+    }
+
+    private func id(_ action: String, _ item: String, _ time: Int64) -> String {
+        "\(writer.author)-\(action)-\(item)-\(time)"
+    }
+}
+
+let alice = Person("Alice")
+let bob = Person("Bob")
+
+func list(_ entries: [JournalEntry]) -> ShoppingList {
+    Journal(listID: "weekly", entries: entries).list()
+}
+
+func names(_ entries: [JournalEntry]) -> [String] {
+    list(entries).items.map(\.name)
+}
+
+/// A generator whose numbers follow from its seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,74 @@
+import StratusWire
+import Testing
+
+/// Every example of the protocol's description for an endpoint that exists here is read, and written
+/// again as the checked file beside it says.
+@Suite struct ExampleTests {
+    struct Example: CustomTestStringConvertible, Sendable {
+        var name: String
+        /// Reads the text and writes what was read.
+        var rewrite: @Sendable ([UInt8], JSONDocument.Parser) throws -> [UInt8]
+
+        var testDescription: String { name }
+
+        init<Value: WireValue>(_ name: String, _ type: Value.Type) {
+            self.name = name
+            rewrite = { wireBytes(of: try readWire(type, from: $0, parser: $1)) }
+        }
+    }
+
+    static let examples = [
+        Example("changes-database.answer", ChangesDatabase.Answer.self),
+        Example("changes-database.request", ChangesDatabase.Request.self),
+        Example("changes-zone.answer", ChangesZone.Answer.self),
+        Example("changes-zone.request", ChangesZone.Request.self),
+        Example("error.atomic", ErrorBody.self),
+        Example("error.sign-in", ErrorBody.self),
+        Example("notification.query", NotificationPayload.self),
+        Example("records-lookup.answer", RecordsLookup.Answer.self),
+        Example("records-lookup.request", RecordsLookup.Request.self),
+        Example("records-modify.answer", RecordsModify.Answer.self),
+        Example("records-modify.request", RecordsModify.Request.self),
+        Example("records-query.answer", RecordsQuery.Answer.self),
+        Example("records-query.request", RecordsQuery.Request.self),
+        Example("subscriptions-lookup.answer", SubscriptionsLookup.Answer.self),
+        Example("subscriptions-lookup.request", SubscriptionsLookup.Request.self),
+        Example("subscriptions-modify.answer", SubscriptionsModify.Answer.self),
+        Example("subscriptions-modify.request", SubscriptionsModify.Request.self),
+        Example("tokens-create.answer", TokensCreate.Answer.self),
+        Example("tokens-create.request", TokensCreate.Request.self),
+        Example("tokens-register.answer", TokensRegister.Answer.self),
+        Example("tokens-register.request", TokensRegister.Request.self),
+        Example("users-caller.answer", UsersCaller.Answer.self),
+        Example("users-current.answer", UsersCurrent.Answer.self),
+        Example("zones-list.answer", ZonesList.Answer.self),
+        Example("zones-lookup.answer", ZonesLookup.Answer.self),
+        Example("zones-lookup.request", ZonesLookup.Request.self),
+        Example("zones-modify.answer", ZonesModify.Answer.self),
+        Example("zones-modify.request", ZonesModify.Request.self),
+    ]
+
+    @Test("Every example is written as its golden file says", arguments: examples)
+    func golden(example: Example) throws {
+        let text = try Fixtures.bytes("Examples/\(example.name).json")
+        let written = try example.rewrite(text, .standard)
+        let golden = try Fixtures.bytes("Examples/\(example.name).written.json")
+        #expect(string(written) + "\n" == string(golden))
+    }
+
+    @Test("What was written is read as the same value", arguments: examples)
+    func roundTrip(example: Example) throws {
+        let text = try Fixtures.bytes("Examples/\(example.name).json")
+        // Reading once settles what a request leaves open, such as a value's type.
+        let once = try example.rewrite(text, .standard)
+        #expect(try example.rewrite(once, .standard) == once)
+    }
+
+    @Test("No example file is forgotten")
+    func isComplete() throws {
+        let files = try Fixtures.names(in: "Examples").filter { !$0.contains(".written.") }
+        #expect(files == Self.examples.map { $0.name + ".json" })
+    }
+
+    private func string(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+}

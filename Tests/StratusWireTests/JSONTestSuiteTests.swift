@@ -1,0 +1,89 @@
+import StratusWire
+import Testing
+
+/// Nicolas Seriot's JSONTestSuite, on both parsers.
+@Suite struct JSONTestSuiteTests {
+    static let files = (try? Fixtures.names(in: "JSONTestSuite")) ?? []
+
+    static func files(_ prefix: String) -> [String] {
+        files.filter { $0.hasPrefix(prefix) }
+    }
+
+    private func accepts(_ file: String, _ parser: JSONDocument.Parser) throws -> Bool {
+        parses(try Fixtures.bytes("JSONTestSuite/\(file)"), parser)
+    }
+
+    @Test("The corpus is there")
+    func corpus() {
+        #expect(Self.files("y_").count == 95)
+        #expect(Self.files("n_").count == 186)
+        #expect(Self.files("i_").count == 35)
+    }
+
+    @Test("Valid texts are accepted", arguments: files("y_"), JSONDocument.Parser.available)
+    func valid(file: String, parser: JSONDocument.Parser) throws {
+        #expect(try accepts(file, parser))
+    }
+
+    @Test("Invalid texts are refused", arguments: files("n_"), JSONDocument.Parser.available)
+    func invalid(file: String, parser: JSONDocument.Parser) throws {
+        #expect(try !accepts(file, parser))
+    }
+
+    /// Of the texts that a parser may judge as it likes, those that ours accept.
+    /// What is smaller than every double is read as zero; all others are refused.
+    static let accepted: Set<String> = [
+        "i_number_double_huge_neg_exp.json", "i_number_real_underflow.json",
+    ]
+
+    @Test(
+        "Doubtful texts get the same verdict of all parsers", arguments: files("i_"),
+        JSONDocument.Parser.available)
+    func doubtful(file: String, parser: JSONDocument.Parser) throws {
+        #expect(try accepts(file, parser) == Self.accepted.contains(file))
+    }
+}
+
+/// Tells whether a parser takes the text; every value of it is visited.
+func parses(_ bytes: [UInt8], _ parser: JSONDocument.Parser) -> Bool {
+    do {
+        _ = try readWire(WholeTree.self, from: bytes.isEmpty ? [0x20] : bytes, parser: parser)
+        return true
+    } catch {
+        return false
+    }
+}
+
+/// Reads any text into one canonical line, so that every node is touched and texts can be compared.
+struct WholeTree: WireReadable {
+    var text = ""
+
+    init(wire node: JSONNode) {
+        append(node)
+    }
+
+    private mutating func append(_ node: JSONNode) {
+        switch node.kind {
+        case .object:
+            text += "{"
+            for (key, member) in node.members {
+                text += key.string.debugDescription + ":"
+                append(member)
+                text += ","
+            }
+            text += "}"
+        case .array:
+            text += "["
+            for element in node.elements {
+                append(element)
+                text += ","
+            }
+            text += "]"
+        case .string: text += (node.string ?? "?").debugDescription
+        case .integer: text += node.int64?.description ?? "beyond"
+        case .double: text += (node.double ?? .nan).description
+        case .bool: text += (node.bool ?? false).description
+        case .null: text += "null"
+        }
+    }
+}

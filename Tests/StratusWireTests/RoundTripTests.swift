@@ -1,0 +1,34 @@
+import StratusRecords
+import StratusWire
+import Testing
+
+/// What is written is read as the same value, whatever the value.
+@Suite struct RoundTripTests {
+    @Test("Requests, with both parsers", arguments: 0..<300)
+    func requests(seed: Int) throws {
+        var generator = Generator(seed: UInt64(seed))
+        let request = generator.modify()
+        let bytes = wireBytes(of: request)
+        for parser in JSONDocument.Parser.available {
+            let read = try readWire(RecordsModify.Request.self, from: bytes, parser: parser)
+            #expect(read == request, "\(parser)")
+        }
+    }
+
+    @Test("Answers", arguments: 0..<300)
+    func answers(seed: Int) throws {
+        var generator = Generator(seed: UInt64(seed) << 32)
+        let answer = generator.answer()
+        #expect(try readWire(RecordsQuery.Answer.self, from: wireBytes(of: answer)) == answer)
+    }
+
+    @Test("Fields, also with numbers as strings", arguments: 0..<300)
+    func fields(seed: Int) throws {
+        var generator = Generator(seed: ~UInt64(seed))
+        let fields = try generator.fields().values()
+        for quoted in [false, true] {
+            let bytes = try RecordFields.values(fields).encoded(only: nil, numbersAsStrings: quoted)
+            #expect(try RecordFields.encoded(bytes).values() == fields)
+        }
+    }
+}
