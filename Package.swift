@@ -110,6 +110,11 @@ let package = Package(
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
+            name: "StratusServiceTests",
+            dependencies: [
+                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+            ]),
+        .testTarget(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
