@@ -60,7 +60,8 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [

@@ -2,6 +2,7 @@ import StratusRecords
 import StratusService
 import StratusStorage
 import StratusWire
+import Synchronization
 import Testing
 
 /// Who may ask.
@@ -121,13 +122,36 @@ import Testing
         #expect(try await same.page("Trips", since: token).records.isEmpty)
     }
 
-    @Test func aStoreThatNeedsAPersonIsReportedOnce() async throws {
+    @Test func aClosedStoreIsAskedAgainLater() async throws {
         let storehouse = MemoryStorehouse()
-        let world = World(storehouse)
-        let alice = try await world.person("alice")
+        let alice = try await World(storehouse).person("alice")
         try await storehouse.close()
         let refusal = await alice.refusal(ZonesList.self, .init())
         #expect(refusal?.error.code == .tryAgainLater)
         #expect(refusal?.error.retryAfterSeconds != nil)
     }
+
+    @Test func aFullDiskIsReportedToWhoRunsTheService() async throws {
+        let world = World(FullHouse())
+        let reported = Mutex<StorageError.Code?>(nil)
+        world.service.onFatalStorageError { error in reported.withLock { $0 = error.code } }
+        let alice = try await world.person("alice")
+        let refusal = await alice.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .tryAgainLater)
+        #expect(reported.withLock { $0 } == .diskFull)
+    }
+}
+
+/// A house whose disk has no room for another database.
+private struct FullHouse: Storehouse {
+    private let house = MemoryStorehouse()
+
+    var directory: any Directory { house.directory }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        throw StorageError(.diskFull, "Make room on the disk.")
+    }
+
+    func databases() async throws -> [DatabaseAddress] { [] }
+    func close() async throws {}
 }

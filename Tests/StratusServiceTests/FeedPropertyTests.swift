@@ -61,9 +61,11 @@ import Testing
         _ step: Int, from person: Person, _ model: inout [String: Int64],
         _ numbers: inout SeededNumbers
     ) async throws {
-        let names = Set((0..<Int.random(in: 1...4, using: &numbers)).map { _ in
-            "r\(Int.random(in: 0..<12, using: &numbers))"
-        }).sorted()
+        let names = Set(
+            (0..<Int.random(in: 1...4, using: &numbers)).map { _ in
+                "r\(Int.random(in: 0..<12, using: &numbers))"
+            }
+        ).sorted()
         var expected = model
         let operations = names.map { name in
             let number = Int64.random(in: 0..<1000, using: &numbers)

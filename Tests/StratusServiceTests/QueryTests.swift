@@ -182,7 +182,9 @@ import Testing
             names += page.records.compactMap(\.name)
         }
         // "0" has its place before the first page's end; "a" was read before it went.
-        #expect(names == (isSorted ? ["e", "a"] : ["a", "b"]) + all.records.compactMap(\.name).dropFirst(2))
+        #expect(
+            names == (isSorted ? ["e", "a"] : ["a", "b"])
+                + all.records.compactMap(\.name).dropFirst(2))
     }
 
     @Test func aMarkerBelongsToItsQuery() async throws {

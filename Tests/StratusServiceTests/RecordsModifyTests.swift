@@ -43,7 +43,8 @@ import Testing
     ) async throws {
         let alice = try await world.person("alice")
         let first = try await alice.modify([hut(.create, "hut", [beds(1)])])
-        let tag = which == "none" ? nil : which == "stale" ? "0.0000" : first[0].record?.recordChangeTag
+        let tag =
+            which == "none" ? nil : which == "stale" ? "0.0000" : first[0].record?.recordChangeTag
         let result = try await alice.modify([hut(kind, "hut", [beds(2)], tag: tag)])[0]
         #expect(result.code == code)
         #expect(result.failed?.serverRecord == first[0].record)

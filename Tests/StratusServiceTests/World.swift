@@ -193,7 +193,8 @@ func zone(_ name: String) -> ZoneIDDictionary { ZoneIDDictionary(zoneName: name)
 /// An operation on a record of the type Hut.
 func hut(
     _ kind: RecordsModify.Kind, _ name: String?, _ fields: [Field] = [], tag: String? = nil,
-    type: String? = "Hut", parent: RecordDictionary.ParentChange = .absent, in zoneName: String? = nil
+    type: String? = "Hut", parent: RecordDictionary.ParentChange = .absent,
+    in zoneName: String? = nil
 ) -> RecordsModify.Operation {
     RecordsModify.Operation(
         kind,

@@ -109,5 +109,7 @@ import Testing
 
 extension ZoneResult {
     var zone: ZoneDictionary? { if case .zone(let zone) = self { zone } else { nil } }
-    var failure: ServiceError? { if case .failure(let failure) = self { failure.error } else { nil } }
+    var failure: ServiceError? {
+        if case .failure(let failure) = self { failure.error } else { nil }
+    }
 }
