@@ -16,6 +16,7 @@ let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -67,6 +68,9 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
                 logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
+                logging, nio,
             ]),
         .executableTarget(
             name: "stratus",
@@ -78,7 +82,9 @@ let package = Package(
         // The device.
         .target(
             name: "StratusClient",
-            dependencies: ["StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP]),
+            dependencies: [
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+            ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
         .target(
@@ -90,7 +96,8 @@ let package = Package(
         .target(
             name: "StratusTesting",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+                "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
+                "StratusWire",
             ]),
 
         // The apps.
@@ -109,6 +116,17 @@ let package = Package(
 
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(
+            name: "StratusSyncTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+        .testTarget(
+            name: "StratusCacheTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
+                grdb,
+            ]),
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
             name: "StratusServiceTests",
@@ -126,6 +144,14 @@ let package = Package(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
             resources: [.copy("Fixtures")]),
+        .testTarget(
+            name: "StratusStorageTests",
+            dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
+        .testTarget(
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -136,13 +162,20 @@ let package = Package(
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
+        .target(name: "CoreLocation"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
     ]
-    for target in package.targets where target.path?.hasPrefix("Apps/") == true {
+    for target in package.targets
+    where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
     }
+    for target in package.targets where target.name.hasPrefix("StratusClient") {
+        target.dependencies.append("CoreLocation")
+    }
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
+    // behind the same face.
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {

@@ -1,0 +1,51 @@
+import StratusSync
+
+/// Something that the cache cannot do, and what to do about it.
+public struct CacheError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong. The set is open.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A newer version of the app wrote the file.
+        public static let newerFormat = Self(rawValue: "newerFormat")
+        /// The file cannot be read.
+        public static let damaged = Self(rawValue: "damaged")
+        /// The file cannot be opened or written.
+        public static let unwritable = Self(rawValue: "unwritable")
+        /// A record has a value that no field can hold.
+        public static let unsupportedValue = Self(rawValue: "unsupportedValue")
+        /// Syncing halted; see ``CacheError/haltReason``.
+        public static let halted = Self(rawValue: "halted")
+        /// The service could not be reached, or refused for now; see ``CacheError/failure``.
+        public static let notSynced = Self(rawValue: "notSynced")
+        /// Syncing is turned off.
+        public static let disabled = Self(rawValue: "disabled")
+    }
+
+    public var code: Code
+    /// A constant sentence that says what to do.
+    public var sentence: String
+    public var haltReason: HaltReason?
+    public var failure: SyncFailure?
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, _ sentence: String, haltReason: HaltReason? = nil,
+        failure: SyncFailure? = nil, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.sentence = sentence
+        self.haltReason = haltReason
+        self.failure = failure
+        self.cause = cause
+    }
+
+    public var description: String {
+        var text = sentence
+        if let haltReason { text += " \(haltReason.summary)" }
+        if let failure { text += " (\(failure.code)) \(failure.message)" }
+        if let cause { text += " Cause: \(cause)" }
+        return text
+    }
+}

@@ -1,0 +1,44 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Something that happened while syncing and that an app may want to show; nothing is lost silently.
+public enum CacheEvent: Sendable {
+    /// A zone was deleted elsewhere. Under the policy `remove` its rows are gone, and so are the
+    /// changes that were pending on these records.
+    case zoneDeleted(CKRecordZone.ID, reason: ZoneDeletionReason, lostChanges: [CKRecord.ID])
+    /// Two devices changed a record; the local edit gave way to the service's record.
+    case editOverruled(client: CKRecord, server: CKRecord)
+    /// A record with a local edit was deleted elsewhere; the edit was given up.
+    case editOfDeletedRecord(client: CKRecord)
+    /// The service will not take this change; it needs attention. The rest goes on.
+    case setAside(AttentionItem)
+    /// The quota is used up: changes stay queued and are tried seldom.
+    case quotaExceeded(SyncFailure)
+    /// Syncing halted. The queue is kept.
+    case halted(HaltReason)
+}
+
+/// A change that the service refused for good; still stored, not sent again until it is edited or
+/// retried.
+public struct AttentionItem: Hashable, Sendable {
+    public var recordID: CKRecord.ID
+    public var kind: PendingChange.Kind
+    public var failure: SyncFailure
+
+    init(_ change: PendingChange, _ failure: SyncFailure) {
+        recordID = CKRecord.ID(change.id)
+        kind = change.kind
+        self.failure = failure
+    }
+}
+
+/// What a transaction changed, for observers.
+struct CacheNews: Sendable {
+    var changedIDs: Set<RecordID> = []
+    var events: [CacheEvent] = []
+    /// A resolver asked for a halt.
+    var haltReason: String?
+    /// Zones that must be fetched, as their news did not come with the failure.
+    var staleZones: Set<ZoneID> = []
+}

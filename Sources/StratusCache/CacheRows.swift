@@ -1,0 +1,125 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+// The rows of the cache's tables, read by column position: this is the hot path.
+
+/// A zone as the file has it.
+struct ZoneRow {
+    enum State: Int {
+        case wanted = 0
+        case existing = 1
+        case unwanted = 2
+        /// To be deleted, then made again.
+        case replaced = 3
+    }
+
+    var key: Int64
+    var id: ZoneID
+    var state: State
+    var token: String?
+    var pass: Int64
+    var isRefetching: Bool
+
+    static let columns = "id, name, owner, state, token, pass, isRefetching"
+
+    init(_ row: Row) {
+        key = row[0]
+        id = ZoneID(name: row[1], ownerName: row[2])
+        // Only this app's versions write the column; an unknown number is treated as existing.
+        state = State(rawValue: row[3]) ?? .existing
+        token = row[4]
+        pass = row[5]
+        isRefetching = row[6]
+    }
+}
+
+/// A pending change as the file has it, with its base.
+struct PendingRow {
+    var sequence: Int64
+    var change: PendingChange
+    var editedMilliseconds: Int64
+    var base: RecordSnapshot?
+    var earlier: [UInt64]
+    var failure: SyncFailure?
+
+    static let columns = """
+        sequence, name, kind, generation, edited, baseType, baseSystem, baseParent, baseFields, \
+        earlier, rounds, attempts, errorCode, errorMessage
+        """
+
+    init(_ row: Row, zone: ZoneID) throws {
+        sequence = row[0]
+        let id = RecordID(name: row[1], zoneID: zone)
+        let kind: PendingChange.Kind = row[2] as Int == 1 ? .delete : .save
+        change = PendingChange(
+            id: id, kind: kind, generation: row[3], conflictRounds: row[10], attempts: row[11])
+        editedMilliseconds = row[4]
+        if let type = row[5] as String? {
+            base = try RecordSnapshot(row, id: id, type: type, at: 6)
+        }
+        earlier = Digest.list(row[9] as Data)
+        if let code = (row[12] as Int?).map({ CKError.Code(rawValue: $0) ?? .internalError }) {
+            failure = SyncFailure(code, message: row[13] ?? "")
+        }
+    }
+}
+
+extension RecordSnapshot {
+    static let columns = "type, system, parent, fields"
+
+    /// Reads a record whose system fields, parent and fields start at this column.
+    init(_ row: Row, id: RecordID, type: String, at column: Int) throws {
+        let system: SystemFields? = try row.withUnsafeData(atIndex: column) { data in
+            try data?.withUnsafeBytes { try FieldReader.system($0) }
+        }
+        let fields: [Field] = try row.withUnsafeData(atIndex: column + 2) { data in
+            try data?.withUnsafeBytes { try FieldReader.fields($0) } ?? []
+        }
+        self.init(
+            id: id, type: type, system: system, parentRecordName: row[column + 1], fields: fields)
+    }
+
+    var systemData: Data? { system.map { Data(FieldWriter.encode($0)) } }
+    var fieldsData: Data { Data(FieldWriter.encode(fields)) }
+
+    /// A number that two snapshots of the same content share, and others hardly ever do.
+    var digest: UInt64 {
+        var digest = Digest()
+        digest.add(type.utf8)
+        digest.add((parentRecordName ?? "").utf8)
+        digest.add(FieldWriter.encode(fields))
+        return digest.value
+    }
+}
+
+/// FNV-1a over 64 bits: the same in every process, as it lies on disk.
+struct Digest {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        value = (value ^ 0xFF) &* 0x0000_0100_0000_01B3
+    }
+
+    /// Digests kept of one record at the most; the oldest give way.
+    static let listLimit = 16
+
+    static func list(_ data: Data) -> [UInt64] {
+        data.withUnsafeBytes { bytes in
+            (0..<bytes.count / 8).map {
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self))
+            }
+        }
+    }
+
+    static func data(_ list: [UInt64]) -> Data {
+        var data = Data()
+        for digest in list.suffix(listLimit) {
+            withUnsafeBytes(of: digest.littleEndian) { data.append(contentsOf: $0) }
+        }
+        return data
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// What an app reads, online or not.
+extension CacheStore {
+    func record(_ id: RecordID) throws -> RecordSnapshot? {
+        try pool.read { database in
+            guard let zone = try zone(id.zoneID, database) else { return nil }
+            return try record(id.name, zone, database)
+        }
+    }
+
+    /// All records of a type in a zone, or of every type, in the order of their names.
+    func records(type: String?, zone id: ZoneID) throws -> [RecordSnapshot] {
+        try pool.read { database in
+            guard let zone = try zone(id, database) else { return [] }
+            let filter = type == nil ? "" : " AND type = ?"
+            var arguments: StatementArguments = [zone.key]
+            if let type { arguments += [type] }
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT \(RecordSnapshot.columns), name FROM record WHERE zone = ?\(filter)
+                    ORDER BY name
+                    """)
+            var records: [RecordSnapshot] = []
+            let rows = try Row.fetchCursor(statement, arguments: arguments)
+            while let row = try rows.next() {
+                records.append(
+                    try RecordSnapshot(
+                        row, id: RecordID(name: row[4], zoneID: id), type: row[0], at: 1))
+            }
+            return records
+        }
+    }
+
+    /// The zones on this device, in the order in which it learned of them.
+    func zones() throws -> [ZoneID] {
+        try pool.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state <> 2 ORDER BY id"
+            ).map { ZoneRow($0).id }
+        }
+    }
+
+    func attentionItems() throws -> [AttentionItem] {
+        try pool.read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT sequence, pending.name, kind, generation, edited, baseType, baseSystem,
+                        baseParent, baseFields, earlier, rounds, attempts, errorCode, errorMessage,
+                        zone.name, zone.owner
+                    FROM pending JOIN zone ON zone.id = pending.zone
+                    WHERE errorCode IS NOT NULL ORDER BY sequence
+                    """)
+            return try rows.compactMap { row in
+                let pending = try PendingRow(
+                    row, zone: ZoneID(name: row[14], ownerName: row[15]))
+                return pending.failure.map { AttentionItem(pending.change, $0) }
+            }
+        }
+    }
+
+    /// The changes that the service has not confirmed, oldest first.
+    func pendingIDs(limit: Int) throws -> [RecordID] {
+        try pool.read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT pending.name, zone.name, zone.owner FROM pending
+                    JOIN zone ON zone.id = pending.zone ORDER BY sequence LIMIT ?
+                    """, arguments: [limit]
+            ).map { RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2])) }
+        }
+    }
+
+    func fillCounts(_ status: inout CacheStatus) throws {
+        let counts = try pool.read { database in
+            try Row.fetchOne(
+                database,
+                sql: """
+                    SELECT (SELECT count(*) FROM pending WHERE errorCode IS NULL),
+                        (SELECT count(*) FROM pending WHERE errorCode IS NOT NULL),
+                        (SELECT count(*) FROM record), (SELECT count(system) FROM record)
+                    """)
+        }
+        guard let counts else { return }
+        status.pendingCount = counts[0]
+        status.attentionCount = counts[1]
+        status.recordCount = counts[2]
+        status.recordsWithChangeTagCount = counts[3]
+    }
+}

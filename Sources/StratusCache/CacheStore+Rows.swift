@@ -1,0 +1,129 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// Single rows, inside a transaction.
+extension CacheStore {
+    func zone(_ id: ZoneID, _ database: Database) throws -> ZoneRow? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE name = ? AND owner = ?")
+        return try Row.fetchOne(statement, arguments: [id.name, id.ownerName]).map { ZoneRow($0) }
+    }
+
+    /// The row of a zone, made if need be.
+    func zone(_ id: ZoneID, orMake state: ZoneRow.State, _ database: Database) throws -> ZoneRow {
+        if let row = try zone(id, database) { return row }
+        try database.cachedStatement(sql: "INSERT INTO zone (name, owner, state) VALUES (?, ?, ?)")
+            .execute(arguments: [id.name, id.ownerName, state.rawValue])
+        guard let row = try zone(id, database) else {
+            throw CacheError(.damaged, "Delete the cache file: a zone cannot be stored.")
+        }
+        return row
+    }
+
+    func record(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?")
+        return try Row.fetchOne(statement, arguments: [zone.key, name]).map { row in
+            try RecordSnapshot(
+                row, id: RecordID(name: name, zoneID: zone.id), type: row[0], at: 1)
+        }
+    }
+
+    func pending(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> PendingRow? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT \(PendingRow.columns) FROM pending WHERE zone = ? AND name = ?")
+        return try Row.fetchOne(statement, arguments: [zone.key, name]).map { row in
+            try PendingRow(row, zone: zone.id)
+        }
+    }
+
+    func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO record (zone, name, type, system, parent, fields, pass)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
+                    system = excluded.system, parent = excluded.parent,
+                    fields = excluded.fields, pass = excluded.pass
+                """
+        ).execute(arguments: [
+            zone.key, record.id.name, record.type, record.systemData, record.parentRecordName,
+            record.fieldsData, zone.pass,
+        ])
+    }
+
+    /// Notes what the service says of a record whose fields stay as they are here.
+    func putSystem(
+        _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: ZoneRow,
+        _ database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: "UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ?"
+        ).execute(arguments: [
+            system.map { Data(FieldWriter.encode($0)) }, zone.pass, zone.key, name,
+        ])
+    }
+
+    func removeRecord(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM record WHERE zone = ? AND name = ?")
+            .execute(arguments: [zone.key, name])
+    }
+
+    func removePending(_ row: PendingRow, _ database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM pending WHERE sequence = ?")
+            .execute(arguments: [row.sequence])
+    }
+
+    /// Writes a pending change that exists; edits keep their place in the queue.
+    func update(_ row: PendingRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE pending SET kind = ?, generation = ?, edited = ?, baseType = ?,
+                    baseSystem = ?, baseParent = ?, baseFields = ?, earlier = ?, rounds = ?,
+                    attempts = ?, errorCode = ?, errorMessage = ?
+                WHERE sequence = ?
+                """
+        ).execute(arguments: [
+            row.change.kind.rawValue, row.change.generation, row.editedMilliseconds,
+            row.base?.type, row.base?.systemData, row.base?.parentRecordName,
+            row.base?.fieldsData, Digest.data(row.earlier), row.change.conflictRounds,
+            row.change.attempts, row.failure?.code.rawValue, row.failure?.message, row.sequence,
+        ])
+    }
+
+    /// Queues a change of a record that has none.
+    func queue(
+        _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
+        editedMilliseconds: Int64, _ database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO pending (zone, name, kind, generation, edited, baseType, baseSystem,
+                    baseParent, baseFields)
+                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            zone.key, name, kind.rawValue, editedMilliseconds, base?.type, base?.systemData,
+            base?.parentRecordName, base?.fieldsData,
+        ])
+    }
+
+    func flag(_ name: String, _ database: Database) throws -> String? {
+        try String.fetchOne(
+            database, sql: "SELECT value FROM flag WHERE name = ?", arguments: [name])
+    }
+
+    func setFlag(_ name: String, _ value: String?, _ database: Database) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO flag (name, value) VALUES (?, ?)",
+            arguments: [name, value])
+    }
+}
+
+/// The names of the flags.
+enum CacheFlag {
+    static let databaseToken = "databaseToken"
+    static let isSubscriptionSaved = "isSubscriptionSaved"
+}

@@ -1,0 +1,194 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// The framework's database as the cache needs it: requests out, plain values back.
+struct CloudKitDatabase: RemoteDatabase {
+    let database: CKDatabase
+
+    /// The silent subscription of every device of the user; saving it again changes nothing.
+    var subscriptionID: CKSubscription.ID { "stratus-cache-\(database.databaseScope.rawValue)" }
+
+    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+        try await Self.translating {
+            let results = try await database.modifyRecordZones(
+                saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
+                deleting: delete.map { CKRecordZone.ID($0) })
+            var outcomes = ZoneOutcomes()
+            for (id, result) in results.saveResults {
+                outcomes.created[ZoneID(id)] = .some(Self.failure(of: result))
+            }
+            for (id, result) in results.deleteResults {
+                outcomes.deleted[ZoneID(id)] = .some(Self.failure(of: result))
+            }
+            return outcomes
+        }
+    }
+
+    func saveSubscription() async throws {
+        try await Self.translating {
+            let subscription = CKDatabaseSubscription(subscriptionID: subscriptionID)
+            let info = CKSubscription.NotificationInfo()
+            info.shouldSendContentAvailable = true
+            subscription.notificationInfo = info
+            let results = try await database.modifySubscriptions(
+                saving: [subscription], deleting: [])
+            for result in results.saveResults.values { _ = try result.get() }
+        }
+    }
+
+    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        // A record that cannot be written is its own failure, not the batch's.
+        var unwritable: [RecordID: SyncFailure] = [:]
+        var records: [CKRecord] = []
+        var deletions: [CKRecord.ID] = []
+        for item in changes {
+            guard let client = item.client else {
+                deletions.append(CKRecord.ID(item.change.id))
+                continue
+            }
+            do {
+                records.append(try client.record(changedSince: item.base))
+            } catch {
+                unwritable[item.change.id] = SyncFailure(error)
+            }
+        }
+        let (saving, deleting) = (records, deletions)
+        let results = try await Self.translating {
+            try await database.modifyRecords(
+                saving: saving, deleting: deleting, savePolicy: .ifServerRecordUnchanged,
+                atomically: isAtomic)
+        }
+        return try changes.map { item in
+            if let failure = unwritable[item.change.id] { return .failed(failure, server: nil) }
+            let id = CKRecord.ID(item.change.id)
+            if item.client == nil {
+                return Self.answer(to: results.deleteResults[id])
+            }
+            return try Self.answer(to: results.saveResults[id])
+        }
+    }
+
+    func databaseChanges(since token: String?) async throws -> DatabasePage {
+        try await Self.translating {
+            let page = try await database.databaseChanges(
+                since: token.map { CKServerChangeToken(text: $0) })
+            return DatabasePage(
+                changed: page.modifications.map { ZoneID($0.zoneID) },
+                deleted: page.deletions.map {
+                    (zone: ZoneID($0.zoneID), reason: ZoneDeletionReason($0.reason))
+                },
+                token: page.changeToken.text, moreComing: page.moreComing)
+        }
+    }
+
+    func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
+        try await Self.translating {
+            let page = try await database.recordZoneChanges(
+                inZoneWith: CKRecordZone.ID(zone),
+                since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit)
+            var records: [RecordSnapshot] = []
+            records.reserveCapacity(page.modificationResultsByID.count)
+            for result in page.modificationResultsByID.values {
+                // A record that cannot be read stops the page: its token must not be kept.
+                records.append(try RecordSnapshot(try result.get().record))
+            }
+            return ZonePage(
+                records: records, deletedNames: page.deletions.map(\.recordID.recordName),
+                token: page.changeToken.text, moreComing: page.moreComing)
+        }
+    }
+
+    func hints() -> AsyncStream<RemoteHint> {
+        guard let identifier = database.container.containerIdentifier else {
+            return AsyncStream { $0.finish() }
+        }
+        let events = database.container.connection.remoteNotifications(container: identifier)
+        let (hints, continuation) = AsyncStream.makeStream(
+            of: RemoteHint.self, bufferingPolicy: .bufferingNewest(100))
+        let task = Task {
+            for await event in events {
+                switch event {
+                case .listening: continuation.yield(RemoteHint(zone: nil))
+                case .notification(let notification):
+                    let hint = CKNotification(
+                        fromRemoteNotificationDictionary: notification.userInfo
+                    ).flatMap { self.hint(of: $0) }
+                    if let hint { continuation.yield(hint) }
+                }
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return hints
+    }
+}
+
+extension CloudKitDatabase {
+    func hint(of notification: CKNotification) -> RemoteHint? {
+        let scope = database.databaseScope
+        return switch notification {
+        case let hint as CKDatabaseNotification where hint.databaseScope == scope:
+            RemoteHint(zone: nil)
+        case let hint as CKRecordZoneNotification where hint.databaseScope == scope:
+            RemoteHint(zone: hint.recordZoneID.map { ZoneID($0) })
+        case let hint as CKQueryNotification where hint.databaseScope == scope:
+            RemoteHint(zone: hint.recordID.map { ZoneID($0.zoneID) })
+        default: nil
+        }
+    }
+
+    /// The one translation of the framework's errors.
+    private static func translating<Answer: Sendable>(
+        _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw SyncFailure(error)
+        }
+    }
+
+    private static func failure<Value>(of result: Result<Value, any Error>) -> SyncFailure? {
+        switch result {
+        case .success: nil
+        case .failure(let error): SyncFailure(error)
+        }
+    }
+
+    private static let unanswered = SyncFailure(
+        .internalError, message: "The service did not answer for this item.")
+
+    private static func answer(to result: Result<Void, any Error>?) -> OutgoingAnswer {
+        guard let result else { return .failed(unanswered, server: nil) }
+        return failure(of: result).map { .failed($0, server: nil) } ?? .deleted
+    }
+
+    private static func answer(
+        to result: Result<CKRecord, any Error>?
+    ) throws -> OutgoingAnswer {
+        switch result {
+        case nil: return .failed(unanswered, server: nil)
+        case .success(let record):
+            guard let system = try RecordSnapshot(record).system else {
+                return .failed(unanswered, server: nil)
+            }
+            return .saved(system)
+        case .failure(let error):
+            let server = try (error as? CKError)?.serverRecord.map { try RecordSnapshot($0) }
+            return .failed(SyncFailure(error), server: server)
+        }
+    }
+}
+
+extension ZoneDeletionReason {
+    init(_ reason: CKDatabase.DatabaseChange.Deletion.Reason) {
+        switch reason {
+        case .deleted: self = .deleted
+        case .purged: self = .purged
+        case .encryptedDataReset: self = .encryptedDataReset
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import StratusRecords
+import Synchronization
+
+/// The identities of records as they change, merged while nobody looks: a slow observer gets one large
+/// set, never a queue of small ones.
+///
+/// ```swift
+/// for await ids in cache.changes() { redraw(ids) }
+/// ```
+public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Set<ID>
+    public typealias Failure = Never
+
+    let box: ChangeBox
+    let wakes: AsyncStream<Void>
+    let makeID: @Sendable (RecordID) -> ID
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(box: box, makeID: makeID, wakes: wakes.makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let box: ChangeBox
+        fileprivate let makeID: @Sendable (RecordID) -> ID
+        fileprivate var wakes: AsyncStream<Void>.Iterator
+
+        public mutating func next() async -> Set<ID>? {
+            await next(isolation: nil)
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<ID>? {
+            while true {
+                let changed = box.take()
+                if !changed.isEmpty { return Set(changed.map(makeID)) }
+                guard await wakes.next(isolation: actor) != nil else {
+                    let last = box.take()
+                    return last.isEmpty ? nil : Set(last.map(makeID))
+                }
+            }
+        }
+    }
+}
+
+/// What changed since an observer last looked.
+final class ChangeBox: Sendable {
+    private let changed = Mutex<Set<RecordID>>([])
+
+    func add(_ ids: Set<RecordID>) { changed.withLock { $0.formUnion(ids) } }
+
+    func take() -> Set<RecordID> {
+        changed.withLock { changed in
+            defer { changed = [] }
+            return changed
+        }
+    }
+}
+
+/// Everybody who looks at a cache.
+final class Observers: Sendable {
+    /// Events kept for an observer that does not look; the oldest give way.
+    static let eventsPerObserver = 1_000
+
+    private struct State {
+        var nextKey = 0
+        var changes: [Int: (box: ChangeBox, wake: AsyncStream<Void>.Continuation)] = [:]
+        var events: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+
+    func changes<ID>(
+        _ makeID: @escaping @Sendable (RecordID) -> ID
+    ) -> RecordChanges<ID> {
+        let box = ChangeBox()
+        let (wakes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let key = state.withLock { state in
+            state.nextKey += 1
+            if !state.isFinished { state.changes[state.nextKey] = (box, continuation) }
+            return state.isFinished ? nil : state.nextKey
+        }
+        guard let key else {
+            continuation.finish()
+            return RecordChanges(box: box, wakes: wakes, makeID: makeID)
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.changes.removeValue(forKey: key) }
+        }
+        return RecordChanges(box: box, wakes: wakes, makeID: makeID)
+    }
+
+    func events() -> AsyncStream<CacheEvent> {
+        let (events, continuation) = AsyncStream.makeStream(
+            of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.eventsPerObserver))
+        let key = state.withLock { state in
+            state.nextKey += 1
+            if !state.isFinished { state.events[state.nextKey] = continuation }
+            return state.isFinished ? nil : state.nextKey
+        }
+        guard let key else {
+            continuation.finish()
+            return events
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.events.removeValue(forKey: key) }
+        }
+        return events
+    }
+
+    func tell(_ news: CacheNews) {
+        guard !news.changedIDs.isEmpty || !news.events.isEmpty else { return }
+        // Woken outside the lock: whoever wakes may look at once.
+        let (changes, events) = state.withLock {
+            (Array($0.changes.values), Array($0.events.values))
+        }
+        if !news.changedIDs.isEmpty {
+            for observer in changes {
+                observer.box.add(news.changedIDs)
+                observer.wake.yield()
+            }
+        }
+        for event in news.events {
+            for observer in events { observer.yield(event) }
+        }
+    }
+
+    func finish() {
+        let state = state.withLock { state in
+            defer {
+                state.changes = [:]
+                state.events = [:]
+                state.isFinished = true
+            }
+            return state
+        }
+        for observer in state.changes.values { observer.wake.finish() }
+        for observer in state.events.values { observer.finish() }
+    }
+}

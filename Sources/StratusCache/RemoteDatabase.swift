@@ -1,0 +1,118 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A cloud database as the cache needs it: a few requests over plain values.
+///
+/// ``CloudKitDatabase`` is the one for apps; tests script their own. Every method throws
+/// `SyncFailure` for what the service or the network did, or `CancellationError`.
+package protocol RemoteDatabase: Sendable {
+    /// Creates and deletes zones; the outcome of each, nil for success.
+    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes
+
+    /// Saves a silent subscription for the whole database.
+    func saveSubscription() async throws
+
+    /// Sends changes, each save under the condition that the service's change tag is the base's.
+    ///
+    /// - Returns: one answer per change, in the same order.
+    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer]
+
+    /// Which zones changed since a token; one page.
+    func databaseChanges(since token: String?) async throws -> DatabasePage
+
+    /// What changed in a zone since a token; one page.
+    func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
+
+    /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
+    func hints() -> AsyncStream<RemoteHint>
+
+    /// Reads a notification that the app was handed; nil when it is about another database.
+    func hint(of notification: CKNotification) -> RemoteHint?
+}
+
+/// Something changed, perhaps in this zone.
+package struct RemoteHint: Hashable, Sendable {
+    package var zone: ZoneID?
+
+    package init(zone: ZoneID?) {
+        self.zone = zone
+    }
+}
+
+package struct ZoneOutcomes: Sendable {
+    package var created: [ZoneID: SyncFailure?]
+    package var deleted: [ZoneID: SyncFailure?]
+
+    package init(created: [ZoneID: SyncFailure?] = [:], deleted: [ZoneID: SyncFailure?] = [:]) {
+        self.created = created
+        self.deleted = deleted
+    }
+}
+
+/// A pending change with all that is needed to send it.
+package struct OutgoingChange: Sendable {
+    package var change: PendingChange
+    /// The record as this device has it; nil for a deletion.
+    package var client: RecordSnapshot?
+    /// The record as the service had it last; nil when it has none.
+    package var base: RecordSnapshot?
+
+    package init(change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?) {
+        self.change = change
+        self.client = client
+        self.base = base
+    }
+}
+
+/// What the service said to one change.
+package enum OutgoingAnswer: Sendable {
+    case saved(RecordSnapshot.SystemFields)
+    case deleted
+    /// With the service's record, when the failure is a conflict.
+    case failed(SyncFailure, server: RecordSnapshot?)
+}
+
+package struct DatabasePage: Sendable {
+    package var changed: [ZoneID]
+    package var deleted: [(zone: ZoneID, reason: ZoneDeletionReason)]
+    package var token: String
+    package var moreComing: Bool
+
+    package init(
+        changed: [ZoneID] = [], deleted: [(zone: ZoneID, reason: ZoneDeletionReason)] = [],
+        token: String, moreComing: Bool = false
+    ) {
+        self.changed = changed
+        self.deleted = deleted
+        self.token = token
+        self.moreComing = moreComing
+    }
+}
+
+package struct ZonePage: Sendable {
+    package var records: [RecordSnapshot]
+    package var deletedNames: [String]
+    package var token: String
+    package var moreComing: Bool
+
+    package init(
+        records: [RecordSnapshot] = [], deletedNames: [String] = [], token: String,
+        moreComing: Bool = false
+    ) {
+        self.records = records
+        self.deletedNames = deletedNames
+        self.token = token
+        self.moreComing = moreComing
+    }
+}
+
+/// Why a zone is no more.
+public enum ZoneDeletionReason: Hashable, Sendable {
+    /// Somebody deleted it.
+    case deleted
+    /// The person removed the app's data in the settings.
+    case purged
+    /// The person reset their encrypted data.
+    case encryptedDataReset
+}

@@ -1,0 +1,137 @@
+import StratusRecords
+import StratusSync
+
+/// One operation: ask the service, write down the answer, tell the session.
+extension SyncDriver {
+    func perform(_ operation: SyncOperation) async {
+        var batch: [OutgoingChange] = []
+        do {
+            switch operation {
+            case .modifyZones(let create, let delete): try await modifyZones(create, delete)
+            case .saveSubscription:
+                try await remote.saveSubscription()
+                try store.subscriptionSaved()
+                session.subscriptionSaved(at: now)
+            case .fetchDatabaseChanges: try await fetchDatabaseChanges()
+            case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
+            case .send(let itemLimit, let bytesLimit):
+                batch = try store.nextBatch(itemLimit: itemLimit, bytesLimit: bytesLimit)
+                try await send(batch)
+            }
+        } catch let failure as SyncFailure {
+            await failed(failure, batch)
+        } catch is CancellationError {
+            session.cancelled()
+        } catch {
+            // What is left is this device's own file.
+            haltSession(.localStorage("\(error)"))
+        }
+    }
+
+    private func modifyZones(_ create: [ZoneID], _ delete: [ZoneID]) async throws {
+        let outcomes = try await remote.modifyZones(create: create, delete: delete)
+        let done = session.zonesModified(
+            created: outcomes.created, deleted: outcomes.deleted, at: now)
+        try store.zonesModified(created: done.created, deleted: done.deleted)
+        session.setHasPendingChanges(try store.hasSendable())
+        if let halt = session.halt { haltSession(halt) }
+    }
+
+    private func fetchDatabaseChanges() async throws {
+        let start = try store.databaseToken()
+        var all = DatabasePage(token: "")
+        var token = start
+        while true {
+            let page = try await remote.databaseChanges(since: token)
+            all.changed += page.changed
+            all.deleted += page.deleted
+            all.token = page.token
+            token = page.token
+            if !page.moreComing { break }
+        }
+        let written = try store.apply(all, isFull: start == nil)
+        let missing = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
+        try store.recreate(missing)
+        for zone in written.recreated { session.zoneWanted(zone) }
+        session.setHasPendingChanges(try store.hasSendable())
+        noteFetch()
+        observers.tell(written.news)
+    }
+
+    private func fetchZoneChanges(_ zone: ZoneID) async throws {
+        let token = try store.beginFetch(zone)
+        let page = try await remote.zoneChanges(zone, since: token, limit: settings.recordsPerPage)
+        let news = try store.apply(page, of: zone)
+        session.zonePageFetched(
+            zone, moreComing: page.moreComing, hasPendingChanges: try store.hasSendable(), at: now)
+        noteFetch()
+        finish(news)
+    }
+
+    private func send(_ batch: [OutgoingChange]) async throws {
+        guard !batch.isEmpty else {
+            session.nothingToSend()
+            return
+        }
+        let answers = try await remote.send(batch, isAtomic: settings.isAtomic)
+        let outcomes = zip(batch, answers).map { item, answer in
+            if case .failed(let failure, _) = answer {
+                return ItemOutcome(item.change, failure: failure)
+            }
+            return ItemOutcome(item.change)
+        }
+        let wasQuotaExceeded = session.isQuotaExceeded
+        let verdicts = session.sent(outcomes, at: now)
+        let news = try store.settle(batch, answers, verdicts)
+        session.setHasPendingChanges(try store.hasSendable())
+        for zone in news.staleZones { session.notified(of: zone) }
+        noteSend()
+        tellOfQuota(wasQuotaExceeded)
+        finish(news)
+        if let halt = session.halt { haltSession(halt) }
+    }
+
+    private func failed(_ failure: SyncFailure, _ batch: [OutgoingChange]) async {
+        if failure.code == .operationCancelled, Task.isCancelled {
+            session.cancelled()
+            return
+        }
+        let wasQuotaExceeded = session.isQuotaExceeded
+        let effect = session.failed(failure, batchItemCount: batch.count, at: now)
+        do {
+            switch effect {
+            case nil: break
+            case .dropDatabaseToken: try store.dropDatabaseToken()
+            case .dropZoneToken(let zone): try store.dropToken(of: zone)
+            case .zonePurged(let zone):
+                let (news, recreated) = try store.purge(zone)
+                for zone in recreated { session.zoneWanted(zone) }
+                observers.tell(news)
+            case .setAsideBatch(let failure):
+                observers.tell(try store.setAside(batch, failure))
+            }
+            session.setHasPendingChanges(try store.hasSendable())
+        } catch {
+            haltSession(.localStorage("\(error)"))
+        }
+        tellOfQuota(wasQuotaExceeded)
+        if let halt = session.halt { haltSession(halt) }
+    }
+
+    private func finish(_ news: CacheNews) {
+        observers.tell(news)
+        if let reason = news.haltReason { haltSession(.requested(reason)) }
+    }
+
+    private func haltSession(_ reason: HaltReason) {
+        session.halt(reason)
+        observers.tell(CacheNews(events: [.halted(reason)]))
+    }
+
+    private func tellOfQuota(_ wasExceeded: Bool) {
+        guard session.isQuotaExceeded, !wasExceeded, let failure = session.lastFailure else {
+            return
+        }
+        observers.tell(CacheNews(events: [.quotaExceeded(failure)]))
+    }
+}

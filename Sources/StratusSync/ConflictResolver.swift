@@ -1,0 +1,100 @@
+import StratusRecords
+
+/// Two devices changed the same record: the conflict as a value.
+public struct SyncConflict: Hashable, Sendable {
+    /// The record as both sides last agreed on it; nil when both created it.
+    public var ancestor: RecordSnapshot?
+    /// The record as this device has it.
+    public var client: RecordSnapshot
+    /// The record as the service has it; its `system` is never nil.
+    public var server: RecordSnapshot
+    /// When this device last edited the record, in milliseconds since 1970 by its own clock.
+    public var clientEditedMilliseconds: Int64
+
+    public init(
+        ancestor: RecordSnapshot?, client: RecordSnapshot, server: RecordSnapshot,
+        clientEditedMilliseconds: Int64
+    ) {
+        self.ancestor = ancestor
+        self.client = client
+        self.server = server
+        self.clientEditedMilliseconds = clientEditedMilliseconds
+    }
+}
+
+/// What becomes of a conflict.
+public enum ConflictResolution: Hashable, Sendable {
+    /// The service's record stands; the local edit is given up.
+    case keepServer
+    /// The local record is sent again, on the service's change tag.
+    case keepClient
+    /// These fields are sent, on the service's change tag.
+    case save(fields: [Field])
+    /// The session halts with this reason; both records are kept as they are.
+    case halt(reason: String)
+}
+
+/// What becomes of a local edit whose record was deleted elsewhere.
+public enum DeletionResolution: Hashable, Sendable {
+    /// Deleted stays deleted; the app is told what was given up.
+    case acceptDeletion
+    /// The local record is saved as a new one.
+    case resurrect
+}
+
+/// Decides conflicts. Called inside a database transaction: it must be quick, must not call the
+/// cache, and for the same conflict must always decide the same.
+public protocol ConflictResolver: Sendable {
+    func resolve(_ conflict: SyncConflict) -> ConflictResolution
+
+    func resolveDeletion(
+        of client: RecordSnapshot, clientEditedMilliseconds: Int64
+    ) -> DeletionResolution
+}
+
+extension ConflictResolver {
+    /// Deleted stays deleted.
+    public func resolveDeletion(
+        of client: RecordSnapshot, clientEditedMilliseconds: Int64
+    ) -> DeletionResolution {
+        .acceptDeletion
+    }
+}
+
+/// The record that was edited last, whole, wins.
+///
+/// With an edit-date field (a date, or a number of milliseconds or edits) the greater value wins,
+/// and a record that has the field wins over one that has not. Where neither has it, the time of the
+/// local edit is compared with the service's modification date, which is later than the edit it
+/// records: two devices that edit offline and meet later need the field. At equal values the service's
+/// record wins, so all devices agree. Depends on the devices' clocks.
+public struct LatestEditWins: ConflictResolver {
+    /// The name of the field; nil when records have none.
+    public var editDateKey: String?
+
+    public init(editDateKey: String? = "editedAt") {
+        self.editDateKey = editDateKey
+    }
+
+    public func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+        let client = editDateKey.flatMap { Self.order(of: conflict.client[$0]) }
+        let server = editDateKey.flatMap { Self.order(of: conflict.server[$0]) }
+        switch (client, server) {
+        case (let client?, let server?): return client > server ? .keepClient : .keepServer
+        case (.some, nil): return .keepClient
+        case (nil, .some): return .keepServer
+        case (nil, nil):
+            let modified = conflict.server.system?.modifiedMilliseconds ?? .min
+            return conflict.clientEditedMilliseconds > modified ? .keepClient : .keepServer
+        }
+    }
+
+    private static func order(of value: FieldValue?) -> Double? {
+        switch value {
+        case .timestamp(let milliseconds): Double(milliseconds)
+        case .int64(let number): Double(number)
+        case .double(let number): number.isNaN ? nil : number
+        default: nil
+        }
+    }
+}

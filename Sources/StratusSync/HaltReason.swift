@@ -1,0 +1,25 @@
+/// Why a session stopped by itself; nothing is lost, the queue is kept.
+public enum HaltReason: Hashable, Sendable {
+    /// No account, or the account is not ready. Ends with ``SyncSession/accountChanged(at:)``.
+    case account(SyncFailure)
+    /// The service refuses this app or this database. Ends with a restart, if the cause is gone.
+    case refused(SyncFailure)
+    /// The same failure so many times in a row. Ends with a restart.
+    case retriesExhausted(SyncFailure)
+    /// A resolver or policy of the app asked for it, for example because a record is newer than the
+    /// app.
+    case requested(String)
+    /// This device could not read or write its own file.
+    case localStorage(String)
+
+    /// One sentence for a person.
+    public var summary: String {
+        switch self {
+        case .account: "Sign in to sync; your changes are kept on this device."
+        case .refused(let failure): "The service refuses this app: \(failure.code)."
+        case .retriesExhausted(let failure): "The service keeps failing: \(failure.code)."
+        case .requested(let reason): reason
+        case .localStorage(let reason): "The cache on this device failed: \(reason)"
+        }
+    }
+}

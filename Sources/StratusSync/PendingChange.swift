@@ -1,0 +1,53 @@
+import StratusRecords
+
+/// A local change that the service has not confirmed yet. A record has one at the most.
+public struct PendingChange: Hashable, Sendable {
+    public enum Kind: Int, Hashable, Sendable {
+        case save = 0
+        case delete = 1
+    }
+
+    public var id: RecordID
+    public var kind: Kind
+
+    /// Counts the edits of this record since it was last in step with the service. An answer to an
+    /// older generation does not confirm a newer one (the queued double edit).
+    public var generation: Int64
+
+    /// How many times the resolver was asked about it.
+    public var conflictRounds: Int
+
+    /// How many times it failed for an unexplained reason.
+    public var attempts: Int
+
+    public init(
+        id: RecordID, kind: Kind, generation: Int64 = 1, conflictRounds: Int = 0, attempts: Int = 0
+    ) {
+        self.id = id
+        self.kind = kind
+        self.generation = generation
+        self.conflictRounds = conflictRounds
+        self.attempts = attempts
+    }
+
+    /// The change that takes the place of this one when the record is changed again: the last edit
+    /// wins, a save is dropped when a delete follows, and earlier failures are forgiven.
+    public func followed(by kind: Kind) -> PendingChange {
+        PendingChange(id: id, kind: kind, generation: generation + 1)
+    }
+
+    /// The one change per record that a list of changes comes to, in the order of first mention.
+    public static func deduplicated(_ changes: [PendingChange]) -> [PendingChange] {
+        var places: [RecordID: Int] = [:]
+        var result: [PendingChange] = []
+        for change in changes {
+            if let place = places[change.id] {
+                result[place] = result[place].followed(by: change.kind)
+            } else {
+                places[change.id] = result.count
+                result.append(change)
+            }
+        }
+        return result
+    }
+}

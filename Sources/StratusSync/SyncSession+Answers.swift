@@ -1,0 +1,264 @@
+import StratusRecords
+
+/// What came of a session's operations.
+extension SyncSession {
+    /// The zones were created and deleted, each with its own outcome.
+    ///
+    /// - Returns: the zones whose state the shell must remember now.
+    public mutating func zonesModified(
+        created: [ZoneID: SyncFailure?], deleted: [ZoneID: SyncFailure?], at uptimeSeconds: Double
+    ) -> (created: [ZoneID], deleted: [ZoneID]) {
+        var madeZones: [ZoneID] = []
+        var goneZones: [ZoneID] = []
+        var failure: SyncFailure?
+        for (zone, problem) in created {
+            guard let problem else {
+                madeZones.append(zone)
+                continue
+            }
+            failure = problem
+        }
+        for (zone, problem) in deleted {
+            if let problem, Remedy.forZone(problem.code) != .confirm {
+                failure = problem
+            } else {
+                goneZones.append(zone)
+            }
+        }
+        zonesToCreate.removeAll { madeZones.contains($0) }
+        for zone in goneZones { deletionDone(of: zone) }
+        if let failure, madeZones.isEmpty, goneZones.isEmpty {
+            // Nobody could be served: as if the request had failed.
+            _ = failed(failure, at: uptimeSeconds)
+        } else {
+            succeeded(at: uptimeSeconds)
+        }
+        return (madeZones, goneZones)
+    }
+
+    public mutating func subscriptionSaved(at uptimeSeconds: Double) {
+        needsSubscription = false
+        succeeded(at: uptimeSeconds)
+    }
+
+    /// All pages of the database's changes were fetched and written down.
+    ///
+    /// - Returns: zones that are missing although nobody deleted them: the shell marks them to be
+    ///   created, clears the system fields of their records and queues these again.
+    public mutating func databaseFetched(
+        changed: [ZoneID], deleted: [ZoneID], at uptimeSeconds: Double
+    ) -> [ZoneID] {
+        for zone in deleted {
+            forget(zone)
+            deletionDone(of: zone)
+        }
+        let missing = zonesInDoubt
+        zonesInDoubt = []
+        for zone in missing { zoneWanted(zone) }
+        for zone in changed
+        where settings.zones.contains(zone) && !zone.isDefault && !missing.contains(zone)
+            && !zonesToDelete.contains(zone) && !zonesToFetch.contains(zone)
+        {
+            zonesToFetch.append(zone)
+        }
+        nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+        if zonesToFetch.isEmpty { owesSend = true }
+        succeeded(at: uptimeSeconds)
+        return missing
+    }
+
+    /// A page of a zone's changes was fetched and written down with its token.
+    public mutating func zonePageFetched(
+        _ zone: ZoneID, moreComing: Bool, hasPendingChanges: Bool, at uptimeSeconds: Double
+    ) {
+        self.hasPendingChanges = hasPendingChanges
+        if !moreComing {
+            zonesToFetch.removeAll { $0 == zone }
+            if zonesToFetchAgain.remove(zone) != nil { zonesToFetch.append(zone) }
+            if zonesToFetch.isEmpty { owesSend = true }
+        }
+        succeeded(at: uptimeSeconds)
+    }
+
+    /// A batch was answered item by item.
+    ///
+    /// - Returns: one verdict per outcome, in the same order.
+    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
+    {
+        owesSend = false
+        var verdicts: [ItemVerdict] = []
+        verdicts.reserveCapacity(outcomes.count)
+        var hasProgress = outcomes.isEmpty
+        var worst: SyncFailure?
+        for outcome in outcomes {
+            let verdict = judge(outcome, at: uptimeSeconds)
+            switch verdict {
+            case .confirmed, .setAside, .conflict, .deletedElsewhere: hasProgress = true
+            case .pending, .countAttempt:
+                if worst == nil || worst?.code == .batchRequestFailed { worst = outcome.failure }
+            }
+            verdicts.append(verdict)
+        }
+        if halt != nil { return verdicts }
+        batchSize.accepted(itemCount: outcomes.count)
+        if let worst, !hasProgress {
+            withoutProgress(worst, at: uptimeSeconds)
+        } else if let worst, Remedy.forRequest(worst.code) == .slowDown {
+            // Part of the batch was throttled: what got through does not make the pause shorter.
+            finishOperation()
+            pacer.failed(at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds)
+        } else {
+            succeeded(at: uptimeSeconds)
+        }
+        return verdicts
+    }
+
+    /// There was nothing to send after all; no request was made.
+    public mutating func nothingToSend() {
+        hasPendingChanges = false
+        owesSend = false
+        operation = nil
+    }
+
+    /// Whether anything is left that can be sent, after a batch was written down or a change undone.
+    public mutating func setHasPendingChanges(_ hasPendingChanges: Bool) {
+        self.hasPendingChanges = hasPendingChanges
+    }
+
+    /// An operation failed as a whole.
+    ///
+    /// - Parameter batchItemCount: how many items the batch had, if it was one.
+    /// - Returns: what the shell must write down.
+    public mutating func failed(
+        _ failure: SyncFailure, batchItemCount: Int = 0, at uptimeSeconds: Double
+    ) -> FailureEffect? {
+        let failed = operation
+        if failed == .fetchDatabaseChanges { needsDatabaseFetch = true }
+        if case .send = failed { owesSend = false }
+        switch (Remedy.forRequest(failure.code), failed) {
+        case (.awaitNetwork, _):
+            isNetworkReachable = false
+            penalise(
+                failure, isCounted: false, at: uptimeSeconds,
+                ceilingSeconds: settings.maximumOfflineDelaySeconds)
+        case (.split, .send):
+            let canBeSmaller = batchSize.refused(itemCount: batchItemCount)
+            penalise(failure, isCounted: false, at: uptimeSeconds)
+            return canBeSmaller ? nil : .setAsideBatch(failure)
+        case (.awaitQuota, .send):
+            awaitQuota(failure, at: uptimeSeconds)
+            finishOperation()
+        case (.awaitAccount, _): halt(.account(failure))
+        case (.halt, _): halt(.refused(failure))
+        case (.refetch, .fetchDatabaseChanges):
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+            return .dropDatabaseToken
+        case (.refetch, .fetchZoneChanges(let zone)):
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+            return .dropZoneToken(zone)
+        case (.recreateZone, .fetchZoneChanges(let zone)):
+            doubt(zone)
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+        case (.purgeZone, .fetchZoneChanges(let zone)):
+            forget(zone)
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+            return .zonePurged(zone)
+        default: penalise(failure, isCounted: true, at: uptimeSeconds)
+        }
+        return nil
+    }
+
+    /// The operation was cancelled by this device: everything stays as it was, at no charge.
+    public mutating func cancelled() {
+        if operation == .fetchDatabaseChanges { needsDatabaseFetch = true }
+        finishOperation()
+    }
+}
+
+extension SyncSession {
+    private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
+        guard let failure = outcome.failure else { return .confirmed }
+        let change = outcome.change
+        let remedy =
+            change.kind == .save ? Remedy.forSave(failure.code) : Remedy.forDelete(failure.code)
+        switch remedy {
+        case .confirm: return .confirmed
+        case .resolveConflict:
+            return change.conflictRounds < settings.maximumConflictRounds
+                ? .conflict : .setAside(failure)
+        case .decideDeletion: return .deletedElsewhere
+        case .setAside, .split: return .setAside(failure)
+        case .requeue, .awaitNetwork, .slowDown: return .pending
+        case .awaitQuota:
+            awaitQuota(failure, at: uptimeSeconds)
+            return .pending
+        case .recreateZone, .purgeZone:
+            doubt(change.id.zoneID)
+            return .pending
+        case .awaitAccount:
+            halt(.account(failure))
+            return .pending
+        case .halt:
+            halt(.refused(failure))
+            return .pending
+        case .refetch, .retryWithinBound:
+            return change.attempts + 1 < settings.maximumItemAttempts
+                ? .countAttempt : .setAside(failure)
+        }
+    }
+
+    /// Every item of a batch failed for a reason that may pass.
+    private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
+        switch Remedy.forRequest(failure.code) {
+        case .awaitQuota: finishOperation()
+        case .awaitNetwork:
+            isNetworkReachable = false
+            penalise(
+                failure, isCounted: false, at: uptimeSeconds,
+                ceilingSeconds: settings.maximumOfflineDelaySeconds)
+        default: penalise(failure, isCounted: true, at: uptimeSeconds)
+        }
+    }
+
+    private mutating func doubt(_ zone: ZoneID) {
+        zonesToFetch.removeAll { $0 == zone }
+        guard !zonesInDoubt.contains(zone), !zonesToCreate.contains(zone) else { return }
+        zonesInDoubt.append(zone)
+    }
+
+    private mutating func awaitQuota(_ failure: SyncFailure, at uptimeSeconds: Double) {
+        isQuotaExceeded = true
+        lastFailure = failure
+        sendNotBeforeUptimeSeconds =
+            uptimeSeconds + max(settings.quotaRetrySeconds, failure.retryAfterSeconds ?? 0)
+    }
+
+    private mutating func finishOperation() {
+        lastOperation = operation
+        operation = nil
+    }
+
+    private mutating func succeeded(at uptimeSeconds: Double) {
+        if case .send = operation { isQuotaExceeded = sendNotBeforeUptimeSeconds > uptimeSeconds }
+        finishOperation()
+        pacer.succeeded(at: uptimeSeconds)
+        retryCount = 0
+        lastFailure = isQuotaExceeded ? lastFailure : nil
+        isNetworkReachable = true
+    }
+
+    private mutating func penalise(
+        _ failure: SyncFailure, isCounted: Bool, at uptimeSeconds: Double,
+        ceilingSeconds: Double? = nil
+    ) {
+        finishOperation()
+        isFetchingRound = false
+        lastFailure = failure
+        pacer.failed(
+            at: uptimeSeconds, retryAfterSeconds: failure.retryAfterSeconds,
+            ceilingSeconds: ceilingSeconds)
+        guard isCounted else { return }
+        retryCount += 1
+        if retryCount > settings.maximumRetries { halt = .retriesExhausted(failure) }
+    }
+}

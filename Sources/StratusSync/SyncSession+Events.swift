@@ -1,0 +1,97 @@
+import StratusRecords
+
+/// What happens outside a session.
+extension SyncSession {
+    /// A local change was written to the queue. Waits a little for further ones.
+    public mutating func localChange(at uptimeSeconds: Double) {
+        let wasPending = hasPendingChanges
+        hasPendingChanges = true
+        if !wasPending {
+            sendNotBeforeUptimeSeconds = max(
+                sendNotBeforeUptimeSeconds, uptimeSeconds + settings.coalescingSeconds)
+        }
+    }
+
+    /// A zone shall exist; asked for once, remembered by the shell when it does.
+    public mutating func zoneWanted(_ zone: ZoneID) {
+        guard !zone.isDefault, !zonesToCreate.contains(zone) else { return }
+        guard !zonesToDelete.contains(zone) else {
+            zonesToReplace.insert(zone)
+            return
+        }
+        zonesToCreate.append(zone)
+    }
+
+    /// A zone shall not exist any more.
+    public mutating func zoneUnwanted(_ zone: ZoneID) {
+        forget(zone)
+        zonesToReplace.remove(zone)
+        if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
+    }
+
+    /// The service hinted that something changed, and perhaps in which zone.
+    public mutating func notified(of zone: ZoneID? = nil) {
+        guard let zone, !zone.isDefault, settings.zones.contains(zone) else {
+            needsDatabaseFetch = true
+            return
+        }
+        if operation == .fetchZoneChanges(zone) { zonesToFetchAgain.insert(zone) }
+        if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
+    }
+
+    /// A person asked to sync now: nothing waits for further changes, everything is fetched.
+    public mutating func syncNow(at uptimeSeconds: Double) {
+        needsDatabaseFetch = true
+        sendNotBeforeUptimeSeconds = 0
+        isQuotaExceeded = false
+        if !isNetworkReachable { pacer.reset(at: uptimeSeconds) }
+    }
+
+    /// Starts again after a halt, at the start of the app or when it comes to the foreground.
+    public mutating func restart(at uptimeSeconds: Double) {
+        halt = nil
+        retryCount = 0
+        pacer.reset(at: uptimeSeconds)
+        syncNow(at: uptimeSeconds)
+    }
+
+    /// The account came, went or changed. Ends a halt whose cause was the account.
+    public mutating func accountChanged(at uptimeSeconds: Double) {
+        if case .account = halt { restart(at: uptimeSeconds) }
+        needsDatabaseFetch = true
+    }
+
+    /// The network came back: what waited for it goes on at once.
+    public mutating func networkBecameReachable(at uptimeSeconds: Double) {
+        guard !isNetworkReachable else { return }
+        isNetworkReachable = true
+        pacer.reset(at: uptimeSeconds)
+        needsDatabaseFetch = true
+    }
+
+    /// Turns syncing on or off; the queue is kept and grows meanwhile.
+    public mutating func setEnabled(_ isEnabled: Bool, at uptimeSeconds: Double) {
+        guard isEnabled != self.isEnabled else { return }
+        self.isEnabled = isEnabled
+        if isEnabled { restart(at: uptimeSeconds) }
+    }
+
+    /// Halts for a reason that the shell or the app found.
+    public mutating func halt(_ reason: HaltReason) {
+        operation = nil
+        halt = reason
+    }
+
+    /// A zone that was to be deleted is gone; it is made again if somebody wants it.
+    mutating func deletionDone(of zone: ZoneID) {
+        zonesToDelete.removeAll { $0 == zone }
+        if zonesToReplace.remove(zone) != nil { zoneWanted(zone) }
+    }
+
+    /// Forgets all work on a zone that is no more.
+    mutating func forget(_ zone: ZoneID) {
+        zonesToCreate.removeAll { $0 == zone }
+        zonesToFetch.removeAll { $0 == zone }
+        zonesInDoubt.removeAll { $0 == zone }
+    }
+}

@@ -1,0 +1,127 @@
+import StratusRecords
+
+/// All decisions of syncing one database, as a value: no clock, no waiting, no input or output.
+///
+/// A shell asks ``next(at:)`` what to do, does it, and tells the session what came of it; events from
+/// outside are told as they happen. Times are seconds of any clock that never goes back.
+///
+/// Invariants:
+/// * One operation at a time; what it shall do is decided when it starts, not before.
+/// * Zones and the subscription come first, and once: the shell remembers them.
+/// * Changes are fetched before local ones are sent, so that saves go out with fresh change tags;
+///   after each round of fetching one batch is sent before another round, so that neither starves.
+/// * A failure takes nothing out of the queue: only a confirmed item leaves it.
+public struct SyncSession: Sendable {
+    public let settings: SyncSettings
+
+    // What is to be done.
+    var zonesToCreate: [ZoneID]
+    var zonesToDelete: [ZoneID]
+    /// Zones that were deleted and are wanted again: the old content must go first.
+    var zonesToReplace: Set<ZoneID> = []
+    var zonesToFetch: [ZoneID]
+    /// Zones that somebody hinted at while a page of theirs was under way.
+    var zonesToFetchAgain: Set<ZoneID> = []
+    /// Zones that were missing: the database's changes tell whether somebody deleted them.
+    var zonesInDoubt: [ZoneID] = []
+    var needsSubscription: Bool
+    var needsDatabaseFetch = true
+    var hasPendingChanges: Bool
+    /// A round of fetching ended while something was pending: sending comes first.
+    var owesSend = false
+    /// A round of fetching is under way: its pages follow each other without a pause.
+    var isFetchingRound = false
+
+    // When.
+    var pacer: Pacer
+    var batchSize: BatchSize
+    var sendNotBeforeUptimeSeconds: Double = 0
+    var nextFetchUptimeSeconds: Double?
+
+    // How it goes.
+    public internal(set) var operation: SyncOperation?
+    public internal(set) var lastOperation: SyncOperation?
+    public internal(set) var halt: HaltReason?
+    /// False after a failure of the network, until something succeeds.
+    public internal(set) var isNetworkReachable = true
+    /// Failures in a row, those of the network not counted.
+    public internal(set) var retryCount = 0
+    public internal(set) var lastFailure: SyncFailure?
+    public internal(set) var isQuotaExceeded = false
+    /// The switch that turns sync off; local work goes on.
+    public internal(set) var isEnabled = true
+
+    public init(settings: SyncSettings = SyncSettings(), backlog: SyncBacklog = SyncBacklog()) {
+        self.settings = settings
+        zonesToCreate = backlog.zonesToCreate
+        zonesToDelete = backlog.zonesToDelete
+        zonesToReplace = Set(backlog.zonesToReplace)
+        zonesToFetch = backlog.zonesToFetch
+        needsSubscription = settings.savesSubscription && !backlog.isSubscriptionSaved
+        hasPendingChanges = backlog.hasPendingChanges
+        pacer = Pacer(settings)
+        batchSize = BatchSize(maximum: settings.itemsPerBatch)
+    }
+
+    /// The pause after the next operation, in seconds.
+    public var delaySeconds: Double { pacer.delaySeconds }
+
+    /// Whether nothing is left to do now; a planned fetch at a later time does not count.
+    public var isAtRest: Bool { operation == nil && nextOperation(at: .infinity) == nil }
+
+    /// Decides what to do now. A step to perform counts as begun.
+    public mutating func next(at uptimeSeconds: Double) -> SyncStep {
+        if let halt { return .halted(halt) }
+        guard isEnabled else { return .rest(untilUptimeSeconds: nil) }
+        precondition(operation == nil, "Tell the session how its operation ended before the next.")
+        if let nextFetchUptimeSeconds, nextFetchUptimeSeconds <= uptimeSeconds {
+            self.nextFetchUptimeSeconds = nil
+            needsDatabaseFetch = true
+        }
+        guard let planned = nextOperation(at: uptimeSeconds) else {
+            isFetchingRound = false
+            return .rest(untilUptimeSeconds: nextFetchUptimeSeconds)
+        }
+        let ready = readyTime(for: planned)
+        if ready > uptimeSeconds {
+            return .wait(untilUptimeSeconds: min(ready, nextFetchUptimeSeconds ?? ready))
+        }
+        if case .fetchZoneChanges = planned {
+            isFetchingRound = true
+        } else {
+            isFetchingRound = false
+        }
+        // A hint that comes while the answer is under way asks for another fetch.
+        if planned == .fetchDatabaseChanges { needsDatabaseFetch = false }
+        operation = planned
+        return .perform(planned)
+    }
+
+    /// The operation whose turn it is, whenever it may start.
+    func nextOperation(at uptimeSeconds: Double) -> SyncOperation? {
+        let sendComesFirst =
+            owesSend && hasPendingChanges && sendNotBeforeUptimeSeconds <= uptimeSeconds
+        if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
+        if !zonesToCreate.isEmpty || !zonesToDelete.isEmpty {
+            return .modifyZones(create: zonesToCreate, delete: zonesToDelete)
+        }
+        if needsSubscription { return .saveSubscription }
+        // A round of fetching is finished before anything else starts.
+        if let zone = zonesToFetch.first, isFetchingRound || !sendComesFirst {
+            return .fetchZoneChanges(zone)
+        }
+        if needsDatabaseFetch, !sendComesFirst { return .fetchDatabaseChanges }
+        if hasPendingChanges {
+            return .send(itemLimit: batchSize.itemLimit, bytesLimit: settings.bytesPerBatch)
+        }
+        return nil
+    }
+
+    private func readyTime(for operation: SyncOperation) -> Double {
+        switch operation {
+        case .fetchZoneChanges where isFetchingRound && retryCount == 0 && isNetworkReachable: 0
+        case .send: max(pacer.readyUptimeSeconds, sendNotBeforeUptimeSeconds)
+        default: pacer.readyUptimeSeconds
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import StratusRecords
+
+/// What the sync layer is told at its start; every queue, pause, retry and size has its limit here.
+///
+/// ```swift
+/// var settings = SyncSettings()
+/// settings.minimumDelaySeconds = 0.2  // a service of one's own
+/// ```
+public struct SyncSettings: Hashable, Sendable {
+    /// Items in one upload at the most. CloudKit documents 400.
+    public var itemsPerBatch = 400
+
+    /// Bytes of fields in one upload, as the cache stores them. CloudKit documents 2 MB a request.
+    public var bytesPerBatch = 1_500_000
+
+    /// The pause between the end of an operation and the start of the next, in seconds; may be 0.
+    public var minimumDelaySeconds: Double = 2
+
+    /// The pause never grows beyond this, in seconds, unless the service asks for more.
+    public var maximumDelaySeconds: Double = 300
+
+    /// The pause after a first failure when the pause was shorter, in seconds; doubled from there.
+    public var firstRetryDelaySeconds: Double = 1
+
+    /// How many failures in a row a session bears before it halts. Being offline does not count.
+    public var maximumRetries = 8
+
+    /// How many failures in a row a person who asked to sync now waits for. They hear of a missing
+    /// network at once.
+    public var retriesOfSyncNow = 3
+
+    /// How long to wait before trying a network that was not there, in seconds, at the most.
+    public var maximumOfflineDelaySeconds: Double = 30
+
+    /// How long uploads rest after the service said that the quota is used up, in seconds.
+    public var quotaRetrySeconds: Double = 300
+
+    /// How many times one record may be resolved and sent again before it is set aside.
+    public var maximumConflictRounds = 10
+
+    /// How many times one record may fail for an unexplained reason before it is set aside.
+    public var maximumItemAttempts = 5
+
+    /// How long a local change waits for further ones before it is uploaded, in seconds.
+    public var coalescingSeconds: Double = 0.1
+
+    /// A running session asks for changes this often even when nobody told it of any, in seconds;
+    /// nil is never. Notifications are hints that may be lost.
+    public var fetchIntervalSeconds: Double? = 60
+
+    /// Records in one page of a zone's changes; nil leaves it to the service.
+    public var recordsPerPage: Int?
+
+    /// Whether an upload is all or nothing within each custom zone.
+    public var isAtomic = false
+
+    /// The zones to keep on this device.
+    public var zones = ZoneSelection.all
+
+    /// What becomes of local records when their zone was deleted elsewhere.
+    public var zoneDeletionPolicy = ZoneDeletionPolicy.remove
+
+    /// Whether a database subscription is kept, so that the service tells of changes.
+    public var savesSubscription = true
+
+    /// Whether the running loop listens to the service itself. Turn it off where the app is handed
+    /// notifications, and pass them on.
+    public var listensForNotifications = true
+
+    public init() {}
+}
+
+/// Which zones of a database a device keeps.
+public enum ZoneSelection: Hashable, Sendable {
+    case all
+    case only(Set<ZoneID>)
+
+    public func contains(_ zone: ZoneID) -> Bool {
+        switch self {
+        case .all: true
+        case .only(let zones): zones.contains(zone)
+        }
+    }
+}
+
+/// What becomes of a zone's local records when somebody deleted the zone elsewhere.
+public enum ZoneDeletionPolicy: Hashable, Sendable {
+    /// The rows and their pending changes go; the app is told which changes were pending.
+    case remove
+    /// The zone is created anew and every local record is uploaded again.
+    case recreate
+}

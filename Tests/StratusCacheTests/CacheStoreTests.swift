@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+@Suite struct CacheStoreTests {
+    @Test func everyCommitReachesTheDisk() throws {
+        let device = try Device(MemoryCloud())
+        let mode = try device.cache.store.pool.write { database in
+            try Int.fetchOne(database, sql: "PRAGMA synchronous")
+        }
+        #expect(mode == 2, "2 is FULL")
+        let journal = try device.cache.store.pool.read { database in
+            try String.fetchOne(database, sql: "PRAGMA journal_mode")
+        }
+        #expect(journal == "wal")
+    }
+
+    @Test func aFileOfANewerAppIsRefused() throws {
+        let device = try Device(MemoryCloud())
+        try device.cache.store.pool.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        let error = #expect(throws: CacheError.self) { try device.restart() }
+        #expect(error?.code == .newerFormat)
+    }
+
+    @Test func aFolderThatIsNotThereIsOneClearSentence() {
+        let error = #expect(throws: CacheError.self) {
+            try RecordCache(path: "/nowhere/at/all/cache.sqlite", remote: CloudLink(MemoryCloud()))
+        }
+        #expect(error?.code == .unwritable)
+    }
+
+    @Test func everyKindOfValueComesBackAsItWas() throws {
+        let place = Location(
+            latitude: -12.5, longitude: 99, horizontalAccuracy: 1, altitude: -3,
+            timestampMilliseconds: -5)
+        let reference = Reference(
+            recordName: "other", zoneID: ZoneID(name: "Z", ownerName: "_me"), action: .deleteSelf)
+        let receipt = AssetReceipt(fileChecksum: "x", sizeBytes: 5)
+        let values: [FieldValue] = [
+            .string("äöü 🛒"), .int64(.min), .double(-0.0), .timestamp(milliseconds: -1),
+            .bytes([0, 255]), .location(place), .reference(reference), .asset(receipt),
+            .stringList(["", "b"]), .int64List([1, -1]), .doubleList([.infinity]),
+            .timestampList(milliseconds: [0]), .bytesList([[], [1]]), .locationList([place]),
+            .referenceList([reference, Reference(recordName: "q")]), .assetList([receipt]),
+            .emptyList,
+        ]
+        let fields = values.enumerated().map { index, value in
+            Field(name: "f\(index + 10)", value: value, isEncrypted: index % 2 == 1)
+        }
+        let bytes = FieldWriter.encode(fields)
+        #expect(try bytes.withUnsafeBytes { try FieldReader.fields($0) } == fields)
+        // Cut anywhere, it is an error and never a crash.
+        for length in 0..<bytes.count {
+            let part = Array(bytes.prefix(length))
+            let read = try? part.withUnsafeBytes { try FieldReader.fields($0) }
+            #expect(read == nil || fields.starts(with: read ?? []))
+        }
+    }
+
+    @Test func systemFieldsComeBackAsTheyWere() throws {
+        let full = RecordSnapshot.SystemFields(
+            changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a",
+            modifiedMilliseconds: 2, modifierRecordName: "_b", shareRecordName: "s")
+        for system in [full, RecordSnapshot.SystemFields(changeTag: "")] {
+            let bytes = FieldWriter.encode(system)
+            #expect(try bytes.withUnsafeBytes { try FieldReader.system($0) } == system)
+        }
+    }
+
+    @Test func aRowAndItsPendingChangeAreOneTransaction() throws {
+        let device = try Device(MemoryCloud())
+        // The second edit cannot be written: the first must not be there either.
+        try device.cache.store.pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON pending WHEN NEW.name = 'b'
+                    BEGIN SELECT RAISE(ABORT, 'no'); END
+                    """)
+        }
+        #expect(throws: (any Error).self) {
+            try device.cache.save(
+                ["a", "b"].map {
+                    LocalEdit(
+                        id: RecordID(name: $0, zoneID: .list), type: "Item",
+                        changes: [Field(name: "text", value: .string("x"))])
+                })
+        }
+        #expect(try device.texts().isEmpty)
+        #expect(try device.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
+    @Test func theQueueHasOneChangeARecordAndForgetsNothingAtRestart() throws {
+        let device = try Device(MemoryCloud())
+        try device.save("a", "1")
+        try device.save("b", "1")
+        try device.save("a", "2")
+        try device.delete("b")
+        try device.restart()
+        #expect(try device.cache.store.pendingIDs(limit: 100).map(\.name) == ["a", "b"])
+        try device.cache.store.zonesModified(created: [.list], deleted: [])
+        let changes = try device.cache.store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
+        #expect(changes.map(\.change.kind) == [.save, .delete])
+        #expect(changes.map(\.change.generation) == [2, 2])
+    }
+
+    @Test func aBatchKeepsToBothLimits() throws {
+        let device = try Device(MemoryCloud())
+        for number in 0..<10 { try device.save("r\(number)", String(repeating: "x", count: 1_000)) }
+        try device.cache.store.zonesModified(created: [.list], deleted: [])
+        let store = device.cache.store
+        #expect(try store.nextBatch(itemLimit: 4, bytesLimit: 1_000_000).count == 4)
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 3_600).count == 3)
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1).count == 1)
+    }
+
+    @Test func savingTheSameAgainIsNoChange() throws {
+        let device = try Device(MemoryCloud())
+        try device.save("a", "1")
+        let before = try device.cache.snapshot(RecordID(name: "a", zoneID: .list))
+        device.time.advance(milliseconds: 50)
+        try device.save("a", "1")
+        #expect(try device.cache.snapshot(RecordID(name: "a", zoneID: .list)) == before)
+    }
+
+    @Test func ofTwoEditsInOneMillisecondTheSecondIsTheLater() throws {
+        let device = try Device(MemoryCloud())
+        func edited() throws -> FieldValue? {
+            try device.cache.snapshot(RecordID(name: "a", zoneID: .list))?["editedAt"]
+        }
+        try device.save("a", "1")
+        #expect(try edited() == .timestamp(milliseconds: 1_000_000))
+        try device.save("a", "2")
+        #expect(try edited() == .timestamp(milliseconds: 1_000_001))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import StratusRecords
+import StratusSync
+import Synchronization
+import Testing
+
+@testable import StratusCache
+
+/// A device of a test: a file, a link to the cloud, and a clock of its own.
+final class Device: Sendable {
+    let link: CloudLink
+    let path: String
+    let time: TestTime
+    let settings: SyncSettings
+    let resolver: any ConflictResolver
+    let editDateKey: String?
+    private let opened: Mutex<RecordCache>
+
+    var cache: RecordCache { opened.withLock { $0 } }
+
+    init(
+        _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
+        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt"
+    ) throws {
+        link = CloudLink(cloud)
+        self.time = time
+        self.settings = settings
+        self.editDateKey = editDateKey
+        self.resolver = resolver ?? LatestEditWins(editDateKey: editDateKey)
+        path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        opened = Mutex(
+            try RecordCache(
+                path: path, remote: link, settings: settings, resolver: self.resolver,
+                editDateKey: editDateKey, clock: time.clock))
+    }
+
+    deinit {
+        for suffix in ["", "-wal", "-shm"] {
+            // A file that was never made need not go.
+            try? FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    /// The process dies and starts again: nothing in memory is left.
+    func restart() throws {
+        try opened.withLock { cache in
+            try cache.close()
+            cache = try RecordCache(
+                path: path, remote: link, settings: settings, resolver: resolver,
+                editDateKey: editDateKey, clock: time.clock)
+        }
+    }
+
+    func save(_ name: String, _ text: String, zone: ZoneID = .list) throws {
+        try cache.save([
+            LocalEdit(
+                id: RecordID(name: name, zoneID: zone), type: "Item",
+                changes: [Field(name: "text", value: .string(text))])
+        ])
+    }
+
+    func delete(_ name: String, zone: ZoneID = .list) throws {
+        try cache.delete([RecordID(name: name, zoneID: zone)])
+    }
+
+    func text(_ name: String, zone: ZoneID = .list) throws -> String? {
+        guard
+            case .string(let text) = try cache.snapshot(RecordID(name: name, zoneID: zone))?["text"]
+        else { return nil }
+        return text
+    }
+
+    func texts(zone: ZoneID = .list) throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for record in try cache.snapshots(ofType: "Item", in: zone) {
+            if case .string(let text) = record["text"] { texts[record.id.name] = text }
+        }
+        return texts
+    }
+
+    /// Syncs until it succeeds, as a person would who presses the button again.
+    func sync() async throws {
+        for _ in 0..<5 {
+            do { return try await cache.sync() } catch let error as CacheError {
+                guard error.code == .notSynced else { throw error }
+            }
+        }
+        try await cache.sync()
+    }
+}
+
+/// A clock that runs as fast as somebody waits for it.
+final class TestTime: Sendable {
+    private let state: Mutex<(wall: Int64, uptime: Double)>
+
+    init(wallMilliseconds: Int64 = 1_000_000) {
+        state = Mutex((wallMilliseconds, 0))
+    }
+
+    func advance(milliseconds: Int64) {
+        state.withLock { $0.wall += milliseconds }
+    }
+
+    var clock: SyncClock {
+        SyncClock(
+            wallMilliseconds: { self.state.withLock { $0.wall } },
+            uptimeSeconds: { self.state.withLock { $0.uptime } },
+            sleep: { seconds in
+                try Task.checkCancellation()
+                self.state.withLock { $0.uptime += seconds + 0.000_001 }
+            })
+    }
+}
+
+extension SyncSettings {
+    /// No pause, and no fetching by the clock.
+    static var quick: SyncSettings {
+        var settings = SyncSettings()
+        settings.minimumDelaySeconds = 0
+        settings.firstRetryDelaySeconds = 0
+        settings.coalescingSeconds = 0
+        settings.fetchIntervalSeconds = nil
+        return settings
+    }
+}

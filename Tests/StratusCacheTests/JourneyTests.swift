@@ -1,0 +1,211 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Two devices and a cloud.
+@Suite struct TwoDeviceTests {
+    @Test func whatOneSavesTheOtherSees() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        for number in 0..<10 { try phone.save("r\(number)", "\(number)") }
+        #expect(try phone.texts().count == 10, "works offline")
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(try tablet.texts().count == 10)
+        try tablet.delete("r3")
+        try tablet.save("r4", "four")
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(try phone.text("r3") == nil)
+        #expect(try phone.text("r4") == "four")
+        #expect(try await phone.cache.status().pendingCount == 0)
+        #expect(try await phone.cache.status().summary == "Done")
+    }
+
+    @Test func zonesAndSubscriptionAreMadeOnceAndRemembered() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.restart()
+        try phone.save("b", "1")
+        try await phone.sync()
+        #expect(phone.link.callNames.filter { $0 == "zones" }.count == 1)
+        #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 1)
+    }
+
+    @Test func theLaterOfTwoOfflineEditsWinsOnBothWhoeverSyncsFirst() async throws {
+        for phoneIsFirst in [true, false] {
+            let cloud = MemoryCloud()
+            let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
+            let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+            try phone.save("a", "start")
+            try await phone.sync()
+            try await tablet.sync()
+            try phone.save("a", "earlier")
+            try tablet.save("a", "later")
+            let order = phoneIsFirst ? [phone, tablet] : [tablet, phone]
+            for device in order + order { try await device.sync() }
+            #expect(try phone.text("a") == "later")
+            #expect(try tablet.text("a") == "later")
+            #expect(try await phone.cache.status().pendingCount == 0)
+        }
+    }
+
+    @Test func aCustomResolverMergesWithTheAncestor() async throws {
+        struct Union: ConflictResolver {
+            func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+                guard case .string(let mine) = conflict.client["text"],
+                    case .string(let theirs) = conflict.server["text"],
+                    case .string(let base) = conflict.ancestor?["text"]
+                else { return .keepServer }
+                var merged = conflict.server
+                merged["text"] = .string(
+                    "\(base)|\([mine, theirs].sorted().joined(separator: "+"))")
+                return .save(fields: merged.fields)
+            }
+        }
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, resolver: Union(), editDateKey: nil)
+        let tablet = try Device(cloud, resolver: Union(), editDateKey: nil)
+        try phone.save("a", "milk")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.save("a", "oat milk")
+        try tablet.save("a", "cold milk")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        #expect(try phone.text("a") == "milk|cold milk+oat milk")
+        #expect(try tablet.text("a") == phone.text("a"))
+    }
+
+    @Test func anEditThatGaveWayIsToldToTheApp() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
+        try tablet.save("a", "early")
+        try phone.save("a", "late")
+        try await phone.sync()
+        var events = tablet.cache.events().makeAsyncIterator()
+        try await tablet.sync()
+        guard case .editOverruled(let client, let server) = await events.next() else {
+            Issue.record("the app was not told")
+            return
+        }
+        #expect(client["text"] == "early")
+        #expect(server["text"] == "late")
+    }
+
+    @Test func aRecordDeletedHereNeverComesBackByALatePage() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        try phone.delete("a")
+        try await phone.sync()
+        #expect(try phone.text("a") == nil)
+        #expect(cloud.record("a") == nil)
+        try await tablet.sync()
+        #expect(try tablet.text("a") == nil)
+    }
+
+    @Test func anEditOfARecordDeletedElsewhereIsGivenUpAloud() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.delete("a")
+        try tablet.save("a", "2")
+        try await phone.sync()
+        var events = tablet.cache.events().makeAsyncIterator()
+        try await tablet.sync()
+        guard case .editOfDeletedRecord(let client) = await events.next() else {
+            Issue.record("the app was not told")
+            return
+        }
+        #expect(client["text"] == "2")
+        #expect(try tablet.text("a") == nil)
+        #expect(cloud.record("a") == nil)
+    }
+
+    @Test func aResolverMayBringADeletedRecordBack() async throws {
+        struct Keeper: ConflictResolver {
+            func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
+            func resolveDeletion(
+                of client: RecordSnapshot, clientEditedMilliseconds: Int64
+            ) -> DeletionResolution { .resurrect }
+        }
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud, resolver: Keeper())
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.delete("a")
+        try tablet.save("a", "2")
+        try await phone.sync()
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(try phone.text("a") == "2")
+    }
+
+    @Test func aDeletedRecordMayBeMadeAnew() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.delete("a")
+        try phone.save("a", "2")
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("2"))
+        try phone.delete("a")
+        try await phone.sync()
+        try phone.save("a", "3")
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("3"))
+        #expect(try phone.text("a") == "3")
+    }
+
+    @Test func fieldsOfNewerAppsAreKept() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.cache.save([
+            LocalEdit(
+                id: RecordID(name: "a", zoneID: .list), type: "Item",
+                changes: [
+                    Field(name: "text", value: .string("1")),
+                    Field(name: "fromTheFuture", value: .doubleList([1, 2])),
+                ])
+        ])
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        #expect(cloud.record("a")?["fromTheFuture"] == .doubleList([1, 2]))
+    }
+
+    @Test func observersHearOfEachChangedRecord() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        let changes = tablet.cache.changedIDs()
+        for number in 0..<7 { try phone.save("r\(number)", "x") }
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.cache.close()
+        var seen: Set<String> = []
+        for await ids in changes { seen.formUnion(ids.map(\.name)) }
+        #expect(seen == Set((0..<7).map { "r\($0)" }))
+    }
+}

@@ -1,0 +1,254 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Synchronization
+
+@testable import StratusCache
+
+/// A small cloud in memory: change tags, tombstones and tokens as the service has them, enough to test
+/// the cache alone. The journeys with the real service are in another suite.
+final class MemoryCloud: Sendable {
+    struct Stored {
+        var record: RecordSnapshot?
+        var version: Int
+    }
+
+    struct Zone {
+        var version = 0
+        var generation: Int
+        var records: [String: Stored] = [:]
+    }
+
+    struct State {
+        var zones: [ZoneID: Zone] = [:]
+        var deletedZones: [(zone: ZoneID, reason: ZoneDeletionReason, version: Int)] = []
+        var changedAt: [ZoneID: Int] = [:]
+        var version = 0
+        var generation = 0
+        var clockMilliseconds: Int64 = 1_000_000
+        var itemLimit = 400
+        var pageSize = 3
+        var saveCount = 0
+        var expiredTokens: Set<String> = []
+        var refusals: [String: SyncFailure] = [:]
+        var subscriptionCount = 0
+    }
+
+    let state = Mutex(State())
+
+    func record(_ name: String, in zone: ZoneID = .list) -> RecordSnapshot? {
+        state.withLock { $0.zones[zone]?.records[name]?.record }
+    }
+
+    func names(in zone: ZoneID = .list) -> [String] {
+        state.withLock { state in
+            (state.zones[zone]?.records.filter { $0.value.record != nil }.keys).map { $0.sorted() }
+                ?? []
+        }
+    }
+
+    func deleteZone(_ zone: ZoneID, reason: ZoneDeletionReason = .deleted) {
+        state.withLock { state in
+            state.version += 1
+            state.zones[zone] = nil
+            state.changedAt[zone] = nil
+            state.deletedZones.append((zone, reason, state.version))
+        }
+    }
+
+    /// Forgets a zone without telling, as a restored service does.
+    func loseZone(_ zone: ZoneID) {
+        state.withLock {
+            $0.zones[zone] = nil
+            $0.changedAt[zone] = nil
+        }
+    }
+
+    /// Makes every token given out so far expire, and purges tombstones.
+    func expireTokens() {
+        state.withLock { state in
+            state.generation += 1
+            for zone in state.zones.keys {
+                state.zones[zone]?.generation = state.generation
+                for (name, stored) in state.zones[zone]?.records ?? [:] where stored.record == nil {
+                    state.zones[zone]?.records[name] = nil
+                }
+            }
+            state.deletedZones = []
+        }
+    }
+}
+
+extension MemoryCloud.State {
+    mutating func createZone(_ id: ZoneID) {
+        guard zones[id] == nil else { return }
+        version += 1
+        zones[id] = MemoryCloud.Zone(generation: generation)
+        changedAt[id] = version
+    }
+
+    mutating func store(_ record: RecordSnapshot?, _ name: String, _ zone: ZoneID) -> String {
+        version += 1
+        changedAt[zone] = version
+        let number = (zones[zone]?.version ?? 0) + 1
+        zones[zone]?.version = number
+        zones[zone]?.records[name] = MemoryCloud.Stored(record: record, version: number)
+        return "\(generation).\(number)"
+    }
+
+    mutating func answer(_ item: OutgoingChange) -> OutgoingAnswer {
+        let id = item.change.id
+        guard zones[id.zoneID] != nil else {
+            return .failed(SyncFailure(.zoneNotFound), server: nil)
+        }
+        if let refusal = refusals[id.name] { return .failed(refusal, server: nil) }
+        let found = zones[id.zoneID]?.records[id.name]?.record
+        guard var client = item.client else {
+            if found != nil { _ = store(nil, id.name, id.zoneID) }
+            return .deleted
+        }
+        switch (item.base?.system, found) {
+        case (nil, let found?):
+            return .failed(SyncFailure(.serverRecordChanged), server: found)
+        case (.some, nil): return .failed(SyncFailure(.unknownItem), server: nil)
+        case (let base?, let found?) where base.changeTag != found.system?.changeTag:
+            return .failed(SyncFailure(.serverRecordChanged), server: found)
+        default: break
+        }
+        clockMilliseconds += 1_000
+        saveCount += 1
+        let tag = "\(generation).\((zones[id.zoneID]?.version ?? 0) + 1)"
+        client.system = .init(
+            changeTag: tag,
+            createdMilliseconds: found?.system?.createdMilliseconds ?? clockMilliseconds,
+            modifiedMilliseconds: clockMilliseconds)
+        _ = store(client, id.name, id.zoneID)
+        return .saved(client.system ?? .init(changeTag: tag))
+    }
+}
+
+/// One device's way to the cloud, with faults by script.
+final class CloudLink: RemoteDatabase {
+    enum Fault {
+        /// The request never arrives.
+        case requestLost(SyncFailure)
+        /// The request is carried out, its answer never arrives.
+        case answerLost
+    }
+
+    let cloud: MemoryCloud
+    private let script = Mutex<[Int: Fault]>([:])
+    private let calls = Mutex<[String]>([])
+    private let duringSend = Mutex<(@Sendable () throws -> Void)?>(nil)
+
+    init(_ cloud: MemoryCloud) {
+        self.cloud = cloud
+    }
+
+    var callNames: [String] { calls.withLock { $0 } }
+
+    /// Lets the call of this number, counted from now, fail.
+    func fail(call number: Int, _ fault: Fault) {
+        let made = calls.withLock { $0.count }
+        script.withLock { $0[made + number] = fault }
+    }
+
+    /// Runs once while the next batch is under way.
+    func duringNextSend(_ body: @escaping @Sendable () throws -> Void) {
+        duringSend.withLock { $0 = body }
+    }
+
+    private func call<Answer>(
+        _ name: String, _ body: (inout MemoryCloud.State) throws -> Answer
+    ) throws -> Answer {
+        let number = calls.withLock { calls in
+            calls.append(name)
+            return calls.count - 1
+        }
+        let fault = script.withLock { $0[number] }
+        if case .requestLost(let failure) = fault { throw failure }
+        let answer = try cloud.state.withLock { state in try body(&state) }
+        if case .answerLost = fault { throw SyncFailure(.serverResponseLost) }
+        return answer
+    }
+
+    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+        try call("zones") { state in
+            var outcomes = ZoneOutcomes()
+            for id in create {
+                state.createZone(id)
+                outcomes.created[id] = .some(nil)
+            }
+            for id in delete {
+                outcomes.deleted[id] =
+                    state.zones[id] == nil ? SyncFailure(.zoneNotFound) : .some(nil)
+                state.version += 1
+                state.zones[id] = nil
+                state.changedAt[id] = nil
+                state.deletedZones.append((id, .deleted, state.version))
+            }
+            return outcomes
+        }
+    }
+
+    func saveSubscription() async throws {
+        try call("subscription") { $0.subscriptionCount += 1 }
+    }
+
+    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        let answers = try call("send") { state in
+            if changes.count > state.itemLimit { throw SyncFailure(.limitExceeded) }
+            return changes.map { state.answer($0) }
+        }
+        let body = duringSend.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        try body?()
+        return answers
+    }
+
+    func databaseChanges(since token: String?) async throws -> DatabasePage {
+        try call("database") { state in
+            let parts = (token ?? "\(state.generation).0").split(separator: ".").map {
+                Int($0) ?? 0
+            }
+            guard parts[0] == state.generation else { throw SyncFailure(.changeTokenExpired) }
+            let since = token == nil ? 0 : parts[1]
+            return DatabasePage(
+                changed: state.changedAt.filter { $0.value > since }.map(\.key)
+                    .sorted { $0.name < $1.name },
+                deleted: token == nil
+                    ? []
+                    : state.deletedZones.filter { $0.version > since }.map { ($0.zone, $0.reason) },
+                token: "\(state.generation).\(state.version)")
+        }
+    }
+
+    func hints() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+
+    func hint(of notification: CKNotification) -> RemoteHint? { nil }
+
+    func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
+        try call("page") { state in
+            guard let zone = state.zones[id] else { throw SyncFailure(.zoneNotFound) }
+            let parts = (token ?? "\(zone.generation).0").split(separator: ".").map { Int($0) ?? 0 }
+            guard parts[0] == zone.generation else { throw SyncFailure(.changeTokenExpired) }
+            let since = token == nil ? 0 : parts[1]
+            let changes = zone.records.filter { $0.value.version > since }
+                .sorted { $0.value.version < $1.value.version }
+            let page = changes.prefix(state.pageSize)
+            let isLast = page.count == changes.count
+            return ZonePage(
+                records: page.compactMap(\.value.record),
+                deletedNames: page.filter { $0.value.record == nil }.map(\.key),
+                token:
+                    "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
+                moreComing: !isLast)
+        }
+    }
+}
+
+extension ZoneID {
+    static let list = ZoneID(name: "List")
+}

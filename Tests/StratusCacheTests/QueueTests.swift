@@ -1,0 +1,167 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+@Suite struct QueueTests {
+    /// The trap of the founding document: two queued edits, the first confirmed, the second must win.
+    @Test(arguments: ["editedAt", nil])
+    func theSecondOfTwoQueuedEditsWins(editDateKey: String?) async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, editDateKey: editDateKey)
+        try phone.save("a", "first")
+        phone.link.duringNextSend { [phone] in try phone.save("a", "second") }
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("second"))
+        #expect(try phone.text("a") == "second")
+        #expect(cloud.state.withLock { $0.saveCount } == 2)
+        #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
+    @Test(arguments: ["editedAt", nil])
+    func theSecondEditWinsThoughTheAnswerToTheFirstWasLost(editDateKey: String?) async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, editDateKey: editDateKey)
+        try phone.save("a", "zero")
+        try await phone.sync()
+        try phone.save("a", "first")
+        // The database's changes, the zone's, then the upload.
+        phone.link.fail(call: 2, .answerLost)
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(cloud.record("a")?["text"] == .string("first"))
+        try phone.save("a", "second")
+        try phone.restart()
+        var events = phone.cache.events().makeAsyncIterator()
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("second"))
+        #expect(try phone.text("a") == "second")
+        try phone.cache.close()
+        #expect(await events.next() == nil, "our own write is no conflict")
+    }
+
+    @Test func aDeleteDuringTheUploadOfASaveIsNotForgotten() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        phone.link.duringNextSend { [phone] in try phone.delete("a") }
+        try await phone.sync()
+        #expect(cloud.record("a") == nil)
+        #expect(try phone.text("a") == nil)
+    }
+
+    @Test func aSaveDuringTheUploadOfADeleteIsNotForgotten() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.delete("a")
+        phone.link.duringNextSend { [phone] in try phone.save("a", "again") }
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("again"))
+    }
+
+    @Test func workIsCutToWhatTheServiceTakes() async throws {
+        let cloud = MemoryCloud()
+        cloud.state.withLock { $0.itemLimit = 7 }
+        let phone = try Device(cloud)
+        for number in 0..<40 { try phone.save("r\(number)", "x") }
+        try await phone.sync()
+        #expect(cloud.names().count == 40)
+    }
+
+    @Test func oneRefusedItemIsSetAsideAndTheRestGoesOn() async throws {
+        let cloud = MemoryCloud()
+        cloud.state.withLock { $0.refusals["b"] = SyncFailure(.invalidArguments, message: "no") }
+        let phone = try Device(cloud)
+        for name in ["a", "b", "c"] { try phone.save(name, "x") }
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "c"])
+        let items = try phone.cache.attentionItems()
+        #expect(items.map(\.recordID.recordName) == ["b"])
+        #expect(items.first?.failure == SyncFailure(.invalidArguments, message: "no"))
+        #expect(try phone.text("b") == "x", "nothing is lost")
+        #expect(try await phone.cache.status().summary == "Attention")
+        try phone.restart()
+        #expect(try phone.cache.attentionItems().count == 1)
+        // An edit is another chance, and so is asking for one.
+        cloud.state.withLock { $0.refusals = [:] }
+        try phone.cache.retryAttentionItems()
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b", "c"])
+        #expect(try phone.cache.attentionItems().isEmpty)
+    }
+
+    @Test func aHaltKeepsTheQueueAndIsToldToWhoeverSyncs() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "x")
+        phone.link.fail(call: 0, .requestLost(SyncFailure(.notAuthenticated)))
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.haltReason == .account(SyncFailure(.notAuthenticated)))
+        #expect(try await phone.cache.status().haltReason != nil)
+        #expect(try phone.cache.store.pendingIDs(limit: 100).count == 1)
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func offlineItIsSaidAtOnceAndNothingIsLost() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "x")
+        phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .notSynced)
+        #expect(phone.link.callNames.count == 1)
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func turnedOffNothingIsSentAndTheWorkIsKept() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        await phone.cache.setEnabled(false)
+        try phone.save("a", "x")
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .disabled)
+        #expect(phone.link.callNames.isEmpty)
+        await phone.cache.setEnabled(true)
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func theRunningLoopUploadsLocalChangesAndFetchesOnHints() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        await phone.cache.start()
+        await tablet.cache.start()
+        var changes = tablet.cache.changedIDs().makeAsyncIterator()
+        try phone.save("a", "x")
+        // A hint may come before the upload ends; as with a real one, another follows it.
+        while cloud.names().isEmpty { await Task.yield() }
+        await tablet.cache.fetchSoon(CKRecordZone.ID(.list))
+        #expect(await changes.next()?.map(\.name) == ["a"])
+        await phone.cache.stop()
+        await tablet.cache.stop()
+    }
+
+    @Test func aResolverMayHaltForANewerApp() async throws {
+        struct Cautious: ConflictResolver {
+            func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+                .halt(reason: "Update the app.")
+            }
+        }
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud, resolver: Cautious())
+        try phone.save("a", "1")
+        try await phone.sync()
+        try tablet.save("a", "2")
+        let error = await #expect(throws: CacheError.self) { try await tablet.cache.sync() }
+        #expect(error?.haltReason == .requested("Update the app."))
+        #expect(try tablet.text("a") == "2")
+        #expect(cloud.record("a")?["text"] == .string("1"))
+    }
+}

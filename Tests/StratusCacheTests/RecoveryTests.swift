@@ -1,0 +1,182 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Crashes, expired tokens and lost zones: the same end, whatever happens on the way.
+@Suite struct RecoveryTests {
+    /// The story that is cut short at every step, and what must come of it.
+    private func story(_ cloud: MemoryCloud, _ phone: Device, sync: () async throws -> Void)
+        async throws
+    {
+        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 500_000))
+        for name in ["a", "b", "c", "d", "e"] { try tablet.save(name, "tablet") }
+        try await tablet.sync()
+        try phone.save("mine", "1")
+        try await sync()
+        try tablet.save("a", "tablet 2")
+        try tablet.delete("b")
+        try await tablet.sync()
+        try phone.save("mine", "2")
+        try phone.save("a", "phone later")
+        try phone.delete("c")
+        try phone.save("new", "x")
+        try await sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+    }
+
+    private let outcome = [
+        "a": "phone later", "d": "tablet", "e": "tablet", "mine": "2", "new": "x",
+    ]
+
+    @Test func whateverRequestIsCutShortARestartEndsTheSame() async throws {
+        // First without a fault, to know how many requests there are.
+        let calm = MemoryCloud()
+        let device = try Device(calm)
+        try await story(calm, device) { try await device.sync() }
+        #expect(try device.texts() == outcome)
+        let callCount = device.link.callNames.count
+        #expect(callCount > 8)
+        for number in 0..<callCount {
+            for isAnswerLost in [false, true] {
+                let cloud = MemoryCloud()
+                let phone = try Device(cloud)
+                phone.link.fail(
+                    call: number,
+                    isAnswerLost ? .answerLost : .requestLost(SyncFailure(.networkFailure)))
+                try await story(cloud, phone) {
+                    do { try await phone.cache.sync() } catch {
+                        // The process dies here, and is started again.
+                        try phone.restart()
+                        try await phone.sync()
+                    }
+                }
+                #expect(try phone.texts() == outcome, "cut at request \(number)")
+                #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
+                let stored = cloud.names().map { cloud.record($0)?["text"] }
+                #expect(stored == outcome.sorted { $0.key < $1.key }.map { .string($0.value) })
+            }
+        }
+    }
+
+    @Test func replayingAPageChangesNothing() async throws {
+        let cloud = MemoryCloud()
+        let tablet = try Device(cloud)
+        for name in ["a", "b", "c", "d"] { try tablet.save(name, "1") }
+        try await tablet.sync()
+        let phone = try Device(cloud)
+        try await phone.sync()
+        let before = try phone.cache.snapshots(ofType: nil, in: .list)
+        let page = try await phone.link.zoneChanges(.list, since: nil, limit: nil)
+        let news = try phone.cache.store.apply(page, of: .list)
+        #expect(news.changedIDs.isEmpty)
+        #expect(try phone.cache.snapshots(ofType: nil, in: .list) == before)
+    }
+
+    @Test func anExpiredTokenIsReplacedAndDeletionsAreFoundByComparison() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        for name in ["a", "b", "c", "d", "e"] { try phone.save(name, "1") }
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.delete("b")
+        try tablet.save("f", "1")
+        try await tablet.sync()
+        cloud.expireTokens()
+        try phone.save("local", "kept")
+        try phone.save("c", "edited")
+        try await phone.sync()
+        #expect(
+            try phone.texts()
+                == ["a": "1", "c": "edited", "d": "1", "e": "1", "f": "1", "local": "kept"])
+        #expect(cloud.names() == ["a", "c", "d", "e", "f", "local"])
+    }
+
+    @Test func aFullFetchThatIsCutShortDeletesNothingTooSoon() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        for number in 0..<9 { try phone.save("r\(number)", "1") }
+        try await phone.sync()
+        cloud.expireTokens()
+        try phone.save("r0", "2")
+        // database (expired), database, page (expired), page, page: the second page is lost.
+        phone.link.fail(call: 4, .requestLost(SyncFailure(.networkFailure)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        try phone.restart()
+        #expect(try phone.texts().count == 9)
+        try await phone.sync()
+        #expect(try phone.texts().count == 9)
+        #expect(cloud.record("r0")?["text"] == .string("2"))
+    }
+
+    @Test func aZoneDeletedElsewhereGoesAndTheAppIsTold() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        cloud.deleteZone(.list)
+        try phone.save("a", "2")
+        var events = phone.cache.events().makeAsyncIterator()
+        try await phone.sync()
+        guard case .zoneDeleted(let zone, let reason, let lost) = await events.next() else {
+            Issue.record("the app was not told")
+            return
+        }
+        #expect(ZoneID(zone) == .list)
+        #expect(reason == .deleted)
+        #expect(lost.map(\.recordName) == ["a"])
+        #expect(try phone.texts().isEmpty)
+        #expect(try phone.cache.zoneIDs().isEmpty)
+    }
+
+    @Test func underTheOtherPolicyTheZoneIsMadeAnewWithEveryRecord() async throws {
+        var settings = SyncSettings.quick
+        settings.zoneDeletionPolicy = .recreate
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, settings: settings)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try await phone.sync()
+        cloud.deleteZone(.list)
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b"])
+        #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
+    @Test func aZoneThatTheServiceLostIsMadeAnewWithEveryRecord() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try await phone.sync()
+        cloud.loseZone(.list)
+        try phone.save("c", "1")
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b", "c"])
+        #expect(try phone.texts().count == 3)
+    }
+
+    @Test func aZoneDeletedHereGoesEverywhere() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        #expect(try phone.texts().isEmpty)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts().isEmpty)
+        // And may come again, without its old content, also before anybody synced.
+        try phone.save("old", "1")
+        try await phone.sync()
+        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        try phone.save("b", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["b": "1"])
+    }
+}

@@ -1,0 +1,264 @@
+import StratusClient
+import StratusRecords
+import Testing
+
+@testable import StratusSync
+
+/// One test per row of the error table: what the session does, not what the table says.
+@Suite struct ErrorTableTests {
+    @Test(arguments: [CKError.Code.networkUnavailable, .networkFailure, .serverResponseLost])
+    func theNetworkIsRetriedForAsLongAsItTakes(code: CKError.Code) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        for _ in 0..<40 {
+            _ = session.perform(&now)
+            #expect(session.failed(SyncFailure(code), batchItemCount: 1, at: now) == nil)
+            #expect(!session.isNetworkReachable)
+            #expect(session.halt == nil)
+            #expect(session.delaySeconds <= session.settings.maximumOfflineDelaySeconds)
+        }
+        // Back by itself: the next success is enough.
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+        #expect(session.sent([.saved("a")], at: now) == [.confirmed])
+        #expect(session.isNetworkReachable)
+    }
+
+    @Test(arguments: [CKError.Code.serviceUnavailable, .requestRateLimited, .zoneBusy])
+    func theServiceIsObeyedWhenItSaysSlowDown(code: CKError.Code) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(code, retryAfterSeconds: 33), batchItemCount: 1, at: now)
+        #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 33))
+        #expect(session.delaySeconds == 4)
+        #expect(session.retryCount == 1)
+        for _ in 0..<session.settings.maximumRetries {
+            _ = session.perform(&now)
+            _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        }
+        #expect(session.halt == .retriesExhausted(SyncFailure(code)))
+    }
+
+    @Test func limitExceededHalvesAgainAndAgainAndSetsASingleItemAside() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        var sizes: [Int] = []
+        var effect: FailureEffect?
+        while effect == nil {
+            guard case .send(let itemLimit, _) = session.perform(&now) else { break }
+            sizes.append(itemLimit)
+            effect = session.failed(
+                SyncFailure(.limitExceeded), batchItemCount: itemLimit, at: now)
+        }
+        #expect(sizes == [400, 200, 100, 50, 25, 12, 6, 3, 1])
+        #expect(effect == .setAsideBatch(SyncFailure(.limitExceeded)))
+        #expect(session.halt == nil)
+    }
+
+    @Test func aChangedServerRecordIsAConflictWithBoundedRounds() {
+        let failure = SyncFailure(.serverRecordChanged)
+        #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .conflict)
+        let weary = PendingChange(
+            id: RecordID(name: "a", zoneID: .list), kind: .save, conflictRounds: 10)
+        #expect(
+            SyncSession.verdict(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
+    }
+
+    @Test func theInnocentOfAnAtomicBatchGoBackAsTheyWere() {
+        let culprit = SyncFailure(.invalidArguments)
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        let verdicts = session.sent(
+            [
+                .failedSave("a", SyncFailure(.batchRequestFailed)), .failedSave("b", culprit),
+                .failedSave("c", SyncFailure(.batchRequestFailed)),
+            ], at: now)
+        #expect(verdicts == [.pending, .setAside(culprit), .pending])
+        #expect(session.retryCount == 0)
+    }
+
+    @Test func aPartialFailureIsJudgedItemByItem() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        let refused = SyncFailure(.permissionFailure)
+        let verdicts = session.sent(
+            [
+                .saved("a"), .failedSave("b", SyncFailure(.serverRecordChanged)),
+                .failedSave("c", refused), .failedSave("d", SyncFailure(.unknownItem)),
+                .failedSave("e", SyncFailure(.zoneBusy)),
+            ], at: now)
+        #expect(
+            verdicts == [.confirmed, .conflict, .setAside(refused), .deletedElsewhere, .pending])
+    }
+
+    @Test func anUnknownItemOnSaveIsADeletionElsewhereAndOnDeleteASuccess() {
+        let failure = SyncFailure(.unknownItem)
+        #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .deletedElsewhere)
+        #expect(SyncSession.verdict(on: .failedDelete(failure)) == .confirmed)
+    }
+
+    @Test func aMissingZoneIsCreatedUnlessSomebodyDeletedIt() {
+        for isDeleted in [false, true] {
+            var session = SyncSession.sending()
+            var now = 0.0
+            _ = session.perform(&now)
+            let verdicts = session.sent([.failedSave("a", SyncFailure(.zoneNotFound))], at: now)
+            #expect(verdicts == [.pending])
+            #expect(session.perform(&now) == .fetchDatabaseChanges)
+            let missing = session.databaseFetched(
+                changed: [], deleted: isDeleted ? [.list] : [], at: now)
+            session.setHasPendingChanges(!isDeleted)
+            #expect(missing == (isDeleted ? [] : [.list]))
+            #expect(
+                session.perform(&now)
+                    == (isDeleted ? nil : .modifyZones(create: [.list], delete: [])))
+        }
+    }
+
+    @Test func aZoneThatThePersonDeletedIsToldToTheApp() {
+        var session = SyncSession.fetching(.list)
+        var now = 0.0
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        #expect(session.failed(SyncFailure(.userDeletedZone), at: now) == .zonePurged(.list))
+        #expect(session.perform(&now) == nil)
+    }
+
+    @Test func anExpiredTokenIsDroppedAndEverythingFetchedAgain() {
+        var zones = SyncSession.fetching(.list)
+        var now = 0.0
+        _ = zones.perform(&now)
+        #expect(zones.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(.list))
+        #expect(zones.perform(&now) == .fetchZoneChanges(.list))
+
+        var database = SyncSession.prepared()
+        now = 0
+        #expect(database.perform(&now) == .fetchDatabaseChanges)
+        #expect(database.failed(SyncFailure(.changeTokenExpired), at: now) == .dropDatabaseToken)
+        #expect(database.perform(&now) == .fetchDatabaseChanges)
+    }
+
+    @Test func aFullQuotaKeepsTheQueueAndTheFetching() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(.quotaExceeded), batchItemCount: 3, at: now)
+        #expect(session.isQuotaExceeded)
+        #expect(session.halt == nil)
+        session.notified()
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 60))
+        let before = now
+        #expect(session.isAtRest == false)
+        now = before + 301
+        session.needsDatabaseFetch = false
+        session.nextFetchUptimeSeconds = nil
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+        // The same for items, however often.
+        for _ in 0..<20 {
+            _ = session.sent([.failedSave("a", SyncFailure(.quotaExceeded))], at: now)
+            now += 301
+            session.needsDatabaseFetch = false
+            _ = session.perform(&now)
+        }
+        #expect(session.halt == nil)
+    }
+
+    @Test(arguments: [CKError.Code.notAuthenticated, .accountTemporarilyUnavailable])
+    func aMissingAccountHaltsUntilItIsBack(code: CKError.Code) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        #expect(session.next(at: now) == .halted(.account(SyncFailure(code))))
+        session.accountChanged(at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        #expect(session.hasPendingChanges)
+    }
+
+    @Test(arguments: [
+        CKError.Code.badContainer, .badDatabase, .missingEntitlement, .permissionFailure,
+        .incompatibleVersion, .managedAccountRestricted, .invalidArguments,
+    ])
+    func aRefusedRequestHaltsWithItsReason(code: CKError.Code) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        #expect(session.next(at: now) == .halted(.refused(SyncFailure(code))))
+        session.accountChanged(at: now)
+        #expect(session.halt != nil)
+        session.restart(at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+    }
+
+    @Test(arguments: [
+        CKError.Code.invalidArguments, .constraintViolation, .referenceViolation,
+        .permissionFailure, .serverRejectedRequest, .assetFileNotFound, .assetFileModified,
+        .assetNotAvailable, .limitExceeded,
+    ])
+    func aRefusedItemIsSetAsideAndTheRestGoesOn(code: CKError.Code) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        let verdicts = session.sent([.failedSave("a", SyncFailure(code)), .saved("b")], at: now)
+        #expect(verdicts == [.setAside(SyncFailure(code)), .confirmed])
+        #expect(session.halt == nil)
+    }
+
+    @Test func aCancelledOperationIsPendingAgainAtNoCharge() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        let first = session.perform(&now)
+        session.cancelled()
+        #expect(session.delaySeconds == 2)
+        #expect(session.perform(&now) == first)
+        #expect(
+            SyncSession.verdict(on: .failedSave("a", SyncFailure(.operationCancelled))) == .pending)
+    }
+
+    @Test(arguments: [
+        CKError.Code.participantMayNeedVerification, .alreadyShared, .tooManyParticipants,
+        .participantAlreadyInvited,
+    ])
+    func anErrorOfSharingIsNotRepeated(code: CKError.Code) {
+        #expect(
+            SyncSession.verdict(on: .failedSave("a", SyncFailure(code)))
+                == .setAside(SyncFailure(code)))
+    }
+
+    @Test(arguments: [CKError.Code.internalError, .resultsTruncated])
+    func anUnexplainedErrorIsRetriedUpToTheBound(code: CKError.Code) {
+        var change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
+        let failure = SyncFailure(code)
+        var verdicts: [ItemVerdict?] = []
+        for attempt in 0..<5 {
+            change.attempts = attempt
+            verdicts.append(SyncSession.verdict(on: ItemOutcome(change, failure: failure)))
+        }
+        #expect(
+            verdicts == [
+                .countAttempt, .countAttempt, .countAttempt, .countAttempt, .setAside(failure),
+            ])
+        var session = SyncSession.sending()
+        var now = 0.0
+        for _ in 0...session.settings.maximumRetries {
+            _ = session.perform(&now)
+            _ = session.failed(failure, batchItemCount: 1, at: now)
+        }
+        #expect(session.halt == .retriesExhausted(failure))
+    }
+
+    @Test func everyCodeHasARow() {
+        for code in CKError.Code.allCases {
+            let remedies = [
+                Remedy.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
+            ]
+            #expect(remedies.count == 4)
+            // Nothing is ever dropped: a save is only confirmed by a success.
+            #expect(Remedy.forSave(code) != .confirm)
+        }
+    }
+}

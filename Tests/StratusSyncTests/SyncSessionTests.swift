@@ -1,0 +1,177 @@
+import StratusRecords
+import Testing
+
+@testable import StratusSync
+
+@Suite struct SyncSessionTests {
+    @Test func aFirstStartMakesZonesAndSubscriptionOnceThenFetchesThenSends() {
+        var session = SyncSession(
+            backlog: SyncBacklog(zonesToCreate: [.list], hasPendingChanges: true))
+        var now = 0.0
+        #expect(session.perform(&now) == .modifyZones(create: [.list], delete: []))
+        let done = session.zonesModified(created: [.list: nil], deleted: [:], at: now)
+        #expect(done.created == [.list])
+        #expect(session.perform(&now) == .saveSubscription)
+        session.subscriptionSaved(at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [.list, .other], deleted: [], at: now)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        session.zonePageFetched(.list, moreComing: true, hasPendingChanges: true, at: now)
+        #expect(session.next(at: now) == .perform(.fetchZoneChanges(.list)))
+        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: true, at: now)
+        #expect(session.next(at: now) == .perform(.fetchZoneChanges(.other)))
+        session.zonePageFetched(.other, moreComing: false, hasPendingChanges: true, at: now)
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+        #expect(session.sent([.saved("a")], at: now) == [.confirmed])
+        session.setHasPendingChanges(false)
+        #expect(session.isAtRest)
+
+        // What the file remembers is not done again.
+        var later = SyncSession(backlog: SyncBacklog(isSubscriptionSaved: true))
+        #expect(later.perform(&now) == .fetchDatabaseChanges)
+    }
+
+    @Test func onlyTheZonesThatAreKeptAreFetched() {
+        var settings = SyncSettings()
+        settings.zones = .only([.list])
+        var session = SyncSession.prepared(settings: settings)
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.databaseFetched(changed: [.other, .list, ZoneID()], deleted: [], at: now)
+        #expect(session.zonesToFetch == [.list])
+    }
+
+    @Test func theDefaultZoneIsNeverMadeOrFetched() {
+        var session = SyncSession.sending()
+        session.zoneWanted(ZoneID())
+        session.notified(of: ZoneID())
+        #expect(session.zonesToCreate.isEmpty)
+        #expect(session.zonesToFetch.isEmpty)
+    }
+
+    @Test func aLocalChangeWaitsALittleForMore() {
+        var session = SyncSession.prepared()
+        var now = 10.0
+        _ = session.perform(&now)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        now = 50
+        session.localChange(at: now)
+        session.localChange(at: now + 0.05)
+        #expect(session.next(at: now) == .wait(untilUptimeSeconds: 50.1))
+        #expect(session.next(at: 50.1) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
+    }
+
+    @Test func syncingNowWaitsForNothing() {
+        var session = SyncSession.sending()
+        session.localChange(at: 5)
+        session.syncNow(at: 5)
+        #expect(session.next(at: 5) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func neitherFetchingNorSendingStarves() {
+        var session = SyncSession.prepared(hasPendingChanges: true)
+        var now = 0.0
+        var turns: [String] = []
+        for _ in 0..<8 {
+            session.notified()
+            switch session.perform(&now) {
+            case .fetchDatabaseChanges:
+                turns.append("fetch")
+                _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
+            case .fetchZoneChanges(let zone):
+                turns.append("zone")
+                session.zonePageFetched(zone, moreComing: false, hasPendingChanges: true, at: now)
+            case .send:
+                turns.append("send")
+                _ = session.sent([.saved("a")], at: now)
+            default: turns.append("?")
+            }
+        }
+        #expect(turns == ["fetch", "zone", "send", "fetch", "zone", "send", "fetch", "zone"])
+    }
+
+    @Test func aHintDuringAFetchAsksForAnother() {
+        var session = SyncSession.prepared()
+        var now = 0.0
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        session.notified()
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        session.notified(of: .list)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        session.notified(of: .list)
+        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: false, at: now)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+    }
+
+    @Test func aFailedFetchIsTriedAgain() {
+        var session = SyncSession.prepared()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(.networkFailure), at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        session.cancelled()
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+    }
+
+    @Test func aRunningSessionFetchesNowAndThenWithoutHints() {
+        var settings = SyncSettings()
+        settings.fetchIntervalSeconds = 30
+        var session = SyncSession.prepared(settings: settings)
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        #expect(session.next(at: 5) == .rest(untilUptimeSeconds: 31))
+        #expect(session.next(at: 31) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func theNetworkComingBackEndsThePause() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        for _ in 0..<6 {
+            _ = session.perform(&now)
+            _ = session.failed(SyncFailure(.networkUnavailable), batchItemCount: 1, at: now)
+        }
+        session.networkBecameReachable(at: now)
+        #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func turnedOffItRestsAndKeepsItsWork() {
+        var session = SyncSession.sending()
+        session.setEnabled(false, at: 0)
+        session.localChange(at: 1)
+        #expect(session.next(at: 100) == .rest(untilUptimeSeconds: nil))
+        session.setEnabled(true, at: 101)
+        #expect(session.next(at: 101) == .perform(.fetchDatabaseChanges))
+        #expect(session.hasPendingChanges)
+    }
+
+    @Test func anUnwantedZoneIsDeletedAndNotFetched() {
+        var session = SyncSession.prepared(zonesToFetch: [.list])
+        session.zoneUnwanted(.list)
+        var now = 0.0
+        #expect(session.perform(&now) == .modifyZones(create: [], delete: [.list]))
+        // Somebody was faster: that is success too.
+        let done = session.zonesModified(
+            created: [:], deleted: [.list: SyncFailure(.zoneNotFound)], at: now)
+        #expect(done.deleted == [.list])
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+    }
+
+    @Test func aZoneThatCannotBeMadeHaltsInsteadOfLooping() {
+        var session = SyncSession(backlog: SyncBacklog(zonesToCreate: [.list]))
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.zonesModified(
+            created: [.list: SyncFailure(.invalidArguments)], deleted: [:], at: now)
+        #expect(session.halt == .refused(SyncFailure(.invalidArguments)))
+    }
+
+    @Test func aBatchThatIsEmptyAfterAllCostsNothing() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        session.nothingToSend()
+        #expect(session.isAtRest)
+    }
+}
