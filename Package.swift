@@ -125,8 +125,6 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
-            name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
             name: "StratusServiceTests",
