@@ -61,7 +61,8 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [
@@ -85,10 +86,12 @@ let package = Package(
                 "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
             ]),
         .target(
-            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
+            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb]),
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusMapping",
             dependencies: ["StratusCache"]),
@@ -125,6 +128,11 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusServiceTests",
+            dependencies: [
+                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
