@@ -61,7 +61,8 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [
@@ -85,10 +86,12 @@ let package = Package(
                 "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
             ]),
         .target(
-            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
+            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb]),
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusMapping",
             dependencies: ["StratusCache"]),
@@ -124,9 +127,12 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
-            name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusServiceTests",
+            dependencies: [
+                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
@@ -168,8 +174,6 @@ let package = Package(
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
