@@ -132,7 +132,8 @@ import Testing
         #expect(operation.configuration.qualityOfService == .default)
         let database = database { _, _ in EmptyBody() }
         operation.database = database
-        #expect(operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
+        #expect(
+            operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
     }
 
     @Test func aConfiguredDatabaseSetsWhatTheOperationDoesNot() async {

@@ -20,7 +20,8 @@ final class WebAuthSession: Sendable {
     var canSignIn: Bool { developmentUser != nil }
 
     /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
-    func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String? {
+    func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String?
+    {
         if let token = state.withLock({ $0.token }) { return token }
         guard canSignIn else { return nil }
         return try await renewedToken(after: nil, signIn: signIn)

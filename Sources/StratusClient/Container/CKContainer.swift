@@ -77,7 +77,8 @@ public final class CKContainer: NSObject, Sendable {
     ) rethrows -> R {
         try body(
             CKContainer(
-                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+                core: core,
+                defaults: defaults.overridden(configuration: configuration, group: group)))
     }
 
     @discardableResult
@@ -87,7 +88,8 @@ public final class CKContainer: NSObject, Sendable {
     ) async rethrows -> R {
         try await body(
             CKContainer(
-                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+                core: core,
+                defaults: defaults.overridden(configuration: configuration, group: group)))
     }
 }
 

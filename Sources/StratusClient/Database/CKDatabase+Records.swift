@@ -178,7 +178,9 @@ extension CKDatabase {
             }, completion: completionHandler)
     }
 
-    @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:).")
+    @available(
+        *, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)."
+    )
     @_disfavoredOverload
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?

@@ -104,7 +104,8 @@ struct PredicateParser {
 
     private mutating func operation() throws -> PredicateComparison.Operation {
         guard let token = current else {
-            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+            throw PredicateFault(
+                sentence: "Put an operator between the two sides of the condition.")
         }
         position += 1
         switch token {
@@ -121,7 +122,8 @@ struct PredicateParser {
             }
             return operation
         default:
-            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+            throw PredicateFault(
+                sentence: "Put an operator between the two sides of the condition.")
         }
     }
 
