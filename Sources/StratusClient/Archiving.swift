@@ -1,8 +1,8 @@
 import Foundation
 
-// Foundation on Linux ends the process when an object is decoded for a key that the archive lacks, and when
-// it meets a damaged array or dictionary. Every decoding of an object in this module goes through these
-// methods: they ask first, and lists travel as JSON in one piece of data.
+// Foundation on Linux ends the process when an object is decoded for a key that the archive lacks,
+// and when it meets a damaged array or dictionary. Every decoding of an object in this module goes
+// through these methods: they ask first, and lists travel as JSON in one piece of data.
 extension NSCoder {
     func archivedString(_ key: String) -> String? {
         guard containsValue(forKey: key) else { return nil }
@@ -56,7 +56,8 @@ extension NSCoder {
 
     /// Writes a tree of arrays, strings, numbers and truth values.
     func archive(tree: [Any], _ key: String) {
-        // Such a tree can always be written; what could not would be missing at reading, and told there.
+        // Such a tree can always be written; what could not would be missing at reading, and told
+        // there.
         if let data = try? JSONSerialization.data(withJSONObject: tree) {
             encode(data as NSData, forKey: key)
         }

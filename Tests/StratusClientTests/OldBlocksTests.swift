@@ -4,8 +4,8 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// Code of Swift 3 and of iOS 14. It compiles with warnings that name the successors; the requirement of a
-/// protocol keeps them out of this build.
+/// Code of Swift 3 and of iOS 14. It compiles with warnings that name the successors; the
+/// requirement of a protocol keeps them out of this build.
 private protocol OldCode {
     func names() -> [String]
     func modify(_ log: Log, alsoNew: Bool) -> CKModifyRecordsOperation

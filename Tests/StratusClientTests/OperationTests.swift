@@ -149,6 +149,26 @@ import Testing
         #expect(log.all == ["ok"])
     }
 
+    @Test func operationsWithoutArguments() async {
+        let log = Log()
+        let save = CKModifyRecordsOperation()
+        save.modifyRecordsResultBlock = { log.add("save \((try? $0.get()) != nil)") }
+        let query = CKQueryOperation()
+        query.queryResultBlock = { log.add("query \("\($0)".contains("query or a"))") }
+        let changes = CKFetchRecordZoneChangesOperation()
+        changes.fetchRecordZoneChangesResultBlock = { log.add("changes \((try? $0.get()) != nil)") }
+        let transport = ScriptedTransport { _, _ in EmptyBody() }
+        for operation in [save, query, changes] {
+            await run(operation, on: container(transport).privateCloudDatabase)
+        }
+        #expect(log.all == ["save true", "query true", "changes true"])
+        #expect(transport.requests.isEmpty)
+        #expect(CKFetchRecordsOperation().recordIDs == nil)
+        #expect(CKFetchDatabaseChangesOperation().fetchAllChanges)
+        #expect(CKModifyRecordZonesOperation().recordZonesToSave == nil)
+        #expect(CKModifySubscriptionsOperation().subscriptionsToSave == nil)
+    }
+
     @Test func databasesAreTheSameObjects() {
         let container = container(ScriptedTransport { _, _ in EmptyBody() })
         #expect(container.database(with: .shared) === container.sharedCloudDatabase)

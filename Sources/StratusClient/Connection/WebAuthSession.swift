@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every answer.
+/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every
+/// answer.
 ///
 /// However many requests find the token missing or refused at once, one of them signs in.
 final class WebAuthSession: Sendable {

@@ -98,7 +98,8 @@ final class ContainerCore: Sendable {
     let identifier: String
     let connection: CloudConnection
     let operationQueue: OperationQueue
-    /// Completion handlers of the convenience calls run here, one at a time, never on the main queue.
+    /// Completion handlers of the convenience calls run here, one at a time, never on the main
+    /// queue.
     let callbackQueue: DispatchQueue
 
     init(identifier: String, connection: CloudConnection) {

@@ -81,8 +81,9 @@ extension CKDatabase {
 
     /// Saves and deletes records with one request.
     ///
-    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws when
-    /// any change fails; in practice, and here, the results come back: the culprit's own error, and
+    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws
+    /// when any change fails; in practice, and here, the results come back: the culprit's own
+    /// error, and
     /// `CKError.batchRequestFailed` for the others of its zone.
     @discardableResult
     public func modifyRecords(

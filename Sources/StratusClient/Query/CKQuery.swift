@@ -2,8 +2,8 @@ import Foundation
 
 /// What is looked for: records of a type that a predicate holds of, in an order.
 ///
-/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the sort
-/// descriptors are set before the query is used.
+/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the
+/// sort descriptors are set before the query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     public let recordType: CKRecord.RecordType
     /// Kept by reference: copying a compound predicate loses its parts on Linux.
@@ -11,8 +11,8 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     public var sortDescriptors: [NSSortDescriptor]?
     let expression: PredicateExpression
 
-    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What the
-    ///   service cannot answer is told when the query runs.
+    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What
+    ///   the service cannot answer is told when the query runs.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate

@@ -2,8 +2,8 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// Predicates cannot be archived on Linux; their expressions are, as trees of arrays: the first member names
-// the kind, the others are its parts. What is unknown makes the reading fail.
+// Predicates cannot be archived on Linux; their expressions are, as trees of arrays: the first
+// member names the kind, the others are its parts. What is unknown makes the reading fail.
 
 extension PredicateExpression {
     var archived: [Any] {

@@ -13,7 +13,8 @@ extension CKRecord {
         coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
     }
 
-    /// Writes all that the record is but its values: identity, type, change tag, dates, share, parent.
+    /// Writes all that the record is but its values: identity, type, change tag, dates, share,
+    /// parent.
     ///
     /// An app keeps this beside its own row and rebuilds the record with `init(coder:)`.
     public func encodeSystemFields(with coder: NSCoder) {
@@ -59,8 +60,8 @@ extension RecordState {
 }
 
 extension NSCoder {
-    /// Writes values as the protocol has them. Dates are cut to milliseconds; what no field can hold is
-    /// left out.
+    /// Writes values as the protocol has them. Dates are cut to milliseconds; what no field can
+    /// hold is left out.
     fileprivate func archive(_ values: [String: StoredValue], _ key: String) {
         let fields = values.compactMap { name, value in
             value.fieldValue.map { Field(name: name, value: $0) }

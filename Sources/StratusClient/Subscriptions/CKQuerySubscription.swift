@@ -28,7 +28,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(.query, subscriptionID: identifier, state: state)
     }
 
-    /// - Parameter options: at least one occasion, or the save fails with `CKError.invalidArguments`.
+    /// - Parameter options: at least one occasion, or the save fails with
+    ///   `CKError.invalidArguments`.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
         subscriptionID: CKSubscription.ID,
