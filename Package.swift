@@ -66,11 +66,9 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
-                logging, nio, nioHTTP,
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
                 lifecycle,
-                logging, nio,
+                logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -136,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
-                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
+                "StratusWire",
                 hummingbird, logging,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
@@ -151,7 +150,10 @@ let package = Package(
             name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
         .testTarget(
             name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusServer", "StratusService",
+                "StratusStorage", "StratusWire", httpTypes, hummingbird, logging,
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -1,7 +1,8 @@
 import Foundation
 
-// Foundation on Linux ends the process when an object is decoded for a key that the archive lacks.
-// Every decoding of an object in this module goes through these methods, which ask first.
+// Foundation on Linux ends the process when an object is decoded for a key that the archive lacks,
+// and when it meets a damaged array or dictionary. Every decoding of an object in this module goes
+// through these methods: they ask first, and lists travel as JSON in one piece of data.
 extension NSCoder {
     func archivedString(_ key: String) -> String? {
         guard containsValue(forKey: key) else { return nil }
@@ -25,14 +26,16 @@ extension NSCoder {
         return decodeObject(of: type, forKey: key)
     }
 
-    /// The strings of an array; nil when the key is missing or holds anything else.
+    /// A list of strings; nil when the key is missing or holds anything else.
     func archivedStrings(_ key: String) -> [String]? {
-        guard containsValue(forKey: key) else { return nil }
-        let object = decodeObject(of: [NSArray.self, NSString.self], forKey: key)
-        return (object as? NSArray).flatMap { array in
-            let strings = array.compactMap { $0 as? String }
-            return strings.count == array.count ? strings : nil
-        }
+        archivedTree(key) as? [String]
+    }
+
+    /// A tree of arrays, strings, numbers and truth values; nil when the key is missing or damaged.
+    func archivedTree(_ key: String) -> Any? {
+        guard let data = archivedData(key) else { return nil }
+        // A damaged archive is told as nil, like every other one.
+        return try? JSONSerialization.jsonObject(with: data)
     }
 
     func archive(_ string: String?, _ key: String) {
@@ -48,6 +51,15 @@ extension NSCoder {
     }
 
     func archive(_ strings: [String]?, _ key: String) {
-        if let strings { encode(strings.map { $0 as NSString } as NSArray, forKey: key) }
+        if let strings { archive(tree: strings, key) }
+    }
+
+    /// Writes a tree of arrays, strings, numbers and truth values.
+    func archive(tree: [Any], _ key: String) {
+        // Such a tree can always be written; what could not would be missing at reading, and told
+        // there.
+        if let data = try? JSONSerialization.data(withJSONObject: tree) {
+            encode(data as NSData, forKey: key)
+        }
     }
 }

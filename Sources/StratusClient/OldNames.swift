@@ -1,5 +1,5 @@
-// Names of Swift 3, for code of that time. The classes bear their old names themselves: Foundation on
-// Linux archives only classes that stand at top level.
+// Names of Swift 3, for code of that time. The classes bear their old names themselves: Foundation
+// on Linux archives only classes that stand at top level.
 
 @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
 public typealias CKReferenceAction = CKRecord.ReferenceAction

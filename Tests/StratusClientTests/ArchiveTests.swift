@@ -141,19 +141,43 @@ import Testing
         #expect(try fromNothing(CLLocation.self) == nil)
     }
 
-    @Test func damagedArchivesNeverEndTheProcess() throws {
+    @Test func cutOffArchivesGiveNothing() throws {
         let data = try NSKeyedArchiver.archivedData(
             withRootObject: full(), requiringSecureCoding: true)
-        for length in stride(from: 0, to: data.count, by: 37) {
+        for length in stride(from: 0, to: data.count, by: 7) {
             let cut = data.prefix(length)
-            #expect(
-                (try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: cut)) == nil)
+            // Refused with an error or with nil: both are no record.
+            let record = try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: cut)
+            #expect(record == nil)
         }
-        for position in stride(from: 0, to: data.count, by: 23) {
-            var bent = data
-            bent[position] ^= 0x15
-            // Either refused or still a record: what matters is that this line is survived.
-            _ = try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: bent)
-        }
+    }
+
+    /// Reads a record's archive of which single parts are others'.
+    private func record(_ parts: [String: NSObject & NSSecureCoding]) throws -> CKRecord? {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        var all: [String: NSObject & NSSecureCoding] = [
+            "recordType": "Hut" as NSString, "recordID": hut("a").recordID,
+            "values": Data(#"{"beds":{"value":4,"type":"INT64"}}"#.utf8) as NSData,
+            "changedKeys": Data(#"["beds"]"#.utf8) as NSData, "base": Data("{}".utf8) as NSData,
+        ]
+        all.merge(parts) { $1 }
+        for (key, part) in all { coder.encode(part, forKey: key) }
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        reader.decodingFailurePolicy = .setErrorAndReturn
+        return CKRecord(coder: reader)
+    }
+
+    @Test func partsOfTheWrongKindGiveNothing() throws {
+        #expect(try record([:])?["beds"] as? Int == 4)
+        #expect(try record([:])?.changedKeys() == ["beds"])
+        #expect(try record(["recordID": "text" as NSString]) == nil)
+        #expect(try record(["recordType": NSNumber(value: 1)]) == nil)
+        #expect(try record(["values": "text" as NSString]) == nil)
+        #expect(try record(["values": Data("{\"a\":".utf8) as NSData]) == nil)
+        #expect(try record(["values": Data("[]".utf8) as NSData]) == nil)
+        #expect(try record(["values": Data([0xFF, 0x00]) as NSData]) == nil)
+        #expect(try record(["changedKeys": Data("[1]".utf8) as NSData]) == nil)
+        #expect(try record(["base": Data("7".utf8) as NSData]) == nil)
     }
 }

@@ -89,9 +89,11 @@ import Testing
         (.refused, nil, .networkFailure), (.timedOut, nil, .networkFailure),
         (.answerLost, nil, .serverResponseLost), (.requestTooLarge, nil, .limitExceeded),
         (.notConfigured, nil, .badContainer), (.answerUnreadable, 503, .serviceUnavailable),
-        (.answerUnreadable, 502, .serviceUnavailable), (.answerUnreadable, 429, .requestRateLimited),
+        (.answerUnreadable, 502, .serviceUnavailable),
+        (.answerUnreadable, 429, .requestRateLimited),
         (.answerUnreadable, 421, .notAuthenticated), (.answerUnreadable, 413, .limitExceeded),
-        (.answerUnreadable, 403, .permissionFailure), (.answerUnreadable, 200, .serverRejectedRequest),
+        (.answerUnreadable, 403, .permissionFailure),
+        (.answerUnreadable, 200, .serverRejectedRequest),
     ])
     func failuresOfTheTransport(
         _ code: TransportError.Code, _ status: Int?, _ expected: CKError.Code

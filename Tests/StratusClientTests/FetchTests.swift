@@ -45,7 +45,8 @@ import Testing
     @Test func readValuesOfEveryType() async throws {
         let fields: [Field] = [
             Field(name: "s", value: .string("x")), Field(name: "i", value: .int64(5)),
-            Field(name: "d", value: .double(2)), Field(name: "t", value: .timestamp(milliseconds: 1_500)),
+            Field(name: "d", value: .double(2)),
+            Field(name: "t", value: .timestamp(milliseconds: 1_500)),
             Field(name: "b", value: .bytes([1])), Field(name: "l", value: .stringList(["a"])),
             Field(
                 name: "r",
@@ -110,7 +111,8 @@ import Testing
         let transport = ScriptedTransport { request, _ in
             let first = (request as? ChangesDatabase.Request)?.syncToken == nil
             let purged = ZoneDictionary(
-                zoneID: ZoneIDDictionary(zoneName: "Old"), isDeleted: true, deletionReason: "purged")
+                zoneID: ZoneIDDictionary(zoneName: "Old"), isDeleted: true, deletionReason: "purged"
+            )
             let changed = ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "Trips"))
             return ChangesDatabase.Answer(
                 zones: [.zone(first ? changed : purged)], syncToken: first ? "1" : "2",
@@ -167,11 +169,15 @@ import Testing
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: zoneIDs)
         operation.recordWasChangedBlock = { recordID, _ in log.add(recordID.recordName) }
         operation.recordWithIDWasDeletedBlock = { log.add("deleted \($0.recordName) \($1)") }
-        operation.recordZoneChangeTokensUpdatedBlock = { zoneID, _, _ in log.add("token \(zoneID.zoneName)") }
+        operation.recordZoneChangeTokensUpdatedBlock = { zoneID, _, _ in
+            log.add("token \(zoneID.zoneName)")
+        }
         operation.recordZoneFetchResultBlock = { zoneID, result in
             log.add("zone \(zoneID.zoneName) \((try? result.get())?.moreComing as Any)")
         }
-        operation.fetchRecordZoneChangesResultBlock = { log.add("result \((try? $0.get()) != nil)") }
+        operation.fetchRecordZoneChangesResultBlock = {
+            log.add("result \((try? $0.get()) != nil)")
+        }
         await run(operation, on: container(transport).privateCloudDatabase)
         #expect(
             log.all == [
@@ -244,7 +250,9 @@ import Testing
         let fetched = try await container(list).privateCloudDatabase.allSubscriptions()
         #expect(fetched.map(\.subscriptionID) == ["q", "d", "z"])
         let copy = try #require(fetched.first as? CKQuerySubscription)
-        #expect(copy.recordType == "Hut" && copy.querySubscriptionOptions == [.firesOnRecordUpdate, .firesOnce])
+        #expect(
+            copy.recordType == "Hut"
+                && copy.querySubscriptionOptions == [.firesOnRecordUpdate, .firesOnce])
         #expect(copy.predicate.evaluate(with: ["beds": 4, "tags": ["y"]]))
         #expect(!copy.predicate.evaluate(with: ["beds": 4, "tags": ["x"]]))
         #expect((fetched.last as? CKRecordZoneSubscription)?.zoneID == trips)
@@ -253,7 +261,8 @@ import Testing
     @Test func aSubscriptionThatNeverFiresIsRefused() async {
         let database = database { _, _ in EmptyBody() }
         let subscription = CKQuerySubscription(
-            recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "q", options: [])
+            recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "q", options: []
+        )
         await #expect(throws: CKError(.invalidArguments)) { try await database.save(subscription) }
     }
 

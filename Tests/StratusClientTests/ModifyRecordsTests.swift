@@ -19,7 +19,8 @@ import Testing
         operation.perRecordSaveBlock = { recordID, result in
             log.add("saved \(recordID.recordName) \((try? result.get())?.recordChangeTag ?? "-")")
         }
-        operation.perRecordDeleteBlock = { recordID, _ in log.add("deleted \(recordID.recordName)") }
+        operation.perRecordDeleteBlock = { recordID, _ in log.add("deleted \(recordID.recordName)")
+        }
         operation.modifyRecordsResultBlock = { _ in log.add("result") }
         operation.completionBlock = { log.add("completion") }
         await run(operation, on: database { request, _ in accept(request) })
@@ -66,7 +67,8 @@ import Testing
         try await database.save(record)
         record["beds"] = nil
         for policy in [
-            CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
+            CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
+            .allKeys,
         ] {
             let copy = try #require(record.copy() as? CKRecord)
             _ = try await database.modifyRecords(saving: [copy], deleting: [], savePolicy: policy)

@@ -4,8 +4,8 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// Code of Swift 3 and of iOS 14. It compiles with warnings that name the successors; the requirement of a
-/// protocol keeps them out of this build.
+/// Code of Swift 3 and of iOS 14. It compiles with warnings that name the successors; the
+/// requirement of a protocol keeps them out of this build.
 private protocol OldCode {
     func names() -> [String]
     func modify(_ log: Log, alsoNew: Bool) -> CKModifyRecordsOperation
@@ -50,7 +50,9 @@ private struct OldCodeInUse: OldCode {
         operation.modifyRecordsCompletionBlock = { saved, deleted, error in
             let partial = (error as? CKError)?.partialErrorsByItemID?[hut("b").recordID]
             log.add("done \(saved?.count ?? -1) \(deleted?.count ?? -1)")
-            log.add("\((error as? CKError)?.code.rawValue ?? 0) \((partial as? CKError)?.code.rawValue ?? 0)")
+            log.add(
+                "\((error as? CKError)?.code.rawValue ?? 0) \((partial as? CKError)?.code.rawValue ?? 0)"
+            )
         }
         return operation
     }
@@ -153,7 +155,10 @@ private struct OldCodeInUse: OldCode {
             old.zoneChanges(log),
             on: database { _, _ in
                 ChangesZone.Answer(zones: [
-                    .page(.init(zoneID: zone, records: [served("b")], syncToken: "1", moreComing: false))
+                    .page(
+                        .init(
+                            zoneID: zone, records: [served("b")], syncToken: "1", moreComing: false)
+                    )
                 ])
             })
         await run(
@@ -163,7 +168,8 @@ private struct OldCodeInUse: OldCode {
             })
         #expect(
             log.all == [
-                "a", "done true true", "b", "zone true false true", "done true", "done true false true",
+                "a", "done true true", "b", "zone true false true", "done true",
+                "done true false true",
             ])
     }
 }

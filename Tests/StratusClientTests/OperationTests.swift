@@ -132,7 +132,8 @@ import Testing
         #expect(operation.configuration.qualityOfService == .default)
         let database = database { _, _ in EmptyBody() }
         operation.database = database
-        #expect(operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
+        #expect(
+            operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
     }
 
     @Test func aConfiguredDatabaseSetsWhatTheOperationDoesNot() async {
@@ -146,6 +147,26 @@ import Testing
         #expect(transport.requests.count == 3)
         await run(fetch(log), on: database)
         #expect(log.all == ["ok"])
+    }
+
+    @Test func operationsWithoutArguments() async {
+        let log = Log()
+        let save = CKModifyRecordsOperation()
+        save.modifyRecordsResultBlock = { log.add("save \((try? $0.get()) != nil)") }
+        let query = CKQueryOperation()
+        query.queryResultBlock = { log.add("query \("\($0)".contains("query or a"))") }
+        let changes = CKFetchRecordZoneChangesOperation()
+        changes.fetchRecordZoneChangesResultBlock = { log.add("changes \((try? $0.get()) != nil)") }
+        let transport = ScriptedTransport { _, _ in EmptyBody() }
+        for operation in [save, query, changes] {
+            await run(operation, on: container(transport).privateCloudDatabase)
+        }
+        #expect(log.all == ["save true", "query true", "changes true"])
+        #expect(transport.requests.isEmpty)
+        #expect(CKFetchRecordsOperation().recordIDs == nil)
+        #expect(CKFetchDatabaseChangesOperation().fetchAllChanges)
+        #expect(CKModifyRecordZonesOperation().recordZonesToSave == nil)
+        #expect(CKModifySubscriptionsOperation().subscriptionsToSave == nil)
     }
 
     @Test func databasesAreTheSameObjects() {

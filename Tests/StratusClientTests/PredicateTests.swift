@@ -55,11 +55,20 @@ import Testing
         ),
         (NSPredicate(format: "a IN %@", ["x", "y"]), [filter(.in, "a", .stringList(["x", "y"]))]),
         (NSPredicate(format: "a in {1, 2}"), [filter(.in, "a", .int64List([1, 2]))]),
-        (NSPredicate(format: "ANY tags IN %@", ["x"]), [filter(.listContainsAny, "tags", .stringList(["x"]))]),
+        (
+            NSPredicate(format: "ANY tags IN %@", ["x"]),
+            [filter(.listContainsAny, "tags", .stringList(["x"]))]
+        ),
         (NSPredicate(format: "%@ IN tags", "x"), [filter(.listContains, "tags", .string("x"))]),
-        (NSPredicate(format: "tags CONTAINS %@", "x"), [filter(.listContains, "tags", .string("x"))]),
+        (
+            NSPredicate(format: "tags CONTAINS %@", "x"),
+            [filter(.listContains, "tags", .string("x"))]
+        ),
         (NSPredicate(format: "a BEGINSWITH %@", "x"), [filter(.beginsWith, "a", .string("x"))]),
-        (NSPredicate(format: "NOT (a BEGINSWITH 'x')"), [filter(.notBeginsWith, "a", .string("x"))]),
+        (
+            NSPredicate(format: "NOT (a BEGINSWITH 'x')"),
+            [filter(.notBeginsWith, "a", .string("x"))]
+        ),
         (NSPredicate(format: "NOT a IN %@", ["x"]), [filter(.notIn, "a", .stringList(["x"]))]),
         (NSPredicate(format: "!(a == 1)"), [filter(.notEquals, "a", .int64(1))]),
         (

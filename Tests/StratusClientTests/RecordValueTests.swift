@@ -118,7 +118,8 @@ import Testing
     @Test func identifiersAreValues() {
         let one = CKRecord.ID(recordName: "a", zoneID: trips)
         let other = CKRecord.ID(
-            recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Trips", ownerName: "__defaultOwner__"))
+            recordName: "a",
+            zoneID: CKRecordZone.ID(zoneName: "Trips", ownerName: "__defaultOwner__"))
         #expect(one == other)
         #expect(Set([one, other]).count == 1)
         #expect([AnyHashable(one): 1][AnyHashable(other)] == 1)

@@ -14,8 +14,8 @@ extension CloudConnection {
     /// | `STRATUS_DEVICE_ID` | names the device; else a random name for each process |
     /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
     ///
-    /// Without `STRATUS_URL`, or with a wrong value, every request fails with `CKError.badContainer` and
-    /// a sentence that says which variable to set.
+    /// Without `STRATUS_URL`, or with a wrong value, every request fails with
+    /// `CKError.badContainer` and a sentence that says which variable to set.
     public convenience init(environmentVariables: [String: String], world: World = World()) {
         let word = environmentVariables["STRATUS_ENVIRONMENT"] ?? "development"
         let environment = ContainerEnvironment(rawValue: word)

@@ -67,7 +67,8 @@ public final class CloudConnection: Sendable {
 
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
-    /// Tells that the transport's account came or went, or became another's; posts `CKAccountChanged`.
+    /// Tells that the transport's account came or went, or became another's; posts
+    /// `CKAccountChanged`.
     public func accountChanged(hasAccount: Bool) {
         account.withLock { $0 = Account(isPresent: hasAccount) }
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
@@ -85,7 +86,8 @@ public final class CloudConnection: Sendable {
 
     private static let shared = Mutex<CloudConnection?>(nil)
 
-    /// The connection of containers that name none; made of the environment's variables at first use.
+    /// The connection of containers that name none; made of the environment's variables at first
+    /// use.
     public static var current: CloudConnection {
         shared.withLock { shared in
             if let shared { return shared }

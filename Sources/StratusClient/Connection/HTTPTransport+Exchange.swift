@@ -41,7 +41,8 @@ extension HTTPTransport {
         }
         var error = body.error
         if error.retryAfterSeconds == nil {
-            error.retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
+            error.retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(
+                Double.init)
         }
         throw ServiceFailure(error, uuid: body.uuid, records: body.records)
     }

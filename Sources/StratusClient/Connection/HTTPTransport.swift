@@ -7,9 +7,9 @@ import StratusWire
 
 /// The way to a service over HTTP (Wire.md, "Transport, URLs, authentication").
 ///
-/// Signs in by itself where a development user is named, adopts the token that an answer carries, and
-/// signs in again once when the service wants a user. All transports of a process share one HTTP client
-/// and its open connections.
+/// Signs in by itself where a development user is named, adopts the token that an answer carries,
+/// and signs in again once when the service wants a user. All transports of a process share one
+/// HTTP client and its open connections.
 public final class HTTPTransport: Transport {
     /// What the device shows to the service.
     public struct Credentials: Sendable {
@@ -38,12 +38,12 @@ public final class HTTPTransport: Transport {
     let session: WebAuthSession
     let limits = Limits()
 
-    /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be so
-    /// large.
+    /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be
+    /// so large.
     static let maximumAnswerBytes = 256_000_000
 
-    /// Lives as long as the process, so that nobody has to shut it down. Nobody waits for a service that
-    /// does not listen: retrying is the business of whoever asks.
+    /// Lives as long as the process, so that nobody has to shut it down. Nobody waits for a service
+    /// that does not listen: retrying is the business of whoever asks.
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false

@@ -75,8 +75,8 @@ public struct RemoteNotification: Sendable {
 
 /// What a listener for notifications learns.
 public enum RemoteNotificationEvent: Sendable {
-    /// The service knows of the listener from now on. Whatever was sent before may have been missed:
-    /// fetch once.
+    /// The service knows of the listener from now on. Whatever was sent before may have been
+    /// missed: fetch once.
     case listening
     case notification(RemoteNotification)
 }
@@ -85,14 +85,16 @@ extension CloudConnection {
     /// Seconds that one long poll may take; longer than the service holds it open.
     static let pollSeconds: Double = 90
 
-    /// Listens for the notifications of a container until the stream's consumer ends or is cancelled.
+    /// Listens for the notifications of a container until the stream's consumer ends or is
+    /// cancelled.
     ///
-    /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60 s at
-    /// most) and registers anew. At most 100 events are kept for a slow consumer; the oldest give way,
-    /// as notifications are hints and never data.
+    /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60
+    /// s at most) and registers anew. At most 100 events are kept for a slow consumer; the oldest
+    /// give way, as notifications are hints and never data.
     ///
     /// ```swift
-    /// for await case .notification(let hint) in connection.remoteNotifications(container: identifier) {
+    /// for await case .notification(let hint) in connection.remoteNotifications(container:
+    /// identifier) {
     ///     let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
     /// }
     /// ```
@@ -126,8 +128,8 @@ extension CloudConnection {
                     }
                 }
             } catch {
-                // Whatever it was, the answer is the same: wait, and register anew. A listener has no
-                // one to tell; requests tell the app of the same trouble.
+                // Whatever it was, the answer is the same: wait, and register anew. A listener has
+                // no one to tell; requests tell the app of the same trouble.
                 let jittered = delaySeconds * (0.5 + world.random() / 2)
                 let wait = max(CKError(requestFailedWith: error).retryAfterSeconds ?? 0, jittered)
                 do { try await world.sleep(wait) } catch { return }

@@ -3,13 +3,13 @@ import StratusWire
 
 /// The way from this device to a service: HTTP, or straight into a service of the same process.
 ///
-/// A transport carries typed requests of one device and, where there is one, of one account. It knows
-/// nothing of records or operations, and repeats nothing by itself but a sign-in.
+/// A transport carries typed requests of one device and, where there is one, of one account. It
+/// knows nothing of records or operations, and repeats nothing by itself but a sign-in.
 public protocol Transport: Sendable {
     /// Asks the service.
     ///
-    /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it was not reached
-    ///   or not understood, `CancellationError`.
+    /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it was not
+    ///   reached or not understood, `CancellationError`.
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every answer.
+/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every
+/// answer.
 ///
 /// However many requests find the token missing or refused at once, one of them signs in.
 final class WebAuthSession: Sendable {
@@ -20,7 +21,8 @@ final class WebAuthSession: Sendable {
     var canSignIn: Bool { developmentUser != nil }
 
     /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
-    func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String? {
+    func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String?
+    {
         if let token = state.withLock({ $0.token }) { return token }
         guard canSignIn else { return nil }
         return try await renewedToken(after: nil, signIn: signIn)

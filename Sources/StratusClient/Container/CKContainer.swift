@@ -77,7 +77,8 @@ public final class CKContainer: NSObject, Sendable {
     ) rethrows -> R {
         try body(
             CKContainer(
-                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+                core: core,
+                defaults: defaults.overridden(configuration: configuration, group: group)))
     }
 
     @discardableResult
@@ -87,7 +88,8 @@ public final class CKContainer: NSObject, Sendable {
     ) async rethrows -> R {
         try await body(
             CKContainer(
-                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+                core: core,
+                defaults: defaults.overridden(configuration: configuration, group: group)))
     }
 }
 
@@ -96,7 +98,8 @@ final class ContainerCore: Sendable {
     let identifier: String
     let connection: CloudConnection
     let operationQueue: OperationQueue
-    /// Completion handlers of the convenience calls run here, one at a time, never on the main queue.
+    /// Completion handlers of the convenience calls run here, one at a time, never on the main
+    /// queue.
     let callbackQueue: DispatchQueue
 
     init(identifier: String, connection: CloudConnection) {

@@ -81,8 +81,9 @@ extension CKDatabase {
 
     /// Saves and deletes records with one request.
     ///
-    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws when
-    /// any change fails; in practice, and here, the results come back: the culprit's own error, and
+    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws
+    /// when any change fails; in practice, and here, the results come back: the culprit's own
+    /// error, and
     /// `CKError.batchRequestFailed` for the others of its zone.
     @discardableResult
     public func modifyRecords(
@@ -178,7 +179,9 @@ extension CKDatabase {
             }, completion: completionHandler)
     }
 
-    @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:).")
+    @available(
+        *, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)."
+    )
     @_disfavoredOverload
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?

@@ -107,7 +107,8 @@ extension CKDatabase {
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptions: [CKSubscription], deleting subscriptionIDs: [CKSubscription.ID],
-        completionHandler: @escaping @Sendable (Result<SubscriptionModifications, any Error>) -> Void
+        completionHandler:
+            @escaping @Sendable (Result<SubscriptionModifications, any Error>) -> Void
     ) {
         core.call(
             {

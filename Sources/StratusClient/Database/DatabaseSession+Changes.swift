@@ -36,7 +36,8 @@ extension DatabaseSession {
     private func checkFeed() throws {
         if sender.scope == .public {
             throw CKError(
-                .invalidArguments, "Ask the private or the shared database: the public has no changes.")
+                .invalidArguments,
+                "Ask the private or the shared database: the public has no changes.")
         }
     }
 

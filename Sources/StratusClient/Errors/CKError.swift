@@ -10,9 +10,9 @@ public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 
 /// An error of the framework.
 ///
-/// A plain struct with Apple's shape: Foundation on Linux recurses without end when it hashes a bridged
-/// error, and cannot cast an NSError back. `@unchecked Sendable`: the values in ``userInfo`` are
-/// value types, errors and objects of this module, which are Sendable themselves.
+/// A plain struct with Apple's shape: Foundation on Linux recurses without end when it hashes a
+/// bridged error, and cannot cast an NSError back. `@unchecked Sendable`: the values in
+/// ``userInfo`` are value types, errors and objects of this module, which are Sendable themselves.
 public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
     public let code: Code
     public let userInfo: [String: Any]

@@ -13,7 +13,8 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
     /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones that the user purged.
     public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
-    /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones whose encrypted data was reset.
+    /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones whose encrypted data was
+    /// reset.
     public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock:
         ((CKRecordZone.ID) -> Void)?
     /// Called after each answer but the last.

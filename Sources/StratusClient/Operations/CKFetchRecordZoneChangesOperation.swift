@@ -2,8 +2,9 @@ import Foundation
 
 /// Fetches what changed in zones since their tokens, zone after zone.
 ///
-/// Zones are asked in groups, one request each; then each zone is followed to its end before the next is
-/// told. Pages are handed out as they come, the next one is fetched meanwhile, and none is kept.
+/// Zones are asked in groups, one request each; then each zone is followed to its end before the
+/// next is told. Pages are handed out as they come, the next one is fetched meanwhile, and none is
+/// kept.
 public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
 
@@ -21,7 +22,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     /// Called for each changed record, oldest change first.
     public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
-    /// Called after each answer but a zone's last. The data is always nil: the protocol carries none.
+    /// Called after each answer but a zone's last. The data is always nil: the protocol carries
+    /// none.
     public var recordZoneChangeTokensUpdatedBlock:
         ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
     /// Called once for each zone.

@@ -37,7 +37,8 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         set { oldRecordBlock = newValue }
     }
 
-    /// Called at the end with what succeeded; the error is `partialFailure` when single records failed.
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records
+    /// failed.
     @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
     public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { oldCompletionBlock }

@@ -6,8 +6,7 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
     /// With a zone go all its records, for ever.
     public var recordZoneIDsToDelete: [CKRecordZone.ID]?
 
-    public var perRecordZoneSaveBlock:
-        ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
     public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
     public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?

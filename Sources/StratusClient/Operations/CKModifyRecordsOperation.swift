@@ -2,8 +2,9 @@ import Foundation
 
 /// Saves and deletes records with one request.
 ///
-/// More items than the service takes fail the whole operation with `CKError.limitExceeded`; cut the work
-/// in half and try again. Within each custom zone the batch is atomic unless ``isAtomic`` says otherwise.
+/// More items than the service takes fail the whole operation with `CKError.limitExceeded`; cut the
+/// work in half and try again. Within each custom zone the batch is atomic unless ``isAtomic`` says
+/// otherwise.
 public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// What a save does about changes that others made meanwhile.
     public enum RecordSavePolicy: Int, Sendable {
@@ -26,8 +27,8 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     /// Called once for each record to delete; never for what is deleted with it.
     public var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
-    /// Succeeds unless the operation failed as a whole; what befell single records stands in their own
-    /// results.
+    /// Succeeds unless the operation failed as a whole; what befell single records stands in their
+    /// own results.
     public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
 
     private var oldRecordBlock: ((CKRecord, (any Error)?) -> Void)?
@@ -49,7 +50,8 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         set { oldRecordBlock = newValue }
     }
 
-    /// Called at the end with what succeeded; the error is `partialFailure` when single records failed.
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records
+    /// failed.
     @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
     public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
     {

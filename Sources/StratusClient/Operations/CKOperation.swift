@@ -3,12 +3,12 @@ import Synchronization
 
 /// Work for the service that runs on an operation queue; the base of all of them.
 ///
-/// Every operation owns a serial queue on which all its blocks run, one at a time: first those of the
-/// items, then the one of the result, exactly once, then `completionBlock`. Set the blocks before the
-/// operation is enqueued. An operation is used once.
+/// Every operation owns a serial queue on which all its blocks run, one at a time: first those of
+/// the items, then the one of the result, exactly once, then `completionBlock`. Set the blocks
+/// before the operation is enqueued. An operation is used once.
 ///
-/// `@unchecked Sendable`: what changes while it runs is behind ``lifecycle``; the settings and blocks
-/// that subclasses declare are set before it is enqueued, and only read afterwards.
+/// `@unchecked Sendable`: what changes while it runs is behind ``lifecycle``; the settings and
+/// blocks that subclasses declare are set before it is enqueued, and only read afterwards.
 public class CKOperation: Operation, @unchecked Sendable {
     public typealias ID = String
     public typealias Configuration = CKOperationConfiguration
@@ -55,8 +55,8 @@ public class CKOperation: Operation, @unchecked Sendable {
     /// Called when a long-lived operation outlives its process. Never here: none does.
     public var longLivedOperationWasPersistedBlock: (() -> Void)?
 
-    /// What holds: the operation's own settings, its group's, then those of the database or container
-    /// that it was added to.
+    /// What holds: the operation's own settings, its group's, then those of the database or
+    /// container that it was added to.
     var effectiveConfiguration: CKOperationConfiguration.Values {
         let (own, group, inherited) = lifecycle.withLock {
             ($0.ownConfiguration, $0.group, $0.inherited)
@@ -146,7 +146,8 @@ public class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Waits until all blocks enqueued so far have run, so that a slow app is not run over by pages.
+    /// Waits until all blocks enqueued so far have run, so that a slow app is not run over by
+    /// pages.
     func delivered() async {
         await withCheckedContinuation { continuation in
             callbackQueue.async { continuation.resume() }

@@ -68,7 +68,8 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.container = newValue } }
     }
 
-    /// `.utility` and `.background` retry transient errors by themselves; the others tell them at once.
+    /// `.utility` and `.background` retry transient errors by themselves; the others tell them at
+    /// once.
     public var qualityOfService: QualityOfService {
         get { values.qualityOfService ?? .default }
         set { state.withLock { $0.qualityOfService = newValue } }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Runs a query, or the next stretch of one, with one request.
 ///
-/// Only the cursor says whether more matches follow: fewer records than asked for may come before the end.
+/// Only the cursor says whether more matches follow: fewer records than asked for may come before
+/// the end.
 public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     public typealias Cursor = CKQueryCursor
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// What is looked for: records of a type that a predicate holds of, in an order.
 ///
-/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the sort
-/// descriptors are set before the query is used.
+/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the
+/// sort descriptors are set before the query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     public let recordType: CKRecord.RecordType
     /// Kept by reference: copying a compound predicate loses its parts on Linux.
@@ -11,8 +11,8 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     public var sortDescriptors: [NSSortDescriptor]?
     let expression: PredicateExpression
 
-    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What the
-    ///   service cannot answer is told when the query runs.
+    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What
+    ///   the service cannot answer is told when the query runs.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate
@@ -86,15 +86,14 @@ struct QueryDefinition: Sendable {
 
     func encode(with coder: NSCoder) {
         coder.archive(recordType, "recordType")
-        coder.encode(predicate.archived, forKey: "predicate")
+        coder.archive(tree: predicate.archived, "predicate")
         coder.archive(sortKeys.map { $0.key ?? "" }, "sortKeys")
         coder.archive(sortKeys.map { $0.isAscending ? "ascending" : "descending" }, "sortOrders")
     }
 
     init?(coder: NSCoder) {
         guard let recordType = coder.archivedString("recordType"),
-            coder.containsValue(forKey: "predicate"),
-            let tree = coder.decodeObject(of: NSCoder.valueClasses, forKey: "predicate"),
+            let tree = coder.archivedTree("predicate"),
             let predicate = PredicateExpression(archived: tree),
             let keys = coder.archivedStrings("sortKeys"),
             let orders = coder.archivedStrings("sortOrders"), keys.count == orders.count

@@ -1,8 +1,8 @@
 import Foundation
 
-// Apple's platforms give every object to a format as it is; code written there says `date as CVarArg`.
-// These conformances let it compile. Predicates take the values themselves; only `String(format:)` ever
-// reads the encoding, which is the object, as "%@" expects.
+// Apple's platforms give every object to a format as it is; code written there says `date as
+// CVarArg`. These conformances let it compile. Predicates take the values themselves; only
+// `String(format:)` ever reads the encoding, which is the object, as "%@" expects.
 
 private func encoding(of object: AnyObject) -> [Int] {
     [Int(bitPattern: Unmanaged.passUnretained(object).toOpaque())]

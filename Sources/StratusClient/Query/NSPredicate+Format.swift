@@ -1,14 +1,14 @@
 import Foundation
 
-// Foundation on Linux has no predicate format strings, and a predicate there tells nothing of itself. So
-// a predicate of ours is a block predicate that hands its expression to whoever evaluates it with a
-// probe; every other object it judges by the expression.
+// Foundation on Linux has no predicate format strings, and a predicate there tells nothing of
+// itself. So a predicate of ours is a block predicate that hands its expression to whoever
+// evaluates it with a probe; every other object it judges by the expression.
 
 extension NSPredicate {
     /// Makes a predicate of a format string, such as `"region == %@ AND lengthKm > %d"`.
     ///
-    /// Never fails here: what cannot be read, or not answered by the service, is told when a query runs,
-    /// as `CKError.invalidArguments`.
+    /// Never fails here: what cannot be read, or not answered by the service, is told when a query
+    /// runs, as `CKError.invalidArguments`.
     public convenience init(format predicateFormat: String, _ arguments: Any?...) {
         self.init(PredicateParser.parse(predicateFormat, arguments))
     }
@@ -34,7 +34,7 @@ extension NSPredicate {
         let result = evaluate(with: probe)
         if let expression = probe.expression { return expression }
         // A predicate of a value says the same of everything, and describes itself so.
-        switch (description, result) {
+        switch ((self as any SelfDescribing).predicateFormat, result) {
         case ("TRUEPREDICATE", true): return .all
         case ("FALSEPREDICATE", false): return .none
         default:
@@ -63,3 +63,11 @@ extension NSCompoundPredicate {
 private final class PredicateProbe: NSObject {
     var expression: PredicateExpression?
 }
+
+/// What a predicate says of itself. Foundation on Linux deprecates the property, but tells
+/// predicates of a value by nothing else.
+private protocol SelfDescribing {
+    var predicateFormat: String { get }
+}
+
+extension NSPredicate: SelfDescribing {}

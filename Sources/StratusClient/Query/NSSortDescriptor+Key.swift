@@ -1,7 +1,7 @@
 import Foundation
 
-// Foundation on Linux knows sort descriptors by key path alone. A key given as a string travels inside a
-// key path of a type of ours, from which it can be read again.
+// Foundation on Linux knows sort descriptors by key path alone. A key given as a string travels
+// inside a key path of a type of ours, from which it can be read again.
 
 extension NSSortDescriptor {
     public convenience init(key: String?, ascending: Bool) {

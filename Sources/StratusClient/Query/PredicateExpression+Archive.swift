@@ -1,35 +1,36 @@
 import Foundation
+import StratusRecords
+import StratusWire
 
-// Predicates cannot be archived on Linux; their expressions are, as arrays: the first member names the
-// kind, the others are its parts. What is unknown makes the reading fail.
+// Predicates cannot be archived on Linux; their expressions are, as trees of arrays: the first
+// member names the kind, the others are its parts. What is unknown makes the reading fail.
 
 extension PredicateExpression {
-    var archived: NSArray {
+    var archived: [Any] {
         switch self {
         case .all: ["all"]
         case .none: ["none"]
-        case .and(let members): ["and", NSArray(array: members.map(\.archived))]
-        case .or(let members): ["or", NSArray(array: members.map(\.archived))]
+        case .and(let members): ["and", members.map(\.archived)]
+        case .or(let members): ["or", members.map(\.archived)]
         case .not(let member): ["not", member.archived]
         case .comparison(let comparison):
             [
-                "comparison", comparison.left.archived,
-                comparison.operation.rawValue as NSString, comparison.right.archived,
-                NSNumber(value: comparison.isAny),
+                "comparison", comparison.left.archived, comparison.operation.rawValue,
+                comparison.right.archived, comparison.isAny,
             ]
-        case .unreadable(let sentence): ["unreadable", sentence as NSString]
+        case .unreadable(let sentence): ["unreadable", sentence]
         }
     }
 
     init?(archived: Any) {
-        guard let parts = archived as? NSArray, let kind = parts.firstObject as? String else {
+        guard let parts = archived as? [Any], let kind = parts.first as? String else {
             return nil
         }
         switch (kind, parts.count) {
         case ("all", 1): self = .all
         case ("none", 1): self = .none
         case ("and", 2), ("or", 2):
-            guard let list = parts[1] as? NSArray else { return nil }
+            guard let list = parts[1] as? [Any] else { return nil }
             let members = list.compactMap { PredicateExpression(archived: $0) }
             guard members.count == list.count else { return nil }
             self = kind == "and" ? .and(members) : .or(members)
@@ -41,11 +42,11 @@ extension PredicateExpression {
                 let word = parts[2] as? String,
                 let operation = PredicateComparison.Operation(rawValue: word),
                 let right = PredicateOperand(archived: parts[3]),
-                let isAny = parts[4] as? NSNumber
+                let isAny = parts[4] as? Bool
             else { return nil }
             self = .comparison(
                 PredicateComparison(
-                    left: left, operation: operation, right: right, isAny: isAny.boolValue))
+                    left: left, operation: operation, right: right, isAny: isAny))
         case ("unreadable", 2):
             guard let sentence = parts[1] as? String else { return nil }
             self = .unreadable(sentence)
@@ -55,30 +56,40 @@ extension PredicateExpression {
 }
 
 extension PredicateOperand {
-    fileprivate var archived: NSArray {
+    fileprivate var archived: [Any] {
         switch self {
-        case .key(let key): ["key", key as NSString]
+        case .key(let key): return ["key", key]
         case .value(let value):
-            if let object = value?.object { ["value", object] } else { ["nil"] }
-        case .list(let members): ["list", NSArray(array: members.map(\.archived))]
-        case .record: ["record"]
-        case .now: ["now"]
-        case .distance(let first, let second): ["distance", first.archived, second.archived]
+            guard let value = value?.fieldValue else { return ["nil"] }
+            let field = RecordFields.values([Field(name: "value", value: value)])
+            return ["value", String(decoding: field.encoded(), as: UTF8.self)]
+        case .list(let members): return ["list", members.map(\.archived)]
+        case .record: return ["record"]
+        case .now: return ["now"]
+        case .distance(let first, let second):
+            return ["distance", first.archived, second.archived]
         }
     }
 
     fileprivate init?(archived: Any) {
-        guard let parts = archived as? NSArray, let kind = parts.firstObject as? String else {
+        guard let parts = archived as? [Any], let kind = parts.first as? String else {
             return nil
         }
         switch (kind, parts.count) {
         case ("key", 2):
             guard let key = parts[1] as? String else { return nil }
             self = .key(key)
-        case ("value", 2): self = .value(StoredValue(parts[1]))
+        case ("value", 2):
+            // A damaged archive is told as nil, like every other one.
+            guard let text = parts[1] as? String,
+                let fields = try? RecordFields.encoded(Array(text.utf8)).values(),
+                let value = fields.first?.value
+            else { return nil }
+            var reader = RecordReader(scope: .shared)
+            self = .value(reader.stored(value, in: .default))
         case ("nil", 1): self = .value(nil)
         case ("list", 2):
-            guard let list = parts[1] as? NSArray else { return nil }
+            guard let list = parts[1] as? [Any] else { return nil }
             let members = list.compactMap { PredicateOperand(archived: $0) }
             guard members.count == list.count else { return nil }
             self = .list(members)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads predicate format strings, in the grammar of Apple's "Predicate Format String Syntax" as far as
-/// CloudKit knows it.
+/// Reads predicate format strings, in the grammar of Apple's "Predicate Format String Syntax" as
+/// far as CloudKit knows it.
 struct PredicateParser {
     private let tokens: [PredicateToken]
     private let arguments: [Any?]
@@ -15,7 +15,8 @@ struct PredicateParser {
                 tokens: try PredicateScanner.tokens(of: format), arguments: arguments)
             return try parser.whole()
         } catch {
-            // Told as CKError.invalidArguments when a query runs, as Apple does for what it cannot answer.
+            // Told as CKError.invalidArguments when a query runs, as Apple does for what it cannot
+            // answer.
             let fault = error as? PredicateFault
             return .unreadable(fault?.sentence ?? "Write the predicate in the known grammar.")
         }
@@ -104,7 +105,8 @@ struct PredicateParser {
 
     private mutating func operation() throws -> PredicateComparison.Operation {
         guard let token = current else {
-            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+            throw PredicateFault(
+                sentence: "Put an operator between the two sides of the condition.")
         }
         position += 1
         switch token {
@@ -121,7 +123,8 @@ struct PredicateParser {
             }
             return operation
         default:
-            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+            throw PredicateFault(
+                sentence: "Put an operator between the two sides of the condition.")
         }
     }
 

@@ -116,7 +116,8 @@ struct PredicateScanner {
         ]
         guard let symbol = symbols.first(where: { rest.hasPrefix($0) }) else {
             let text = rest.prefix(1)
-            throw PredicateFault(sentence: "Leave “\(text)” out of the predicate: it is no operator.")
+            throw PredicateFault(
+                sentence: "Leave “\(text)” out of the predicate: it is no operator.")
         }
         rest.removeFirst(symbol.count)
         return symbol

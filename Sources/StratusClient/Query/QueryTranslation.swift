@@ -89,7 +89,9 @@ struct QueryTranslation {
     private func filters(
         _ value: PredicateOperand, _ operation: PredicateComparison.Operation, _ key: String
     ) throws -> [QueryDictionary.Filter] {
-        if case .key = value { throw Self.invalid("Compare a field with a value, not with a field.") }
+        if case .key = value {
+            throw Self.invalid("Compare a field with a value, not with a field.")
+        }
         let mirrored: PredicateComparison.Operation? =
             switch operation {
             case .equals, .notEquals: operation

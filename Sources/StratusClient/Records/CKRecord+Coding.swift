@@ -1,4 +1,6 @@
 import Foundation
+import StratusRecords
+import StratusWire
 
 extension CKRecord {
     /// Writes the whole record, with its values and the changes that are not saved yet.
@@ -11,7 +13,8 @@ extension CKRecord {
         coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
     }
 
-    /// Writes all that the record is but its values: identity, type, change tag, dates, share, parent.
+    /// Writes all that the record is but its values: identity, type, change tag, dates, share,
+    /// parent.
     ///
     /// An app keeps this beside its own row and rebuilds the record with `init(coder:)`.
     public func encodeSystemFields(with coder: NSCoder) {
@@ -57,30 +60,26 @@ extension RecordState {
 }
 
 extension NSCoder {
-    /// Every class of object that a field's value can be.
-    static let valueClasses: [AnyClass] = [
-        NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
-        CKReference.self, CKRecordID.self, CKRecordZoneID.self, CLLocation.self,
-    ]
-
+    /// Writes values as the protocol has them. Dates are cut to milliseconds; what no field can
+    /// hold is left out.
     fileprivate func archive(_ values: [String: StoredValue], _ key: String) {
-        let dictionary = NSMutableDictionary()
-        for (name, value) in values {
-            if let object = value.object {
-                dictionary.setObject(object, forKey: name as NSString)
-            }
+        let fields = values.compactMap { name, value in
+            value.fieldValue.map { Field(name: name, value: $0) }
         }
-        encode(dictionary, forKey: key)
+        encode(Data(RecordFields.values(fields).encoded()) as NSData, forKey: key)
     }
 
     fileprivate func archivedValues(_ key: String) -> [String: StoredValue]? {
-        guard containsValue(forKey: key),
-            let dictionary = decodeObject(of: Self.valueClasses, forKey: key) as? NSDictionary
-        else { return nil }
+        guard let data = archivedData(key) else { return nil }
+        // Owners of zones stand in the archive as they were shown, so they are read as they stand.
+        var reader = RecordReader(scope: .shared)
+        // A damaged archive is told as nil, like every other one.
+        guard let fields = try? RecordFields.encoded([UInt8](data)).values() else { return nil }
         var values: [String: StoredValue] = [:]
-        for (name, object) in dictionary {
-            guard let name = name as? String, let value = StoredValue(object) else { return nil }
-            values[name] = value
+        for field in fields {
+            if let value = field.value {
+                values[field.name] = reader.stored(value, in: .default)
+            }
         }
         return values
     }

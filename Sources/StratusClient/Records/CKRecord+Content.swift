@@ -31,7 +31,8 @@ extension CKRecord {
     ///
     /// - Parameters:
     ///   - content: what the service knows and, without `edited`, the values of the record.
-    ///   - edited: the values that the record shall have; what differs from `content` counts as changed.
+    ///   - edited: the values that the record shall have; what differs from `content` counts as
+    ///     changed.
     package convenience init(
         recordType: RecordType, recordID: CKRecord.ID, content: RecordContent,
         edited: RecordContent? = nil
@@ -86,7 +87,8 @@ extension CKRecord {
         }
     }
 
-    private static func fields(_ keys: [String], of state: RecordState) throws -> [Field] {
+    /// The named fields in the order of their names; without value where there is none.
+    static func fields(_ keys: [String], of state: RecordState) throws -> [Field] {
         try keys.sorted().map { key in
             guard let stored = state.values[key] else { return Field(name: key, value: nil) }
             guard let value = stored.fieldValue else {

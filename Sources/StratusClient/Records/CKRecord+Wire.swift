@@ -28,7 +28,7 @@ extension CKRecord {
             zoneID: recordID.zoneID.dictionary)
         var keys = Set(state.changes.keys)
         if policy == .allKeys || kind == .create { keys.formUnion(state.values.keys) }
-        dictionary.fields = .values(try fields(keys.sorted(), of: state))
+        dictionary.fields = .values(try Self.fields(Array(keys), of: state))
         if state.parentSerial != nil || (policy == .allKeys && state.parent != nil) {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none
@@ -38,20 +38,6 @@ extension CKRecord {
             operation: RecordsModify.Operation(
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
             changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields)
-    }
-
-    private func fields(_ keys: [String], of state: RecordState) throws -> [Field] {
-        try keys.map { key in
-            guard let stored = state.values[key] else { return Field(name: key, value: nil) }
-            guard let value = stored.fieldValue else {
-                throw CKError(
-                    .invalidArguments,
-                    "Give the field a string, number, date, data, reference or location, or an array"
-                        + " of one of these.",
-                    details: [CKError.fieldNameKey: key])
-            }
-            return Field(name: key, value: value)
-        }
     }
 
     /// Takes over the answer to a save.

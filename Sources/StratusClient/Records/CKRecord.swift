@@ -11,7 +11,8 @@ import Synchronization
 /// trail["region"] = "Alps"
 /// ```
 ///
-/// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind ``state``.
+/// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind
+/// ``state``.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence,
     @unchecked Sendable
 {
@@ -112,7 +113,8 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         state.withLock { $0.values[key] }?.object
     }
 
-    /// Sets a field; nil removes it. A value of a type that no field can hold is refused at saving, with
+    /// Sets a field; nil removes it. A value of a type that no field can hold is refused at saving,
+    /// with
     /// `CKError.invalidArguments`.
     public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) {
         let value = StoredValue(object)

@@ -5,7 +5,8 @@ import Foundation
 /// Do not conform types of your own: a record refuses them when it is saved.
 public protocol CKRecordValueProtocol {}
 
-/// The object form of a value. Foundation on Linux has no class-bound bridge, so both names are one.
+/// The object form of a value. Foundation on Linux has no class-bound bridge, so both names are
+/// one.
 public typealias CKRecordValue = CKRecordValueProtocol
 
 extension String: CKRecordValueProtocol {}

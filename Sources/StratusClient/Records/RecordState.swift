@@ -62,12 +62,14 @@ struct RecordState: Sendable {
     /// - Parameters:
     ///   - server: the record in the answer.
     ///   - sentCount: ``changeCount`` when the request was built.
-    ///   - hasAllFields: whether the answer has every field; when not, what was sent is what is stored.
+    ///   - hasAllFields: whether the answer has every field; when not, what was sent is what is
+    ///     stored.
     mutating func confirm(_ server: RecordState, sentCount: Int, hasAllFields: Bool) {
         let later = changes.filter { $0.value.serial > sentCount }
         var confirmed = hasAllFields ? server.values : values
         if !hasAllFields {
-            // The protocol's own form of what was sent, so that a Date reads as the service keeps it.
+            // The protocol's own form of what was sent, so that a Date reads as the service keeps
+            // it.
             for key in changes.keys {
                 confirmed[key] = confirmed[key]?.normalised
             }

@@ -3,18 +3,20 @@ import StratusRecords
 
 /// A field's value inside a record: as it came off the wire, or as the app set it.
 ///
-/// `@unchecked Sendable`: the objects are immutable; whatever could be changed was copied at setting.
+/// `@unchecked Sendable`: the objects are immutable; whatever could be changed was copied at
+/// setting.
 enum StoredValue: @unchecked Sendable {
     case wire(FieldValue)
-    /// An NSString, NSNumber, NSDate, NSData, CKReference, CLLocation, or an NSArray of one of them.
+    /// An NSString, NSNumber, NSDate, NSData, CKReference, CLLocation, or an NSArray of one of
+    /// them.
     case object(any CKRecordValueProtocol)
     /// A value that no field can hold, with the name of its type; told when the record is saved.
     case unsupported(typeName: String)
 
     /// Takes a value as an app gives it; nil stands for no value.
     ///
-    /// Numbers become NSNumber as on Apple's platforms, so that whatever was set as an Int can be read
-    /// as an Int64, a Double or an NSNumber.
+    /// Numbers become NSNumber as on Apple's platforms, so that whatever was set as an Int can be
+    /// read as an Int64, a Double or an NSNumber.
     init?(_ value: Any?) {
         guard let value, !(value is NSNull) else { return nil }
         self =

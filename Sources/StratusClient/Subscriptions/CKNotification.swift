@@ -8,7 +8,8 @@ public protocol RemoteNotificationReading {}
 extension RemoteNotificationReading {
     /// Reads a delivered dictionary; the result is of the subclass that fits.
     ///
-    /// - Returns: nil for a dictionary that is not CloudKit's, or of another kind than was asked for.
+    /// - Returns: nil for a dictionary that is not CloudKit's, or of another kind than was asked
+    ///   for.
     public init?(fromRemoteNotificationDictionary dictionary: [AnyHashable: Any]) {
         guard let payload = NotificationDictionary(dictionary),
             let notification = payload.notification as? Self

@@ -125,7 +125,10 @@ extension CKNotificationInfo {
     public static var supportsSecureCoding: Bool { true }
 
     private static let texts:
-        [(key: String, path: WritableKeyPath<SubscriptionDictionary.NotificationInfo, String?> & Sendable)] = [
+        [(
+            key: String,
+            path: WritableKeyPath<SubscriptionDictionary.NotificationInfo, String?> & Sendable
+        )] = [
             ("alertBody", \.alertBody), ("alertLocalizationKey", \.alertLocalizationKey),
             ("title", \.title), ("titleLocalizationKey", \.titleLocalizationKey),
             ("subtitle", \.subtitle), ("subtitleLocalizationKey", \.subtitleLocalizationKey),
@@ -135,7 +138,10 @@ extension CKNotificationInfo {
         ]
 
     private static let lists:
-        [(key: String, path: WritableKeyPath<SubscriptionDictionary.NotificationInfo, [String]> & Sendable)] = [
+        [(
+            key: String,
+            path: WritableKeyPath<SubscriptionDictionary.NotificationInfo, [String]> & Sendable
+        )] = [
             ("alertLocalizationArgs", \.alertLocalizationArgs),
             ("titleLocalizationArgs", \.titleLocalizationArgs),
             ("subtitleLocalizationArgs", \.subtitleLocalizationArgs),

@@ -28,7 +28,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(.query, subscriptionID: identifier, state: state)
     }
 
-    /// - Parameter options: at least one occasion, or the save fails with `CKError.invalidArguments`.
+    /// - Parameter options: at least one occasion, or the save fails with
+    ///   `CKError.invalidArguments`.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
         subscriptionID: CKSubscription.ID,
@@ -68,13 +69,12 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
-        coder.encode(expression.archived, forKey: "predicate")
+        coder.archive(tree: expression.archived, "predicate")
         coder.encode(Int64(querySubscriptionOptions.rawValue), forKey: "options")
     }
 
     public required init?(coder: NSCoder) {
-        guard coder.containsValue(forKey: "predicate"),
-            let tree = coder.decodeObject(of: NSCoder.valueClasses, forKey: "predicate"),
+        guard let tree = coder.archivedTree("predicate"),
             let expression = PredicateExpression(archived: tree)
         else { return nil }
         self.expression = expression

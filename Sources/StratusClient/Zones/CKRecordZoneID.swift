@@ -10,8 +10,8 @@ public let CKOwnerDefaultName = ZoneID.currentUserName
 
 /// The identity of a zone: its name and its owner. `CKRecordZone.ID` in code.
 ///
-/// Compared by value. The class stands at top level because Foundation on Linux cannot archive nested
-/// classes.
+/// Compared by value. The class stands at top level because Foundation on Linux cannot archive
+/// nested classes.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
     public static let defaultZoneName = ZoneID.defaultZoneName
     public static let `default` = CKRecordZoneID()

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A place in a change feed: of one zone, or of one database. Opaque, archivable, made by the service.
+/// A place in a change feed: of one zone, or of one database. Opaque, archivable, made by the
+/// service.
 public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The service's own text.
     package let text: String

@@ -1,0 +1,330 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import StratusClient
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+/// The client over HTTP: against the real server, and against one that answers oddly.
+@Suite struct HTTPTransportTests {
+    private func connection(
+        _ port: Int, user: String? = "ida", device: String = "phone", token: String? = nil
+    ) throws -> CloudConnection {
+        var variables = ["STRATUS_URL": "http://127.0.0.1:\(port)/", "STRATUS_DEVICE_ID": device]
+        variables["STRATUS_DEV_USER"] = user
+        variables["STRATUS_WEB_AUTH_TOKEN"] = token
+        return CloudConnection(environmentVariables: variables)
+    }
+
+    private func container(_ connection: CloudConnection) -> CKContainer {
+        CKContainer(identifier: "iCloud.org.example.Trails", connection: connection)
+    }
+
+    /// Runs a server on a free port while `body` runs.
+    private func serve(
+        _ server: (_ listening: @escaping @Sendable (Int) async -> Void) -> any ApplicationProtocol,
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let application = server { port.yield($0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            for await number in ports {
+                try await body(number)
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func withService(_ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        let service = CloudService(
+            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
+        try await serve(
+            { listening in
+                buildServer(
+                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+                    makeUUID: { UUID().uuidString }, onListening: listening)
+            }, body)
+    }
+
+    @Test func aRecordSavedOnOneDeviceIsSeenOnAnother() async throws {
+        try await withService { port in
+            let phone = self.container(try self.connection(port)).privateCloudDatabase
+            let tablet = self.container(try self.connection(port, device: "tablet"))
+            #expect(try await tablet.accountStatus() == .available)
+            let userID = try await tablet.userRecordID()
+            #expect(userID.recordName.hasPrefix("_"))
+            try await phone.save(CKRecordZone(zoneID: trips))
+            let subscription = CKDatabaseSubscription(subscriptionID: "all")
+            subscription.notificationInfo = .init(shouldSendContentAvailable: true)
+            try await tablet.privateCloudDatabase.save(subscription)
+            var events = tablet.connection
+                .remoteNotifications(container: "iCloud.org.example.Trails").makeAsyncIterator()
+            guard case .listening = await events.next() else { throw CancellationError() }
+
+            let record = hut("a")
+            record["name"] = "Gipfelblick"
+            record["beds"] = 24
+            record["tags"] = ["x", "y"]
+            record["at"] = Date(timeIntervalSince1970: 1.5)
+            record["spot"] = CLLocation(latitude: 47, longitude: 11)
+            record["trail"] = CKRecord.Reference(
+                recordID: CKRecord.ID(recordName: "t", zoneID: trips), action: .none)
+            try await phone.save(record)
+            #expect(record.recordChangeTag != nil && record.changedKeys().isEmpty)
+
+            guard case .notification(let hint) = await events.next() else {
+                throw CancellationError()
+            }
+            let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
+            #expect(notification is CKDatabaseNotification)
+            #expect(notification?.subscriptionID == "all")
+
+            let database = tablet.privateCloudDatabase
+            let changed = try await database.databaseChanges(since: nil)
+            #expect(changed.modifications.map(\.zoneID) == [trips])
+            let changes = try await database.recordZoneChanges(inZoneWith: trips, since: nil)
+            let seen = try #require(
+                try changes.modificationResultsByID[record.recordID]?.get().record)
+            for key in record.allKeys() where key != "spot" {
+                #expect(seen[key] as? NSObject == record[key] as? NSObject, "\(key)")
+            }
+            #expect((seen["spot"] as? CLLocation)?.coordinate.latitude == 47)
+            #expect(seen == record)
+
+            let query = CKQuery(
+                recordType: "Hut", predicate: NSPredicate(format: "beds > 3 AND tags CONTAINS 'x'"))
+            let matches = try await database.records(matching: query, inZoneWith: trips)
+            #expect(matches.matchResults.map(\.0) == [record.recordID])
+        }
+    }
+
+    @Test func conflictsDeletionsAndMissingThings() async throws {
+        try await withService { port in
+            let database = self.container(try self.connection(port)).privateCloudDatabase
+            let missing = await #expect(throws: CKError.self) { try await database.save(hut("a")) }
+            #expect(missing?.code == .zoneNotFound)
+            try await database.save(CKRecordZone(zoneID: trips))
+            let mine = hut("a")
+            mine["name"] = "first"
+            try await database.save(mine)
+            let stale = try await database.record(for: mine.recordID)
+            mine["name"] = "second"
+            try await database.save(mine)
+            stale["name"] = "late"
+            let conflict = await #expect(throws: CKError.self) { try await database.save(stale) }
+            #expect(conflict?.code == .serverRecordChanged)
+            #expect(conflict?.serverRecord?["name"] as? String == "second")
+            #expect(conflict?.ancestorRecord?["name"] as? String == "first")
+            #expect(conflict?.clientRecord === stale)
+            let again = await #expect(throws: CKError.self) { try await database.save(hut("a")) }
+            #expect(again?.code == .serverRecordChanged)
+            #expect(again?.serverRecord?["name"] as? String == "second")
+
+            let outcome = try await database.modifyRecords(
+                saving: [stale, hut("b")], deleting: [])
+            let codes = outcome.saveResults.mapValues { result -> CKError.Code? in
+                if case .failure(let error as CKError) = result { error.code } else { nil }
+            }
+            #expect(codes[stale.recordID] == .serverRecordChanged)
+            #expect(codes[hut("b").recordID] == .batchRequestFailed)
+
+            stale["name"] = "forced"
+            _ = try await database.modifyRecords(
+                saving: [stale], deleting: [], savePolicy: .changedKeys
+            ).saveResults[stale.recordID]?.get()
+            #expect(
+                try await database.record(for: stale.recordID)["name"] as? String == "forced")
+            try await database.deleteRecord(withID: stale.recordID)
+            await #expect(throws: CKError(.unknownItem)) {
+                try await database.record(for: stale.recordID)
+            }
+            stale["name"] = "revived"
+            await #expect(throws: CKError(.unknownItem)) { try await database.save(stale) }
+            let many = (0...400).map { hut("many-\($0)") }
+            await #expect(throws: CKError(.limitExceeded)) {
+                try await database.modifyRecords(saving: many, deleting: [])
+            }
+            await #expect(throws: CKError(.changeTokenExpired)) {
+                let reader = try NSKeyedUnarchiver(forReadingFrom: Self.forgedToken())
+                _ = try await database.recordZoneChanges(
+                    inZoneWith: trips, since: CKServerChangeToken(coder: reader))
+            }
+        }
+    }
+
+    private static func forgedToken() -> Data {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        coder.encode("Zm9yZ2Vk" as NSString, forKey: "text")
+        coder.finishEncoding()
+        return coder.encodedData
+    }
+
+    @Test func withoutAnAccountThePublicDatabaseIsReadOnly() async throws {
+        try await withService { port in
+            let writer = self.container(try self.connection(port)).publicCloudDatabase
+            let record = CKRecord(recordType: "News")
+            record["text"] = "hello"
+            try await writer.save(record)
+            let reader = self.container(try self.connection(port, user: nil))
+            let read = try await reader.publicCloudDatabase.record(for: record.recordID)
+            #expect(read["text"] as? String == "hello")
+            await #expect(throws: CKError(.notAuthenticated)) {
+                try await reader.publicCloudDatabase.save(CKRecord(recordType: "News"))
+            }
+        }
+    }
+
+    @Test func aRefusedTokenLeadsToOneSignIn() async throws {
+        try await withService { port in
+            let connection = try self.connection(port, token: "worthless")
+            let database = self.container(connection).privateCloudDatabase
+            async let first = database.allRecordZones()
+            async let second = database.allRecordZones()
+            #expect(try await first.count == 1)
+            #expect(try await second.count == 1)
+            let stranger = try self.connection(port, user: nil, token: "worthless")
+            await #expect(throws: CKError(.notAuthenticated)) {
+                try await self.container(stranger).privateCloudDatabase.allRecordZones()
+            }
+            #expect(try await self.container(stranger).accountStatus() == .temporarilyUnavailable)
+        }
+    }
+
+    // MARK: A server that answers oddly
+
+    private func answering(
+        _ status: HTTPResponse.Status, _ body: String, _ headers: HTTPFields = [:],
+        log: Log = Log()
+    ) -> @Sendable (@escaping @Sendable (Int) async -> Void) -> any ApplicationProtocol {
+        { listening in
+            let router = Router(context: BasicRequestContext.self)
+            router.add(middleware: Always(status: status, body: body, fields: headers, log: log))
+            return Application(
+                router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+                logger: Logger(label: "test"))
+        }
+    }
+
+    @Test(arguments: [
+        (503, "<html>", CKError.Code.serviceUnavailable), (502, "", .serviceUnavailable),
+        (429, "busy", .requestRateLimited), (413, "large", .limitExceeded),
+        (200, "no json", .serverRejectedRequest), (200, #"{"zones":7}"#, .serverRejectedRequest),
+        (500, #"{"serverErrorCode":"INTERNAL_ERROR","reason":"x"}"#, .serverRejectedRequest),
+        (503, #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"x"}"#, .serviceUnavailable),
+    ])
+    func oddAnswers(_ status: Int, _ body: String, _ expected: CKError.Code) async throws {
+        let headers: HTTPFields = [.retryAfter: "4"]
+        try await serve(answering(.init(code: status), body, headers)) { port in
+            let connection = try self.connection(port, user: nil, token: "t")
+            let error = await #expect(throws: CKError.self) {
+                try await self.container(connection).privateCloudDatabase.allRecordZones()
+            }
+            #expect(error?.code == expected)
+            if body.contains("TRY_AGAIN_LATER") { #expect(error?.retryAfterSeconds == 4) }
+        }
+    }
+
+    @Test func addressesAndRotation() async throws {
+        let log = Log()
+        var headers = HTTPFields()
+        headers[try #require(HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token"))] = "next=="
+        try await serve(answering(.ok, #"{"zones":[]}"#, headers, log: log)) { port in
+            let connection = try self.connection(port, user: nil, device: "my phone", token: "a+/=")
+            let container = self.container(connection)
+            _ = try await container.sharedCloudDatabase.allRecordZones()
+            _ = try await container.sharedCloudDatabase.allRecordZones()
+        }
+        let path = "GET /database/1/iCloud.org.example.Trails/development/shared/zones/list"
+        #expect(
+            log.all == [
+                "\(path)?ckAPIToken=development&ckWebAuthToken=a%2B%2F%3D&clientId=my%20phone"
+                    + "&stratusExtensions=1",
+                "\(path)?ckAPIToken=development&ckWebAuthToken=next%3D%3D&clientId=my%20phone"
+                    + "&stratusExtensions=1",
+            ])
+    }
+
+    @Test func nobodyListens() async throws {
+        let port = Mutex(0)
+        try await withService { number in port.withLock { $0 = number } }
+        let connection = try connection(port.withLock { $0 }, user: nil, token: "t")
+        await #expect(throws: CKError(.networkFailure)) {
+            try await container(connection).privateCloudDatabase.allRecordZones()
+        }
+        #expect(try await container(connection).accountStatus() == .available)
+    }
+
+    @Test func anAnswerThatDoesNotComeInTime() async throws {
+        try await serve(
+            { listening in
+                let router = Router(context: BasicRequestContext.self)
+                router.add(middleware: Never())
+                return Application(
+                    router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+                    logger: Logger(label: "test"))
+            },
+            { port in
+                let connection = try self.connection(port, user: nil, token: "t")
+                let configuration = CKOperation.Configuration()
+                configuration.timeoutIntervalForRequest = 0.1
+                await #expect(throws: CKError(.networkFailure)) {
+                    try await self.container(connection).privateCloudDatabase
+                        .configuredWith(configuration: configuration) {
+                            try await $0.allRecordZones()
+                        }
+                }
+            })
+    }
+
+    @Test(arguments: ["", "ftp://x", "nonsense", "http://"])
+    func aWrongAddressIsToldInASentence(_ address: String) async {
+        let connection = CloudConnection(environmentVariables: ["STRATUS_URL": address])
+        let error = await #expect(throws: CKError.self) {
+            _ = try await container(connection).publicCloudDatabase.allRecordZones()
+        }
+        #expect(error?.code == .badContainer)
+        #expect(error?.localizedDescription.contains("STRATUS_URL") == true)
+    }
+}
+
+/// Answers everything in one way.
+private struct Always: RouterMiddleware {
+    typealias Context = BasicRequestContext
+
+    let status: HTTPResponse.Status
+    let body: String
+    let fields: HTTPFields
+    let log: Log
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        log.add("\(request.method) \(request.uri.string)")
+        return Response(
+            status: status, headers: fields, body: .init(byteBuffer: .init(string: body)))
+    }
+}
+
+/// Never answers.
+private struct Never: RouterMiddleware {
+    typealias Context = BasicRequestContext
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        try await Task.sleep(for: .seconds(3_600))
+        return Response(status: .ok)
+    }
+}
