@@ -117,7 +117,11 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
-        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "ShoppingTests",
+            dependencies: [
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
+            ]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

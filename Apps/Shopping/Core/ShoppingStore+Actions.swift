@@ -1,9 +1,10 @@
+import StratusCache
+
 #if canImport(Darwin)
     import StratusClient
 #else
     import CloudKit
 #endif
-import StratusCache
 
 /// What a person does, online or not.
 extension ShoppingStore {

@@ -1,9 +1,10 @@
+import StratusCache
+
 #if canImport(Darwin)
     import StratusClient
 #else
     import CloudKit
 #endif
-import StratusCache
 
 /// What comes in: journals grow by the entries that changed, never by reading everything again.
 extension ShoppingStore {

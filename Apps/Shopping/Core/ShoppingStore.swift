@@ -1,3 +1,5 @@
+import StratusCache
+
 #if canImport(Darwin)
     import Foundation
     import StratusClient
@@ -5,7 +7,6 @@
 #else
     import CloudKit
 #endif
-import StratusCache
 
 /// The shopping lists of one account on one device: readable and writable offline, in step with the
 /// person's other devices whenever there is a network.
@@ -61,6 +62,7 @@ public actor ShoppingStore {
     var listsByID: [String: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
+    private let recordChanges: RecordChanges<CKRecord.ID>
     private var watching: [Task<Void, Never>] = []
 
     private init(
@@ -68,6 +70,7 @@ public actor ShoppingStore {
         newID: @escaping @Sendable () -> String
     ) {
         self.cache = cache
+        recordChanges = cache.changes()
         self.device = device
         self.author = author
         self.clock = clock
@@ -87,7 +90,8 @@ public actor ShoppingStore {
         newID: @escaping @Sendable () -> String = { UUID().uuidString }
     ) async throws -> ShoppingStore {
         let cache = try RecordCache(
-            path: path, database: container.privateCloudDatabase, settings: settings)
+            path: path, database: container.privateCloudDatabase, settings: settings,
+            clock: SyncClock(wallMilliseconds: clock))
         let store = ShoppingStore(
             cache: cache, device: device, author: author, clock: clock, newID: newID)
         try await store.begin()
@@ -96,7 +100,7 @@ public actor ShoppingStore {
 
     /// Watches first and reads then, so that nothing falls between.
     private func begin() throws {
-        let (changes, events) = (cache.changes(), cache.events())
+        let (changes, events) = (recordChanges, cache.events())
         for zoneID in try cache.zoneIDs() {
             guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
             try readWholeList(listID)
@@ -124,7 +128,11 @@ public actor ShoppingStore {
     /// Sends and fetches until there is nothing left to do.
     ///
     /// - Throws: `CacheError`, at once when the service cannot be reached; nothing is lost.
-    public func sync() async throws { try await cache.sync() }
+    public func sync() async throws {
+        try await cache.sync()
+        // The watching task takes and absorbs in one step of this actor, so nothing is in between.
+        absorb(recordChanges.takeUnseen())
+    }
 
     /// Goes offline, as in flight mode, or back online. Changes wait meanwhile.
     public func setOnline(_ isOnline: Bool) async {

@@ -80,7 +80,9 @@ struct Shopping: AsyncParsableCommand {
         try await session.end()
     }
 
-    private func openStore(in folder: DeviceFolder, _ account: Account) async throws -> ShoppingStore {
+    private func openStore(
+        in folder: DeviceFolder, _ account: Account
+    ) async throws -> ShoppingStore {
         var settings = ShoppingStore.watchedPace
         settings.itemsPerBatch = uploadSize
         var environment = ProcessInfo.processInfo.environment
