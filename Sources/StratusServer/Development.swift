@@ -10,7 +10,9 @@ extension Routes {
             await respond(to: request) {
                 let body = try await request.collectBody(service.settings.limits)
                 let signIn = try decode(DevSignIn.Request.self, from: body)
-                let answer = try await service.signInForDevelopment(user: signIn.user)
+                let signedIn = try await service.signInForDevelopment(user: signIn.user)
+                let answer = DevSignIn.Answer(
+                    webAuthToken: signedIn.webAuthToken, userRecordName: signedIn.userRecordName)
                 return Response(wireBytes: wireBytes(of: answer))
             }
         }

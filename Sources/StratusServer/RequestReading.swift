@@ -33,7 +33,8 @@ struct RequestHead: Sendable {
         credentials = Credentials(
             apiToken: query["ckAPIToken"].map(String.init),
             webAuthToken: webAuthToken.map(String.init),
-            clientID: query["clientId"].map(String.init))
+            clientID: query["clientId"].map(String.init),
+            wantsExtensions: query["stratusExtensions"] == "1")
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and

@@ -91,7 +91,7 @@ struct Routes: Sendable {
     }
 
     private func origin(of request: Request) -> String {
-        publicOrigin ?? "http://\(request.head.authority ?? request.headers[.host] ?? "localhost")"
+        publicOrigin ?? "http://\(request.head.authority ?? "localhost")"
     }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {

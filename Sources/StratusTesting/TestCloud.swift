@@ -51,6 +51,6 @@ public final class TestCloud: Sendable {
 
     private func signIn(_ user: String?) async throws -> String? {
         guard let user else { return nil }
-        return try await service.signInForDevelopment(user: user).ckWebAuthToken
+        return try await service.signInForDevelopment(user: user).webAuthToken
     }
 }

@@ -98,8 +98,9 @@ struct Serve: AsyncParsableCommand {
             service, host: host, port: port, publicOrigin: publicURL, logger: logger,
             makeUUID: { UUID().uuidString }
         ) { port in
-            print("listening on http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
-            fflush(stdout)
+            let name = host.contains(":") ? "[\(host)]" : host
+            // Not print(), which keeps the line back when the output is a pipe.
+            FileHandle.standardOutput.write(Data("listening on http://\(name):\(port)\n".utf8))
         }
     }
 

@@ -47,11 +47,13 @@ struct Token: AsyncParsableCommand {
                 let storehouse = try SQLiteStorehouse(folder: data)
                 let service = CloudService(
                     storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
-                let token = try await service.createAPIToken(for: address, name: name)
+                let token = try await service.accounts.createAPIToken(for: address, name: name)
                 print("STRATUS_API_TOKEN=\(token)")
                 if let user {
-                    let session = try await service.createSession(for: user, staysSignedIn: true)
-                    print("STRATUS_WEB_AUTH_TOKEN=\(session)")
+                    let row = try await service.accounts.user(named: user)
+                    let session = try await service.createSession(
+                        for: row.recordName, staysSignedIn: true)
+                    print("STRATUS_WEB_AUTH_TOKEN=\(session.webAuthToken)")
                 }
                 try await storehouse.close()
             } catch let error as StorageError {

@@ -28,8 +28,8 @@ from pyicloud.common.cloudkit.models import (
 CONTAINER = "iCloud.org.example.PyiCloud"
 
 
-def operation(kind, name, tag=None, **fields):
-    record = {"recordName": name, "recordType": "Hut", "fields": fields}
+def operation(kind, record_name, tag=None, **fields):
+    record = {"recordName": record_name, "recordType": "Hut", "fields": fields}
     if tag:
         record["recordChangeTag"] = tag
     return CKModifyOperation(operationType=kind, record=CKWriteRecord(**record))
@@ -65,16 +65,20 @@ def run(origin, mode):
     assert [z.zoneID.zoneName for z in changed.zones] == ["Trips"], changed
     assert changed.zones[0].zoneID.ownerRecordName == signed_in["userRecordName"]
 
-    saved = client.modify(
-        operations=[
-            operation("create", f"hut-{i}", name=text(f"Hut {i}"), beds=number(i)) for i in range(250)
-        ],
-        zone_id=zone,
-        atomic=True,
-    )
-    assert len(saved.records) == 250
-    assert all(isinstance(record, CKRecord) for record in saved.records)
-    tag = saved.records[3].recordChangeTag
+    saved = []
+    for start in range(0, 250, 50):
+        answer = client.modify(
+            operations=[
+                operation("create", f"hut-{i}", name=text(f"Hut {i}"), beds=number(i))
+                for i in range(start, start + 50)
+            ],
+            zone_id=zone,
+            atomic=True,
+        )
+        saved += answer.records
+    assert len(saved) == 250
+    assert all(isinstance(record, CKRecord) for record in saved)
+    tag = saved[3].recordChangeTag
 
     found = client.lookup(["hut-3", "hut-4"], zone_id=zone, desired_keys=["name"])
     assert [r.recordName for r in found.records] == ["hut-3", "hut-4"]

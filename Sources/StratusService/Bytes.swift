@@ -1,0 +1,72 @@
+/// Writes the service's own small binary formats: big-endian numbers, counted strings.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ byte: UInt8) {
+        bytes.append(byte)
+    }
+
+    mutating func write<Number: FixedWidthInteger>(number: Number) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func write(raw: [UInt8]) {
+        bytes.append(contentsOf: raw)
+    }
+
+    mutating func write(counted: some Collection<UInt8>) {
+        write(number: UInt32(counted.count))
+        bytes.append(contentsOf: counted)
+    }
+
+    mutating func write(_ string: String) {
+        write(counted: string.utf8)
+    }
+
+    mutating func write(_ string: String?) {
+        write(string == nil ? 0 : 1 as UInt8)
+        if let string { write(string) }
+    }
+}
+
+/// Reads what ``ByteWriter`` wrote.
+struct ByteReader {
+    /// The bytes end too early or mean nothing.
+    struct Malformed: Error {}
+
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func byte() throws(Malformed) -> UInt8 {
+        guard let byte = rest.popFirst() else { throw Malformed() }
+        return byte
+    }
+
+    mutating func raw(_ count: Int) throws(Malformed) -> [UInt8] {
+        guard rest.count >= count else { throw Malformed() }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    mutating func number<Number: FixedWidthInteger>() throws(Malformed) -> Number {
+        try raw(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+    }
+
+    mutating func counted() throws(Malformed) -> [UInt8] {
+        let count: UInt32 = try number()
+        return try raw(Int(count))
+    }
+
+    mutating func string() throws(Malformed) -> String {
+        String(decoding: try counted(), as: UTF8.self)
+    }
+
+    mutating func optionalString() throws(Malformed) -> String? {
+        try byte() == 0 ? nil : try string()
+    }
+}

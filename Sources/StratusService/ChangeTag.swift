@@ -1,0 +1,15 @@
+import StratusStorage
+
+/// Names one state of one record.
+///
+/// The zone's version at the change of its content, in base 36, and four digits that stand for the
+/// database's incarnation: a tag from before a restored backup never matches one from after it.
+struct ChangeTag {
+    let text: String
+
+    init(version: Int64, incarnation: Incarnation) {
+        let digits = 1_679_616  // 36 to the 4
+        let mark = Int(incarnation.identifier % UInt64(digits)) + digits
+        text = String(version, radix: 36) + "." + String(mark, radix: 36).dropFirst()
+    }
+}

@@ -1,0 +1,162 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+
+/// Where a device stands in the changes of a zone or of a database: opaque to it, authenticated,
+/// and remembered by nobody but the device.
+///
+/// Format 1, before sealing, numbers big-endian: the byte 1, the kind's byte, 16 bytes that stand for
+/// the database, zone key, zone generation, incarnation number and identifier, cursor, the version
+/// through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue
+/// in milliseconds since 1970, eight bytes each. The text is base64.
+struct ChangeToken: Hashable {
+    enum Kind: UInt8 {
+        case database = 1
+        case zone = 2
+    }
+
+    /// What a newest-first fetch must remember between its pages.
+    struct Reverse: Hashable {
+        /// Changes from this version on were handed out already.
+        var below: Int64
+        /// The zone's version when the fetch began: where the device stands after the last page.
+        var end: Int64
+    }
+
+    var kind: Kind
+    var database: [UInt8]
+    /// 0 in a database's token.
+    var zone: Int64
+    /// 0 in a database's token.
+    var generation: Int64
+    var incarnation: Incarnation
+    /// The version up to which everything was seen.
+    var cursor: Int64
+    /// Tombstones up to here are left out: the device began without a token at this version.
+    var skipTombstonesThrough: Int64
+    var reverse: Reverse?
+    /// Milliseconds since 1970; for an operator who wants to end old tokens.
+    var issuedMilliseconds: Int64
+
+    private static let format: UInt8 = 1
+    private static let databaseBytes = 16
+
+    /// What stands for a database in its tokens.
+    static func mark(of address: DatabaseAddress) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.write(address.containerAddress.container)
+        writer.write(address.containerAddress.environment.rawValue)
+        switch address.tenant {
+        case .public: writer.write(nil as String?)
+        case .private(let owner): writer.write(owner as String?)
+        }
+        return Array(SHA256.hash(data: writer.bytes).prefix(databaseBytes))
+    }
+
+    func text(sealedBy seal: Seal) -> String {
+        var writer = ByteWriter()
+        writer.write(Self.format)
+        writer.write(kind.rawValue)
+        writer.write(raw: database)
+        for number in [
+            zone, generation, incarnation.number, Int64(bitPattern: incarnation.identifier), cursor,
+            skipTombstonesThrough, reverse?.below ?? 0, reverse?.end ?? 0, issuedMilliseconds,
+        ] {
+            writer.write(number: number)
+        }
+        return Base64.text(seal.sealed(writer.bytes, for: .changeToken))
+    }
+}
+
+extension ChangeToken {
+    /// Reads a token; nil when it is none of ours.
+    init?(text: String, seal: Seal) {
+        guard let sealed = Base64.bytes(text),
+            let bytes = seal.opened(sealed, for: .changeToken)
+        else { return nil }
+        var reader = ByteReader(bytes)
+        do {
+            guard try reader.byte() == Self.format, let kind = Kind(rawValue: try reader.byte())
+            else { return nil }
+            self.kind = kind
+            database = try reader.raw(Self.databaseBytes)
+            zone = try reader.number()
+            generation = try reader.number()
+            incarnation = Incarnation(
+                number: try reader.number(), identifier: try reader.number())
+            cursor = try reader.number()
+            skipTombstonesThrough = try reader.number()
+            let reverse = Reverse(below: try reader.number(), end: try reader.number())
+            self.reverse = reverse.below == 0 ? nil : reverse
+            issuedMilliseconds = try reader.number()
+        } catch {
+            // Sealed by us yet malformed: a format of another version, which is as good as none.
+            return nil
+        }
+    }
+}
+
+/// Makes and checks the tokens of one database in one snapshot.
+struct ChangeTokens {
+    let seal: Seal
+    let database: [UInt8]
+    let incarnation: Incarnation
+    let nowMilliseconds: Int64
+
+    init(
+        seal: Seal, address: DatabaseAddress, incarnation: Incarnation, nowMilliseconds: Int64
+    ) {
+        self.seal = seal
+        database = ChangeToken.mark(of: address)
+        self.incarnation = incarnation
+        self.nowMilliseconds = nowMilliseconds
+    }
+
+    func token(
+        _ zone: ZoneRow, cursor: Int64, skipTombstonesThrough: Int64 = 0,
+        reverse: ChangeToken.Reverse? = nil
+    ) -> String {
+        ChangeToken(
+            kind: .zone, database: database, zone: zone.key.rawValue, generation: zone.generation,
+            incarnation: incarnation, cursor: cursor,
+            skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
+            issuedMilliseconds: nowMilliseconds
+        ).text(sealedBy: seal)
+    }
+
+    func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) -> String {
+        ChangeToken(
+            kind: .database, database: database, zone: 0, generation: 0, incarnation: incarnation,
+            cursor: cursor, skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
+            issuedMilliseconds: nowMilliseconds
+        ).text(sealedBy: seal)
+    }
+
+    /// Reads a zone's token.
+    ///
+    /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
+    ///   told any more.
+    func read(_ text: String, for zone: ZoneRow) throws -> ChangeToken {
+        guard let token = ChangeToken(text: text, seal: seal), token.kind == .zone,
+            token.database == database, token.zone == zone.key.rawValue
+        else { throw ServiceError.unknownChangeToken }
+        // A cursor ahead of the zone means that history was lost, as by a backup that was restored
+        // without a new incarnation.
+        guard token.generation == zone.generation, token.incarnation == incarnation,
+            token.cursor <= zone.version,
+            max(token.cursor, token.skipTombstonesThrough) >= zone.floor
+        else { throw ServiceError.expiredChangeToken }
+        return token
+    }
+
+    /// Reads the database's token, as ``read(_:for:)`` does a zone's.
+    func readDatabaseToken(_ text: String, version: Int64) throws -> ChangeToken {
+        guard let token = ChangeToken(text: text, seal: seal), token.kind == .database,
+            token.database == database
+        else { throw ServiceError.unknownChangeToken }
+        guard token.incarnation == incarnation, token.cursor <= version else {
+            throw ServiceError.expiredChangeToken
+        }
+        return token
+    }
+}

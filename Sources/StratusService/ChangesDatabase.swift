@@ -1,0 +1,89 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension ChangesDatabase: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// A fetch without a token leaves out zones that were deleted before it began.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        if context.scope == .public {
+            throw ServiceError.wrongDatabase("The public database has no change feed.")
+        }
+        let seal = try await context.service.seal()
+        let now = context.service.settings.nowMilliseconds()
+        guard let address = try context.databaseAddress() else {
+            return try emptyAnswer(request, in: context, seal: seal)
+        }
+        return try await context.service.store(for: address).read { reader in
+            let version = try reader.databaseVersion
+            let tokens = ChangeTokens(
+                seal: seal, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: now)
+            let token = try request.syncToken.map {
+                try tokens.readDatabaseToken($0, version: version)
+            }
+            let skip = token?.skipTombstonesThrough ?? version
+            let page = try Self.page(
+                of: reader, after: token?.cursor ?? 0,
+                limit: context.pageLength(request.resultsLimit))
+            let zones = page.rows.filter {
+                $0.hasFeed && ($0.deletion == nil || $0.changedAtDatabaseVersion > skip)
+            }
+            return Answer(
+                zones: zones.map { .zone(ZoneDictionary(changed: $0, in: context)) },
+                syncToken: tokens.databaseToken(
+                    cursor: page.end ?? version, skipTombstonesThrough: skip),
+                moreComing: page.end != nil)
+        }
+    }
+
+    /// Zones after a cursor, and where the page ends; nil when it is the last one.
+    ///
+    /// Zones that one request changed bear the same database version, and no page ends between them.
+    private static func page(
+        of reader: any StoreReader, after cursor: Int64, limit: Int
+    ) throws -> (rows: [ZoneRow], end: Int64?) {
+        var asked = limit + 1
+        while true {
+            let rows = try reader.zones(changedAfter: cursor, limit: asked)
+            guard rows.count == asked, let last = rows.last else { return (rows, nil) }
+            let whole = rows.filter {
+                $0.changedAtDatabaseVersion < last.changedAtDatabaseVersion
+            }
+            if let end = whole.last { return (whole, end.changedAtDatabaseVersion) }
+            asked *= 2
+        }
+    }
+
+    /// The shared database has no zones until sharing is served; its token is a token all the same.
+    private static func emptyAnswer(
+        _ request: Request, in context: RequestContext, seal: Seal
+    ) throws -> Answer {
+        let view = DatabaseAddress(
+            context.address, .private(owner: "shared/" + (try context.user())))
+        let tokens = ChangeTokens(
+            seal: seal, address: view, incarnation: Incarnation(number: 0, identifier: 0),
+            nowMilliseconds: context.service.settings.nowMilliseconds())
+        if let token = request.syncToken {
+            _ = try tokens.readDatabaseToken(token, version: 0)
+        }
+        return Answer(zones: [], syncToken: tokens.databaseToken(cursor: 0), moreComing: false)
+    }
+}
+
+extension ZoneDictionary {
+    /// A zone of the database's change feed: there or gone, and if gone, why.
+    init(changed row: ZoneRow, in context: RequestContext) {
+        self.init(zoneID: context.zoneID(row.name), isDeleted: row.deletion != nil)
+        deletionReason =
+            switch row.deletion {
+            case .deleted: "deleted"
+            case .purged: "purged"
+            case .encryptedDataReset: "encryptedDataReset"
+            case nil: nil
+            }
+    }
+}

@@ -1,0 +1,130 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension ChangesZone: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// A zone that cannot be served fails by itself; the others are answered.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        if context.scope == .public {
+            throw ServiceError.wrongDatabase("The public database has no change feed.")
+        }
+        try context.checkCount(request.zones.count)
+        let seal = try await context.service.seal()
+        guard let address = try context.databaseAddress() else {
+            return Answer(
+                zones: request.zones.map {
+                    .failure(ZoneFailure(zoneID: $0.zoneID, error: .zoneNotFound))
+                })
+        }
+        let now = context.service.settings.nowMilliseconds()
+        return try await context.service.store(for: address).read { reader in
+            let tokens = ChangeTokens(
+                seal: seal, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: now)
+            let feed = ZoneFeed(reader: reader, tokens: tokens, context: context)
+            return Answer(
+                zones: try request.zones.map { item in
+                    do {
+                        return .page(try feed.page(item))
+                    } catch let error as ServiceError {
+                        return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
+                    }
+                })
+        }
+    }
+}
+
+/// The changes of zones, in one snapshot.
+private struct ZoneFeed {
+    let reader: any StoreReader
+    let tokens: ChangeTokens
+    let context: RequestContext
+
+    /// - Throws: ``ServiceError`` when this zone cannot be served.
+    func page(_ item: ChangesZone.Item) throws -> ChangesZone.Page {
+        guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
+        guard name != ZoneID.defaultZoneName else { throw ServiceError.noChangesInDefaultZone }
+        guard let zone = try reader.livingZone(named: name) else {
+            throw ServiceError.zoneNotFound
+        }
+        let token = try item.syncToken.map { try tokens.read($0, for: zone) }
+        let cursor = ChangeCursor(
+            version: token?.cursor ?? 0,
+            skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,
+            device: context.caller.device)
+        return try item.isReversed || token?.reverse != nil
+            ? newestFirst(item, zone, cursor, token?.reverse)
+            : oldestFirst(item, zone, cursor)
+    }
+
+    private func oldestFirst(
+        _ item: ChangesZone.Item, _ zone: ZoneRow, _ cursor: ChangeCursor
+    ) throws -> ChangesZone.Page {
+        let changes = try reader.changes(
+            in: zone.key, after: cursor, limit: context.pageLength(item.resultsLimit))
+        return ChangesZone.Page(
+            zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
+            syncToken: tokens.token(
+                zone, cursor: changes.version,
+                skipTombstonesThrough: cursor.skipTombstonesThrough),
+            moreComing: changes.moreComing)
+    }
+
+    /// Reads the feed from the cursor and keeps its newest part: the store knows one direction only,
+    /// so a page costs as much as all changes since the cursor, but no more memory than a page.
+    ///
+    /// Changes that happen between two pages come with the first fetch after the last page.
+    private func newestFirst(
+        _ item: ChangesZone.Item, _ zone: ZoneRow, _ start: ChangeCursor,
+        _ reverse: ChangeToken.Reverse?
+    ) throws -> ChangesZone.Page {
+        let limit = context.pageLength(item.resultsLimit)
+        let bounds = reverse ?? ChangeToken.Reverse(below: zone.version + 1, end: zone.version)
+        var kept: [RecordRow] = []
+        var hasOlder = false
+        var cursor = start
+        while true {
+            let changes = try reader.changes(
+                in: zone.key, after: cursor, limit: context.limits.recordsPerPage)
+            kept += changes.rows.prefix { $0.version < bounds.below }
+            while let first = kept.first {
+                // Whole requests give way, so that no page ends inside one.
+                let request = kept.prefix { $0.commitVersion == first.commitVersion }.count
+                guard kept.count - request >= limit else { break }
+                kept.removeFirst(request)
+                hasOlder = true
+            }
+            cursor.version = changes.version
+            if !changes.moreComing || changes.version >= bounds.below { break }
+        }
+        let oldest = kept.first?.version ?? bounds.below
+        return ChangesZone.Page(
+            zoneID: context.zoneID(zone.name),
+            records: try results(kept.reversed(), item, zone),
+            syncToken: hasOlder
+                ? tokens.token(
+                    zone, cursor: start.version,
+                    skipTombstonesThrough: start.skipTombstonesThrough,
+                    reverse: ChangeToken.Reverse(below: oldest, end: bounds.end))
+                : tokens.token(
+                    zone, cursor: bounds.end,
+                    skipTombstonesThrough: start.skipTombstonesThrough),
+            moreComing: hasOlder)
+    }
+
+    private func results(
+        _ rows: [RecordRow], _ item: ChangesZone.Item, _ zone: ZoneRow
+    ) throws -> [RecordResult] {
+        let types = item.desiredRecordTypes.map { Set($0) }
+        return try rows.compactMap { row in
+            if let types, !types.contains(row.type) { return nil }
+            return try RecordResult(
+                row, in: context.zoneID(zone.name), keys: item.desiredKeys,
+                tellsType: context.caller.wantsExtensions)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Which notifications a subscription gives rise to when something changed.
+struct NewsMatching {
+    let news: News
+    let address: DatabaseAddress
+    /// Shared by all notifications of one change.
+    let notificationID: String
+    let schema: ContainerSchema
+
+    func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
+        let subscription = entry.subscription
+        let isCustomZone = news.zoneName != ZoneID.defaultZoneName
+        switch subscription.kind {
+        case .database where isCustomZone && isAboutType(subscription.recordType):
+            return [payload(entry, .database)]
+        case .zone
+        where subscription.zoneID?.zoneName == news.zoneName
+            && isAboutType(subscription.recordType):
+            return [payload(entry, .zone(zoneID))]
+        case .query:
+            return queryNotifications(for: entry)
+        case .database, .zone, nil:
+            return []
+        }
+    }
+
+    private func isAboutType(_ type: String?) -> Bool {
+        type == nil || news.changes.contains { $0.recordType == type }
+    }
+
+    private func queryNotifications(
+        for entry: SubscriptionSummary.Entry
+    ) -> [NotificationPayload] {
+        let subscription = entry.subscription
+        guard let query = subscription.query,
+            subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName,
+            // A query that cannot be run against today's schema matches nothing.
+            let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
+        else { return [] }
+        let matches = news.changes.lazy.filter { change in
+            guard change.recordType == query.recordType,
+                subscription.firesOn.contains(change.reason.occasion), let row = change.row
+            else { return false }
+            // Stored bytes that cannot be read match nothing; whoever fetches the record is told.
+            return (try? matcher.matches(row)) ?? false
+        }
+        let payloads = matches.map { change in
+            payload(
+                entry,
+                .query(
+                    recordName: change.recordName, reason: change.reason, zoneID: zoneID,
+                    additionalFields: additionalFields(of: change, for: subscription)))
+        }
+        return Array(subscription.firesOnce ? payloads.prefix(1) : payloads.prefix(.max))
+    }
+
+    private func additionalFields(
+        of change: News.Change, for subscription: SubscriptionDictionary
+    ) -> [Field] {
+        guard let row = change.row, let wanted = subscription.notificationInfo?.additionalFields,
+            !wanted.isEmpty
+        else { return [] }
+        // A notification without its extra fields is still the hint it has to be.
+        let fields = (try? RecordFields.encoded(row.payload).values()) ?? []
+        return fields.filter { wanted.contains($0.name) }
+    }
+
+    private func payload(
+        _ entry: SubscriptionSummary.Entry, _ cause: NotificationPayload.Cause
+    ) -> NotificationPayload {
+        NotificationPayload(
+            containerIdentifier: address.containerAddress.container,
+            notificationID: notificationID, userRecordName: entry.user,
+            subscriptionID: entry.identifier, scope: scope, cause: cause,
+            notificationInfo: entry.subscription.notificationInfo)
+    }
+
+    private var scope: DatabaseScope {
+        switch address.tenant {
+        case .public: .public
+        case .private: .private
+        }
+    }
+
+    private var zoneID: ZoneID {
+        switch address.tenant {
+        case .public: ZoneID(name: news.zoneName)
+        case .private(let owner): ZoneID(name: news.zoneName, ownerName: owner)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a `records/modify` request came to, kept so that its repetition changes nothing.
+///
+/// Format 1: the byte 1, the number of operations, then for each: 0 and the record's name for a success,
+/// 1 and the item's JSON for a failure. Successes are answered with the record as it is at the time of
+/// the repetition.
+struct OperationOutcome {
+    /// A request that has a name.
+    struct Repetition {
+        let key: OperationKey
+
+        /// Nil when the request has no name.
+        init?(_ request: RecordsModify.Request, in context: RequestContext) throws {
+            guard let operation = request.operationID, let user = context.caller.userRecordName
+            else { return nil }
+            guard (1...255).contains(operation.utf8.count) else {
+                throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
+            }
+            key = OperationKey(user: user, device: context.caller.device, operation: operation)
+        }
+    }
+
+    private enum Item {
+        case success(recordName: String)
+        case failure([UInt8])
+    }
+
+    private static let format: UInt8 = 1
+    private let items: [Item]
+
+    init(_ results: [RecordResult], _ targets: [RecordTarget]) {
+        items = zip(results, targets).map { result, target in
+            if case .failure(let failure) = result {
+                .failure(wireBytes(of: failure))
+            } else {
+                .success(recordName: target.recordName)
+            }
+        }
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(Self.format)
+        writer.write(number: UInt32(items.count))
+        for item in items {
+            switch item {
+            case .success(let name):
+                writer.write(0 as UInt8)
+                writer.write(name)
+            case .failure(let bytes):
+                writer.write(1 as UInt8)
+                writer.write(counted: bytes)
+            }
+        }
+        return writer.bytes
+    }
+
+    init(bytes: [UInt8]) throws {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == Self.format else { throw ByteReader.Malformed() }
+        let count: UInt32 = try reader.number()
+        var items: [Item] = []
+        for _ in 0..<count {
+            items.append(
+                try reader.byte() == 0
+                    ? .success(recordName: try reader.string()) : .failure(try reader.counted()))
+        }
+        self.items = items
+    }
+
+    /// The answer to a repetition.
+    ///
+    /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
+    func replay(
+        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext
+    ) throws -> [RecordResult] {
+        guard request.operations.count == items.count else {
+            throw ServiceError.invalid(
+                "Another request was sent under this operation's identifier.")
+        }
+        return try zip(request.operations, items).map { operation, item in
+            switch item {
+            case .failure(let bytes):
+                return .failure(try readWire(RecordFailure.self, from: bytes))
+            case .success(let name):
+                let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
+                guard let zoneName, let zone = try reader.livingZone(named: zoneName),
+                    let row = try reader.records(named: [name], in: zone.key)[name]
+                else { return .deleted(.init(recordName: name)) }
+                return try RecordResult(
+                    row, in: context.zoneID(zoneName),
+                    keys: operation.desiredKeys ?? request.desiredKeys,
+                    tellsType: context.caller.wantsExtensions)
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordResult {
+    /// A stored record as an answer has it: there, or gone.
+    ///
+    /// - Parameter tellsType: Whether a tombstone says its record's type, which is ours alone.
+    init(
+        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, tellsType: Bool
+    ) throws {
+        self =
+            row.isDeleted
+            ? .deleted(
+                Tombstone(
+                    recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID))
+            : .record(try RecordDictionary(row, in: zoneID, keys: keys))
+    }
+}
+
+extension RecordDictionary {
+    /// A stored record. Its fields are the stored bytes, unread unless only some keys are wanted.
+    init(_ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?) throws {
+        self.init(row, in: zoneID)
+        if let keys { fields = .encoded(try fields.encoded(only: keys)) }
+    }
+
+    init(_ row: RecordRow, in zoneID: ZoneIDDictionary) {
+        self.init(
+            recordName: row.name, recordType: row.type, recordChangeTag: row.changeTag,
+            fields: .encoded(row.payload),
+            zoneID: zoneID,
+            created: Stamp(
+                timestampMilliseconds: row.createdMilliseconds, userRecordName: row.creator,
+                deviceID: row.creatorDevice),
+            modified: Stamp(
+                timestampMilliseconds: row.modifiedMilliseconds, userRecordName: row.modifier,
+                deviceID: row.modifierDevice),
+            parentRecordName: row.parent.map { .some($0) } ?? .absent)
+    }
+}

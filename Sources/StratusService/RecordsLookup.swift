@@ -1,0 +1,56 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsLookup: ServedEndpoint {
+    public static let access = EndpointAccess.read
+
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.records.count)
+        guard let store = try await context.store() else {
+            return Answer(
+                records: request.records.map {
+                    .failure(
+                        RecordFailure(
+                            recordName: $0.recordName, zoneID: $0.zoneID ?? request.zoneID,
+                            error: .zoneNotFound))
+                })
+        }
+        return try await store.read { reader in
+            try Self.answer(request, in: context, reader: reader)
+        }
+    }
+
+    private static func answer(
+        _ request: Request, in context: RequestContext, reader: any StoreReader
+    ) throws -> Answer {
+        let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
+        var rows: [String: [String: RecordRow]] = [:]
+        for zoneName in Set(zoneNames.compactMap { $0 }) {
+            guard let zone = try reader.livingZone(named: zoneName) else { continue }
+            let names = zip(request.records, zoneNames).lazy
+                .filter { $1 == zoneName }.map { $0.0.recordName }
+            rows[zoneName] = try reader.records(named: Array(Set(names)), in: zone.key)
+        }
+        return Answer(
+            records: try zip(request.records, zoneNames).map { item, zoneName in
+                guard let zoneName, let zoneRows = rows[zoneName] else {
+                    return .failure(
+                        RecordFailure(
+                            recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
+                            error: .zoneNotFound))
+                }
+                let zoneID = context.zoneID(zoneName)
+                guard let row = zoneRows[item.recordName], !row.isDeleted else {
+                    return .failure(
+                        RecordFailure(
+                            recordName: item.recordName, zoneID: zoneID, error: .recordNotFound))
+                }
+                return .record(
+                    try RecordDictionary(
+                        row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys))
+            })
+    }
+}

@@ -1,0 +1,66 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsQuery: ServedEndpoint {
+    public static let access = EndpointAccess.read
+
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let query = request.query
+        guard query.filterBy.count + query.sortBy.count <= context.limits.filtersPerQuery else {
+            throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
+        }
+        let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
+        guard let address = try context.databaseAddress() else {
+            // The shared database has no zones until sharing is served.
+            if isZoneWide { return Answer(records: []) }
+            throw ServiceError.zoneNotFound
+        }
+        let zoneName = try isZoneWide ? nil : context.existingZoneName(request.zoneID)
+        let schema = try await context.service.schemas.schema(of: context.address)
+        guard schema.hasType(query.recordType) else {
+            throw ServiceError(
+                .notFound, "Did not find record type: \(query.recordType)",
+                frameworkCode: ServiceError.Framework.unknownItem)
+        }
+        let search = RecordSearch(
+            matcher: try RecordMatcher(query, schema: schema),
+            order: try RecordOrder(query, schema: schema),
+            recordType: query.recordType, limit: context.pageLength(request.resultsLimit))
+        let seal = try await context.service.seal()
+        let database = ChangeToken.mark(of: address)
+        let mark = try ContinuationMarker.mark(of: request, in: [zoneName ?? ""])
+        let start = try request.continuationMarker.map {
+            try ContinuationMarker(
+                text: $0, seal: seal, database: database, query: mark,
+                sortKeys: query.sortBy.count
+            ).position
+        }
+        let page = try await context.service.store(for: address).read { reader in
+            try search.page(of: reader, zoneName: zoneName, after: start)
+        }
+        return Answer(
+            records: try page.found.map {
+                .record(
+                    try RecordDictionary(
+                        $0.row, in: context.zoneID($0.position.zoneName),
+                        keys: request.desiredKeys))
+            },
+            continuationMarker: try page.hasMore
+                ? page.found.last.map {
+                    try ContinuationMarker(
+                        database: database, query: mark, position: $0.position
+                    ).text(sealedBy: seal)
+                } : nil)
+    }
+}
+
+extension RequestContext {
+    /// The name of the zone that a request means, if the caller can have such a zone.
+    func existingZoneName(_ zoneID: ZoneIDDictionary?) throws -> String {
+        guard let name = zoneName(zoneID) else { throw ServiceError.zoneNotFound }
+        return name
+    }
+}

@@ -1,0 +1,104 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Who asks the service for what: the second argument of every rule.
+public struct RequestContext: Sendable {
+    public let service: CloudService
+    public let caller: Caller
+    public let address: ContainerAddress
+    /// Nil at addresses without a database.
+    public let scope: DatabaseScope?
+
+    public init(
+        service: CloudService, caller: Caller, address: ContainerAddress, scope: DatabaseScope?
+    ) {
+        self.service = service
+        self.caller = caller
+        self.address = address
+        self.scope = scope
+    }
+
+    var limits: Limits { service.settings.limits }
+
+    /// Refuses callers who may not use the endpoint in this database (Wire.md, 1.2).
+    func checkAccess(_ access: EndpointAccess) throws {
+        guard caller.userRecordName == nil else { return }
+        if access == .user || scope == .private || scope == .shared {
+            throw ServiceError.signInNeeded
+        }
+    }
+
+    /// The caller's user record name.
+    func user() throws -> String {
+        guard let user = caller.userRecordName else { throw ServiceError.signInNeeded }
+        return user
+    }
+
+    /// The stored database of the request; nil for the shared one, which is a view on others' and
+    /// shows nothing yet.
+    func databaseAddress() throws -> DatabaseAddress? {
+        switch scope {
+        case .public: DatabaseAddress(address, .public)
+        case .private: DatabaseAddress(address, .private(owner: try user()))
+        case .shared: nil
+        case nil: throw ServiceError.invalid("Name a database: public, private or shared.")
+        }
+    }
+
+    func store() async throws -> (any RecordStore)? {
+        guard let address = try databaseAddress() else { return nil }
+        return try await service.store(for: address)
+    }
+
+    /// Refuses a request with more items than one request may have.
+    func checkCount(_ count: Int) throws {
+        guard count <= limits.operationsPerRequest else { throw ServiceError.tooManyOperations }
+    }
+
+    /// How many results a page has.
+    func pageLength(_ resultsLimit: Int?) -> Int {
+        guard let resultsLimit, resultsLimit > 0 else { return limits.recordsPerPage }
+        return min(resultsLimit, limits.maximumRecordsPerPage)
+    }
+
+    // MARK: Zones
+
+    /// The owner's name in the zone identifiers of answers.
+    ///
+    /// In the public database it is `__defaultOwner__` for everybody, as in the framework.
+    var zoneOwner: String {
+        scope == .private ? caller.userRecordName ?? ZoneID.currentUserName : ZoneID.currentUserName
+    }
+
+    /// The name of the zone that a request means; nil when the caller can have no such zone: another
+    /// owner's, or a custom zone of the public database.
+    func zoneName(_ zoneID: ZoneIDDictionary?) -> String? {
+        guard scope != .shared else { return nil }
+        guard let zoneID else { return ZoneID.defaultZoneName }
+        guard isOwner(zoneID.ownerRecordName) else { return nil }
+        if scope == .public, zoneID.zoneName != ZoneID.defaultZoneName { return nil }
+        return zoneID.zoneName
+    }
+
+    /// Tells whether a zone identifier's owner means the caller, or in the public database everybody.
+    func isOwner(_ name: String?) -> Bool {
+        guard let name, name != ZoneID.currentUserName else { return true }
+        return name == caller.userRecordName || scope == .public && name == "_defaultOwner"
+    }
+
+    /// A zone's identifier as answers have it.
+    func zoneID(_ name: String) -> ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: name, ownerRecordName: zoneOwner,
+            zoneType: name == ZoneID.defaultZoneName ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE")
+    }
+}
+
+extension StoreReader {
+    /// The zone of this name, unless it is deleted.
+    func livingZone(named name: String) throws -> ZoneRow? {
+        guard let zone = try zone(named: name), zone.deletion == nil else { return nil }
+        return zone
+    }
+}

@@ -1,0 +1,79 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Authenticates the tokens that the service hands out and takes back: it need not remember them.
+///
+/// A sealed token is its bytes followed by the first 16 bytes of HMAC-SHA256 over purpose and bytes,
+/// so a token of one kind never passes for another.
+struct Seal: Sendable {
+    /// What a token is for. The raw value is part of what is authenticated.
+    enum Purpose: UInt8 {
+        case changeToken = 1
+        case continuationMarker = 2
+        case webAuthToken = 3
+    }
+
+    private static let codeBytes = 16
+
+    private let key: SymmetricKey
+
+    init(key: [UInt8]) {
+        self.key = SymmetricKey(data: key)
+    }
+
+    func sealed(_ bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
+        bytes + code(bytes[...], purpose)
+    }
+
+    /// The bytes that were sealed; nil when they were made or changed by somebody else.
+    func opened(_ sealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
+        guard sealed.count > Self.codeBytes else { return nil }
+        let bytes = sealed.dropLast(Self.codeBytes)
+        // Compared without an early end, so that the time tells nothing about the right code.
+        let difference = zip(code(bytes, purpose), sealed.suffix(Self.codeBytes))
+            .reduce(0) { $0 | ($1.0 ^ $1.1) }
+        return difference == 0 ? Array(bytes) : nil
+    }
+
+    private func code(_ bytes: ArraySlice<UInt8>, _ purpose: Purpose) -> [UInt8] {
+        var authentication = HMAC<SHA256>(key: key)
+        authentication.update(data: [purpose.rawValue])
+        authentication.update(data: bytes)
+        return Array(authentication.finalize().prefix(Self.codeBytes))
+    }
+}
+
+/// Bytes as text, in the two alphabets of RFC 4648.
+enum Base64 {
+    static func text(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+    }
+
+    static func bytes(_ text: String) -> [UInt8]? {
+        Data(base64Encoded: text).map { Array($0) }
+    }
+
+    /// The alphabet that needs no escaping in an address; without padding.
+    static func addressText(_ bytes: [UInt8]) -> String {
+        String(
+            text(bytes).compactMap { character in
+                switch character {
+                case "+": "-"
+                case "/": "_"
+                case "=": nil
+                default: character
+                }
+            })
+    }
+
+    static func bytes(addressText: String) -> [UInt8]? {
+        var text = String(addressText.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        return bytes(text)
+    }
+}

@@ -1,0 +1,84 @@
+import StratusRecords
+
+/// The refusals of the service, each in one place. People match on the sentences that CloudKit's own
+/// service is known to use, so those are word for word (Wire.md, 4.3).
+extension ServiceError {
+    /// `CKError.Code` raw values that say more than the protocol's code.
+    enum Framework {
+        static let permissionFailure = 10
+        static let unknownItem = 11
+        static let invalidArguments = 12
+        static let changeTokenExpired = 21
+        static let badDatabase = 24
+        static let zoneNotFound = 26
+        static let limitExceeded = 27
+        static let referenceViolation = 31
+    }
+
+    static func invalid(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, reason, frameworkCode: Framework.invalidArguments)
+    }
+
+    static func wrongDatabase(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, reason, frameworkCode: Framework.badDatabase)
+    }
+
+    static func overLimit(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, reason, frameworkCode: Framework.limitExceeded)
+    }
+
+    static func expected(_ type: FieldType) -> ServiceError {
+        invalid("Invalid value, expected type \(type.rawValue).")
+    }
+
+    // MARK: Who asks
+
+    static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
+    static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
+    static let notCreator = ServiceError(
+        .accessDenied, "WRITE operation not permitted",
+        frameworkCode: Framework.permissionFailure)
+
+    // MARK: Whole requests
+
+    static let tooManyOperations = overLimit("Send fewer operations in one request.")
+    static let atomicFailure = ServiceError(.atomicError, "Atomic failure")
+    static let cancelled = ServiceError(
+        .tryAgainLater, "The request was cancelled.", retryAfterSeconds: 1)
+    static let storeUnavailable = ServiceError(
+        .tryAgainLater, "The service's store is not available.", retryAfterSeconds: 5)
+
+    // MARK: Zones and tokens
+
+    static let zoneNotFound = ServiceError(
+        .zoneNotFound, "Zone does not exist", frameworkCode: Framework.zoneNotFound)
+    static let unknownChangeToken = ServiceError(
+        .badRequest, "Unknown sync continuation type",
+        frameworkCode: Framework.changeTokenExpired)
+    static let expiredChangeToken = ServiceError(
+        .changeTokenExpired, "client knowledge differs from server knowledge",
+        frameworkCode: Framework.changeTokenExpired)
+    static let noChangesInDefaultZone = invalid("cannot get changes in default zone")
+
+    // MARK: Records
+
+    static let recordNotFound = ServiceError(
+        .notFound, "Record not found", frameworkCode: Framework.unknownItem)
+    static let recordExists = ServiceError(.exists, "record to insert already exists")
+    static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
+    static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
+    static let recordTooLarge = overLimit("The record is larger than a record may be.")
+    static let referenceViolation = ServiceError(
+        .validatingReferenceError, "The record that a reference or parent names does not exist.",
+        frameworkCode: Framework.referenceViolation)
+
+    // MARK: Subscriptions and devices
+
+    static let subscriptionNotFound = ServiceError(
+        .notFound, "Subscription not found", frameworkCode: Framework.unknownItem)
+    static let duplicateSubscription = ServiceError(
+        .internalError, "could not find subscription we just created")
+    static let unknownPushToken = ServiceError(
+        .notFound, "The push token is unknown or has expired; create a new one.",
+        frameworkCode: Framework.unknownItem)
+}

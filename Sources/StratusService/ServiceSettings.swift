@@ -1,0 +1,88 @@
+import Logging
+import StratusRecords
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a service is told at its start. Everything nondeterministic is here.
+public struct ServiceSettings: Sendable {
+    public var limits: Limits
+
+    /// Containers and users come into being on first use, and the API token ``developmentToken`` is
+    /// good everywhere. Never for real data.
+    public var isForDevelopment: Bool
+
+    /// The time, in milliseconds since 1970.
+    public var nowMilliseconds: @Sendable () -> Int64
+
+    /// As many random bytes as asked for.
+    public var randomBytes: @Sendable (_ count: Int) -> [UInt8]
+
+    /// Waits for seconds; throws when its task is cancelled.
+    public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+
+    public var logger: Logger
+
+    /// The API token of a service that runs for development.
+    public static let developmentToken = "development"
+
+    /// How long the outcome of an operation is kept for its repetition, in seconds: the seven days
+    /// after which `CKOperation` gives up.
+    public static let outcomeSeconds: Int64 = 7 * 24 * 3600
+
+    public init(
+        isForDevelopment: Bool, limits: Limits = Limits(),
+        nowMilliseconds: @escaping @Sendable () -> Int64 = Self.systemMilliseconds,
+        randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.systemRandomBytes,
+        sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
+            try await Task.sleep(for: .seconds($0))
+        },
+        logger: Logger = Logger(label: "stratus.service")
+    ) {
+        self.isForDevelopment = isForDevelopment
+        self.limits = limits
+        self.nowMilliseconds = nowMilliseconds
+        self.randomBytes = randomBytes
+        self.sleep = sleep
+        self.logger = logger
+    }
+
+    /// The live clock.
+    public static let systemMilliseconds: @Sendable () -> Int64 = {
+        Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))
+    }
+
+    /// The live random source.
+    public static let systemRandomBytes: @Sendable (_ count: Int) -> [UInt8] = { count in
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// A random identifier of 32 hexadecimal digits.
+    func newIdentifier() -> String {
+        Self.hexadecimal(randomBytes(16))
+    }
+
+    /// A random UUID (version 4, RFC 9562), in capitals as Apple's platforms print them.
+    func newUUID() -> String {
+        var bytes = randomBytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Self.hexadecimal(bytes).uppercased()
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text.append("-") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

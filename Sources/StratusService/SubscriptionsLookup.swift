@@ -1,0 +1,26 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension SubscriptionsLookup: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.subscriptionIDs.count)
+        let subscriber = try await context.subscriber()
+        let rows = try await subscriber.store.read {
+            try $0.subscriptions(of: subscriber.name)
+        }
+        let rowsByIdentifier = Dictionary(
+            rows.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+        return Answer(
+            subscriptions: try request.subscriptionIDs.map { identifier in
+                guard let row = rowsByIdentifier[identifier] else {
+                    return .failure(subscriptionID: identifier, .subscriptionNotFound)
+                }
+                return .subscription(try row.subscription())
+            })
+    }
+}

@@ -1,0 +1,146 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension SubscriptionsModify: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Saving under an identifier that exists replaces the subscription.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.operations.count)
+        let operations = request.operations.map { operation in
+            var operation = operation
+            if operation.kind != .delete, operation.subscription.subscriptionID == nil {
+                operation.subscription.subscriptionID = context.service.settings.newUUID()
+            }
+            return operation
+        }
+        let identifiers = operations.compactMap(\.subscription.subscriptionID)
+        guard Set(identifiers).count == identifiers.count else {
+            throw ServiceError.invalid("Name a subscription in one operation of a request only.")
+        }
+        let subscriber = try await context.subscriber()
+        let answer = try await subscriber.store.write { writer in
+            var changes = try SubscriptionChanges(
+                writer: writer, context: context, subscriber: subscriber.name)
+            return Answer(
+                subscriptions: try operations.map { operation in
+                    do {
+                        return try changes.apply(operation)
+                    } catch let error as ServiceError {
+                        let identifier = operation.subscription.subscriptionID
+                        return .failure(subscriptionID: identifier, error)
+                    }
+                })
+        }
+        context.service.subscriptions.changed(in: subscriber.store.address)
+        return answer
+    }
+}
+
+/// Stores and removes subscriptions inside one transaction.
+private struct SubscriptionChanges {
+    let writer: any StoreWriter
+    let context: RequestContext
+    let subscriber: String
+    var stored: [String: SubscriptionDictionary]
+
+    init(writer: any StoreWriter, context: RequestContext, subscriber: String) throws {
+        self.writer = writer
+        self.context = context
+        self.subscriber = subscriber
+        stored = [:]
+        for row in try writer.subscriptions(of: subscriber) {
+            stored[row.identifier] = try row.subscription()
+        }
+    }
+
+    mutating func apply(_ operation: SubscriptionsModify.Operation) throws -> SubscriptionResult {
+        guard let identifier = operation.subscription.subscriptionID,
+            (1...255).contains(identifier.utf8.count)
+        else { throw ServiceError.invalid("Name a subscription with 1 to 255 bytes.") }
+        if operation.kind == .delete {
+            guard stored.removeValue(forKey: identifier) != nil else {
+                throw ServiceError.subscriptionNotFound
+            }
+            try writer.deleteSubscription(identifier, of: subscriber)
+            return .deleted(subscriptionID: identifier)
+        }
+        let subscription = try checked(operation.subscription)
+        guard stored[identifier] != nil || stored.count < context.limits.subscriptionsPerUser else {
+            throw ServiceError.overLimit("Delete subscriptions before creating more.")
+        }
+        guard !stored.contains(where: { $0 != identifier && subscription.isSame(as: $1) }) else {
+            throw ServiceError.duplicateSubscription
+        }
+        stored[identifier] = subscription
+        try writer.put(
+            SubscriptionRow(user: subscriber, identifier: identifier, subscription: subscription))
+        return .subscription(subscription)
+    }
+
+    /// The subscription as it is stored, if this database takes it: query subscriptions are for the
+    /// public and private database, zone subscriptions for custom zones of the private one, database
+    /// subscriptions for the private and shared one.
+    private func checked(_ subscription: SubscriptionDictionary) throws -> SubscriptionDictionary {
+        switch (subscription.kind, context.scope) {
+        case (.query, .public), (.query, .private): return try checkedQuery(subscription)
+        case (.zone, .private): return try checkedZone(subscription)
+        case (.database, .private), (.database, .shared): return subscription
+        case (nil, _):
+            throw ServiceError.invalid("Name the subscription's type: query, zone or database.")
+        default:
+            throw ServiceError.wrongDatabase("This database does not take such a subscription.")
+        }
+    }
+
+    private func checkedQuery(
+        _ subscription: SubscriptionDictionary
+    ) throws -> SubscriptionDictionary {
+        guard let query = subscription.query, Names.isIdentifier(query.recordType) else {
+            throw ServiceError.invalid("Give a query subscription a query with a record type.")
+        }
+        guard !subscription.firesOn.isEmpty else {
+            throw ServiceError.invalid("Say on what the subscription fires.")
+        }
+        guard query.filterBy.count <= context.limits.filtersPerQuery else {
+            throw ServiceError.overLimit("Give a query fewer filters.")
+        }
+        _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)
+        var subscription = subscription
+        if let zoneID = subscription.zoneID {
+            subscription.zoneID = try existing(zoneID)
+        } else {
+            subscription.isZoneWide = true
+        }
+        return subscription
+    }
+
+    private func checkedZone(
+        _ subscription: SubscriptionDictionary
+    ) throws -> SubscriptionDictionary {
+        guard let zoneID = subscription.zoneID, zoneID.zoneName != ZoneID.defaultZoneName else {
+            throw ServiceError.invalid("Name a custom zone.")
+        }
+        var subscription = subscription
+        subscription.zoneID = try existing(zoneID)
+        return subscription
+    }
+
+    private func existing(_ zoneID: ZoneIDDictionary) throws -> ZoneIDDictionary {
+        guard let name = context.zoneName(zoneID), try writer.livingZone(named: name) != nil else {
+            throw ServiceError.zoneNotFound
+        }
+        return context.zoneID(name)
+    }
+}
+
+extension SubscriptionDictionary {
+    /// Whether two query subscriptions would always fire together.
+    fileprivate func isSame(as other: SubscriptionDictionary) -> Bool {
+        kind == .query && other.kind == .query && query == other.query
+            && Set(firesOn) == Set(other.firesOn) && zoneID == other.zoneID
+    }
+}

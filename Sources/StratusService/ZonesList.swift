@@ -1,0 +1,37 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension ZonesList: ServedEndpoint {
+    public static let access = EndpointAccess.read
+
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        guard let address = try context.databaseAddress() else { return Answer(zones: []) }
+        let seal = try await context.service.seal()
+        let now = context.service.settings.nowMilliseconds()
+        return try await context.service.store(for: address).read { reader in
+            let tokens = ChangeTokens(
+                seal: seal, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: now)
+            return Answer(
+                zones: try reader.zones().map { row in
+                    var zone = ZoneDictionary(row, in: context, tokens: tokens)
+                    if !request.wantsAtomic { zone.isAtomic = nil }
+                    return .zone(zone)
+                })
+        }
+    }
+}
+
+extension ZoneDictionary {
+    /// A zone that is there. Its token stands at the zone's newest change.
+    init(_ row: ZoneRow, in context: RequestContext, tokens: ChangeTokens) {
+        let isCustom = row.name != ZoneID.defaultZoneName
+        self.init(
+            zoneID: context.zoneID(row.name),
+            syncToken: isCustom ? tokens.token(row, cursor: row.version) : nil,
+            isAtomic: isCustom, isDeleted: false)
+    }
+}

@@ -1,0 +1,33 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension ZonesLookup: ServedEndpoint {
+    public static let access = EndpointAccess.read
+
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.zones.count)
+        guard let address = try context.databaseAddress() else {
+            return Answer(
+                zones: request.zones.map {
+                    .failure(ZoneFailure(zoneID: $0, error: .zoneNotFound))
+                })
+        }
+        let seal = try await context.service.seal()
+        let now = context.service.settings.nowMilliseconds()
+        return try await context.service.store(for: address).read { reader in
+            let tokens = ChangeTokens(
+                seal: seal, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: now)
+            return Answer(
+                zones: try request.zones.map { zoneID in
+                    guard let name = context.zoneName(zoneID),
+                        let row = try reader.livingZone(named: name)
+                    else { return .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound)) }
+                    return .zone(ZoneDictionary(row, in: context, tokens: tokens))
+                })
+        }
+    }
+}

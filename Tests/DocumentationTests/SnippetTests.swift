@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// The pages say what is so: their Swift is compiled, their links lead somewhere, their requirements
+/// are all there.
+@Suite struct SnippetTests {
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    static var pages: [String] {
+        get throws {
+            let documentation = root.appendingPathComponent("Documentation")
+            let names = FileManager.default.enumerator(atPath: documentation.path)?
+                .compactMap { $0 as? String } ?? []
+            return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+                + names.filter { $0.hasSuffix(".md") }.map { "Documentation/\($0)" }.sorted()
+        }
+    }
+
+    @Test func everySwiftSnippetIsCompiled() throws {
+        let compiled = try Self.text("Tests/DocumentationTests/Snippets.swift")
+            .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        var count = 0
+        for page in try Self.pages {
+            for snippet in Self.snippets(in: try Self.text(page)) {
+                count += 1
+                let missing = snippet.filter { !compiled.contains($0) }
+                #expect(missing.isEmpty, "\(page): not in Snippets.swift: \(missing)")
+            }
+        }
+        #expect(count >= 3)
+    }
+
+    /// The lines of each block of Swift; a line of a package manifest is no snippet.
+    static func snippets(in page: String) -> [[String]] {
+        var snippets: [[String]] = []
+        var current: [String]?
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            let trimmed = line.trimmingCharacters(in: .whitespaces)
+            if trimmed == "```swift" {
+                current = []
+            } else if trimmed == "```", let lines = current {
+                if lines.first?.hasPrefix(".package(") != true { snippets.append(lines) }
+                current = nil
+            } else if !trimmed.isEmpty {
+                current?.append(trimmed)
+            }
+        }
+        return snippets
+    }
+
+    @Test func everyLinkLeadsSomewhere() throws {
+        let link = try Regex(#"\]\(([^)#:]+)(#[^)]*)?\)"#)
+        var count = 0
+        for page in try Self.pages {
+            let folder = Self.root.appendingPathComponent(page).deletingLastPathComponent()
+            for match in try Self.text(page).matches(of: link) {
+                let target = String(match.output[1].substring ?? "")
+                count += 1
+                let path = folder.appendingPathComponent(target).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(page): \(target)")
+            }
+        }
+        #expect(count > 10)
+    }
+
+    @Test func theTestSnippetDoesWhatItSays() async throws {
+        let (saved, seen) = try await Snippets.insideATest()
+        #expect(seen.recordID == saved.recordID)
+    }
+}
