@@ -109,6 +109,15 @@ let package = Package(
         // The proofs.
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(
+            name: "StratusSyncTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+        .testTarget(
+            name: "StratusCacheTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
+                grdb,
+            ]),
+        .testTarget(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
