@@ -16,6 +16,7 @@ let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -65,7 +66,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
-                logging, nio,
+                logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -77,7 +78,9 @@ let package = Package(
         // The device.
         .target(
             name: "StratusClient",
-            dependencies: ["StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP]),
+            dependencies: [
+                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+            ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
         .target(
@@ -122,11 +125,20 @@ let package = Package(
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
             ]),
+        .testTarget(
+            name: "StratusServerTests",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                hummingbird, logging,
+            ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
             resources: [.copy("Fixtures")]),
+        .testTarget(
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -137,6 +149,7 @@ let package = Package(
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
+        .target(name: "CoreLocation"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -146,6 +159,11 @@ let package = Package(
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.
+    for target in package.targets where target.name.hasPrefix("StratusClient") {
+        target.dependencies.append("CoreLocation")
+    }
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
+    // behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

@@ -46,6 +46,6 @@ extension RequestFailure {
 
     /// Whether an unread rest of the request may stand in the connection.
     var endsConnection: Bool {
-        error == .bodyTooLarge || error == .bodyTooSlow
+        [.bodyTooLarge, .bodyTooSlow, .bodyBroken].contains(error)
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import StratusRecords
 import StratusService
 import StratusWire
@@ -57,6 +58,9 @@ extension ServiceError {
         .badRequest, "The request's body is too large; send fewer records at a time.",
         frameworkCode: 27)
 
+    static let bodyBroken = ServiceError(
+        .badRequest, "The request's body ended before its end; send it again.")
+
     static let bodyTooSlow = ServiceError(
         .badRequest, "The request's body did not arrive in time; send it again.")
 }
@@ -79,6 +83,8 @@ extension Request {
                     return try await body.collect(upTo: limits.requestBodyBytes)
                 } catch is NIOTooManyBytesError {
                     throw RequestFailure(.bodyTooLarge)
+                } catch is HTTPParserError {
+                    throw RequestFailure(.bodyBroken)
                 }
             }
             group.addTask {

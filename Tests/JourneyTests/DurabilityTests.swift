@@ -11,22 +11,22 @@ import Testing
         let instance = try ServedInstance(dataFolder: folder.path)
         let owner = try Session(instance, user: "alice")
         try owner.createZone("Trips")
-        let acknowledged = Mutex<[String]>([])
-        await withTaskGroup(of: Void.self) { group in
+        let acknowledged = Acknowledged()
+        await withTaskGroup(of: Void.self) { [identity = owner.identity] group in
             for device in 0..<8 {
                 group.addTask {
-                    Self.save(as: device, owner, acknowledged) { count in
+                    Self.save(as: device, identity, acknowledged) { count in
                         if count == 1_000 { instance.kill() }
                     }
                 }
             }
         }
-        let names = acknowledged.withLock { $0 }
+        let names = acknowledged.names
         #expect(names.count >= 1_000)
 
         let restarted = try ServedInstance(dataFolder: folder.path)
         let session = try Session(restarted, user: "alice")
-        #expect(session.userRecordName == owner.userRecordName)
+        #expect(session.identity.userRecordName == owner.identity.userRecordName)
         for start in stride(from: 0, to: names.count, by: 400) {
             let wanted = names[start..<min(start + 400, names.count)]
             let items = wanted.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ",")
@@ -40,13 +40,13 @@ import Testing
 
     /// Saves until the connection breaks; records every acknowledged name.
     private static func save(
-        as device: Int, _ owner: Session, _ acknowledged: borrowing Mutex<[String]>,
+        as device: Int, _ owner: Identity, _ acknowledged: Acknowledged,
         _ onAcknowledged: (Int) -> Void
     ) {
+        var identity = owner
+        identity.device = "device-\(device)"
         // A refused connection or a broken one is the end that this test is about.
-        guard let session = try? Session(continuing: owner, device: "device-\(device)") else {
-            return
-        }
+        guard let session = try? Session(identity) else { return }
         for number in 0... {
             let name = "record-\(device)-\(number)"
             let body =
@@ -57,11 +57,22 @@ import Testing
             else {
                 return
             }
-            let count = acknowledged.withLock {
-                $0.append(name)
-                return $0.count
-            }
-            onAcknowledged(count)
+            onAcknowledged(acknowledged.add(name))
+        }
+    }
+}
+
+/// The names of records whose saves were acknowledged.
+private final class Acknowledged: Sendable {
+    private let list = Mutex<[String]>([])
+
+    var names: [String] { list.withLock { $0 } }
+
+    /// - Returns: how many there are.
+    func add(_ name: String) -> Int {
+        list.withLock {
+            $0.append(name)
+            return $0.count
         }
     }
 }

@@ -30,7 +30,7 @@ final class RawConnection {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
             rest = rest.dropFirst(count)

@@ -10,7 +10,10 @@ final class ServedInstance: Sendable {
     /// Starts the service and returns when it listens.
     ///
     /// - Parameter dataFolder: Nil keeps the data in memory.
-    init(dataFolder: String?, arguments: [String] = ["--dev"], port: Int = 0) throws {
+    init(
+        dataFolder: String?, arguments: [String] = ["--dev"], port: Int = 0,
+        standardError: Pipe? = nil
+    ) throws {
         self.dataFolder = dataFolder
         let storage = dataFolder.map { ["--data", $0] } ?? ["--memory"]
         let process = Process()
@@ -18,7 +21,7 @@ final class ServedInstance: Sendable {
         process.arguments = ["serve", "--port", String(port)] + arguments + storage
         let output = Pipe()
         process.standardOutput = output
-        process.standardError = FileHandle.standardError
+        process.standardError = standardError ?? FileHandle.standardError as Any
         try process.run()
         self.process = ProcessBox(process)
         let line = try Self.firstLine(of: output.fileHandleForReading)
@@ -40,6 +43,13 @@ final class ServedInstance: Sendable {
     /// - Returns: its exit status.
     func terminate() -> Int32 {
         process.kill(SIGTERM)
+    }
+
+    /// Waits for a service that ends by itself.
+    ///
+    /// - Returns: its exit status.
+    func waitUntilExit() -> Int32 {
+        process.kill(0)
     }
 
     deinit {

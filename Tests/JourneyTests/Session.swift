@@ -1,43 +1,46 @@
 import Foundation
 import Testing
 
+/// Who a session is: what another connection of the same user needs.
+struct Identity: Sendable {
+    let port: Int
+    let token: String
+    let userRecordName: String
+    var device: String
+}
+
 /// One signed-in user of a served instance, speaking bare HTTP and JSON.
 struct Session {
     static let container = "iCloud.org.example.Journeys"
 
-    let instance: ServedInstance
-    let token: String
-    let userRecordName: String
-    let device: String
+    let identity: Identity
     private let connection: RawConnection
 
     init(_ instance: ServedInstance, user: String, device: String = "phone") throws {
-        self.instance = instance
-        self.device = device
         connection = try RawConnection(port: instance.port)
         let answer = try Self.post(
             connection, "/dev/sign-in", #"{"user":"\#(user)"}"#)
         let object = try answer.object()
-        token = try #require(object["ckWebAuthToken"] as? String)
-        userRecordName = try #require(object["userRecordName"] as? String)
+        identity = Identity(
+            port: instance.port, token: try #require(object["ckWebAuthToken"] as? String),
+            userRecordName: try #require(object["userRecordName"] as? String), device: device)
     }
 
-    /// A second session of the same user with a connection of its own.
-    init(continuing other: Session, device: String? = nil) throws {
-        instance = other.instance
-        token = other.token
-        userRecordName = other.userRecordName
-        self.device = device ?? other.device
-        connection = try RawConnection(port: instance.port)
+    /// Another connection of the same user.
+    init(_ identity: Identity) throws {
+        self.identity = identity
+        connection = try RawConnection(port: identity.port)
     }
 
     func path(_ action: String, database: String = "private") -> String {
         let allowed = CharacterSet.alphanumerics
-        let token = token.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-        return "/database/1/\(Self.container)/development/\(database)/\(action)"
-            + "?ckAPIToken=development&ckWebAuthToken=\(token)&clientId=\(device)"
+        let token = identity.token.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        let segment = action.hasPrefix("tokens/") ? "" : database + "/"
+        return "/database/1/\(Self.container)/development/\(segment)\(action)"
+            + "?ckAPIToken=development&ckWebAuthToken=\(token)&clientId=\(identity.device)"
     }
 
+    /// Asks the service; addresses of tokens have no database.
     @discardableResult
     func post(_ action: String, _ body: String, database: String = "private") throws -> Answer {
         try Self.post(connection, path(action, database: database), body)

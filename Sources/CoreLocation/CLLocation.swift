@@ -1,0 +1,131 @@
+import Foundation
+
+/// Degrees of arc.
+public typealias CLLocationDegrees = Double
+/// Metres.
+public typealias CLLocationDistance = Double
+/// Metres; negative when unknown.
+public typealias CLLocationAccuracy = Double
+/// Metres per second; negative when unknown.
+public typealias CLLocationSpeed = Double
+/// Degrees clockwise from north; negative when unknown.
+public typealias CLLocationDirection = Double
+
+/// A point on the earth.
+public struct CLLocationCoordinate2D: Sendable {
+    public var latitude: CLLocationDegrees
+    public var longitude: CLLocationDegrees
+
+    public init() {
+        self.init(latitude: 0, longitude: 0)
+    }
+
+    public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+/// A place, how well it is known, and when; the name and shape of Apple's CoreLocation class.
+///
+/// Only what record fields need is here: no location services.
+public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
+    public let coordinate: CLLocationCoordinate2D
+    /// Metres above sea level.
+    public let altitude: CLLocationDistance
+    public let horizontalAccuracy: CLLocationAccuracy
+    public let verticalAccuracy: CLLocationAccuracy
+    public let course: CLLocationDirection
+    public let speed: CLLocationSpeed
+    public let timestamp: Date
+
+    public init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy: CLLocationAccuracy, verticalAccuracy: CLLocationAccuracy,
+        course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
+    ) {
+        self.coordinate = coordinate
+        self.altitude = altitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.course = course
+        self.speed = speed
+        self.timestamp = timestamp
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy: CLLocationAccuracy, verticalAccuracy: CLLocationAccuracy,
+        timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: horizontalAccuracy,
+            verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
+    }
+
+    public convenience init(
+        latitude: CLLocationDegrees, longitude: CLLocationDegrees, timestamp: Date = Date()
+    ) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude),
+            altitude: 0, horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: timestamp)
+    }
+
+    /// Metres along the great circle, on a sphere of the earth's mean radius.
+    public func distance(from location: CLLocation) -> CLLocationDistance {
+        let radians = Double.pi / 180
+        let here = coordinate.latitude * radians
+        let there = location.coordinate.latitude * radians
+        let halfLatitude = sin((there - here) / 2)
+        let halfLongitude =
+            sin((location.coordinate.longitude - coordinate.longitude) * radians / 2)
+        let haversine =
+            halfLatitude * halfLatitude + cos(here) * cos(there) * halfLongitude * halfLongitude
+        return 2 * 6_371_008.8 * asin(min(1, haversine.squareRoot()))
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CLLocation else { return false }
+        return coordinate.latitude == other.coordinate.latitude
+            && coordinate.longitude == other.coordinate.longitude && altitude == other.altitude
+            && horizontalAccuracy == other.horizontalAccuracy
+            && verticalAccuracy == other.verticalAccuracy && course == other.course
+            && speed == other.speed && timestamp == other.timestamp
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(coordinate.latitude)
+        hasher.combine(coordinate.longitude)
+        return hasher.finalize()
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(coordinate.latitude, forKey: "latitude")
+        coder.encode(coordinate.longitude, forKey: "longitude")
+        coder.encode(altitude, forKey: "altitude")
+        coder.encode(horizontalAccuracy, forKey: "horizontalAccuracy")
+        coder.encode(verticalAccuracy, forKey: "verticalAccuracy")
+        coder.encode(course, forKey: "course")
+        coder.encode(speed, forKey: "speed")
+        coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
+    }
+
+    public init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "latitude"), coder.containsValue(forKey: "longitude")
+        else { return nil }
+        coordinate = CLLocationCoordinate2D(
+            latitude: coder.decodeDouble(forKey: "latitude"),
+            longitude: coder.decodeDouble(forKey: "longitude"))
+        altitude = coder.decodeDouble(forKey: "altitude")
+        horizontalAccuracy = coder.decodeDouble(forKey: "horizontalAccuracy")
+        verticalAccuracy = coder.decodeDouble(forKey: "verticalAccuracy")
+        course = coder.decodeDouble(forKey: "course")
+        speed = coder.decodeDouble(forKey: "speed")
+        timestamp = Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: "timestamp"))
+    }
+}

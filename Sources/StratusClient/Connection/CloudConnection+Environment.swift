@@ -1,0 +1,61 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+extension CloudConnection {
+    /// Makes a connection of environment variables:
+    ///
+    /// | variable | meaning |
+    /// | --- | --- |
+    /// | `STRATUS_URL` | where the service is, such as `http://127.0.0.1:8080`; required |
+    /// | `STRATUS_API_TOKEN` | default `development`, the token of `stratus serve --dev` |
+    /// | `STRATUS_WEB_AUTH_TOKEN` | a user's token |
+    /// | `STRATUS_DEV_USER` | signs in under this name at a service that runs with `--dev` |
+    /// | `STRATUS_DEVICE_ID` | names the device; else a random name for each process |
+    /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
+    ///
+    /// Without `STRATUS_URL`, or with a wrong value, every request fails with `CKError.badContainer` and
+    /// a sentence that says which variable to set.
+    public convenience init(environmentVariables: [String: String], world: World = World()) {
+        let word = environmentVariables["STRATUS_ENVIRONMENT"] ?? "development"
+        let environment = ContainerEnvironment(rawValue: word)
+        let deviceID = environmentVariables["STRATUS_DEVICE_ID"] ?? world.makeUUID().uuidString
+        let credentials = HTTPTransport.Credentials(
+            apiToken: environmentVariables["STRATUS_API_TOKEN"] ?? "development",
+            webAuthToken: environmentVariables["STRATUS_WEB_AUTH_TOKEN"],
+            developmentUser: environmentVariables["STRATUS_DEV_USER"])
+        let transport: any Transport
+        if environment == nil {
+            transport = UnconfiguredTransport(
+                sentence: "Set STRATUS_ENVIRONMENT to development or production.")
+        } else if let text = environmentVariables["STRATUS_URL"], !text.isEmpty {
+            transport =
+                HTTPTransport(origin: text, credentials: credentials, deviceID: deviceID)
+                ?? UnconfiguredTransport(
+                    sentence: "Set STRATUS_URL to an http or https address without a path.")
+        } else {
+            transport = UnconfiguredTransport(
+                sentence: "Set STRATUS_URL to the address of a Stratus service.")
+        }
+        self.init(
+            transport: transport, environment: environment ?? .development,
+            hasAccount: credentials.namesUser, deviceID: deviceID, world: world)
+    }
+}
+
+/// Says of every request what to configure.
+struct UnconfiguredTransport: Transport {
+    var sentence: String
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        throw TransportError(.notConfigured, sentence)
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        throw TransportError(.notConfigured, sentence)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import StratusRecords
+import Synchronization
+
+/// A device's connection to a service, with or without an account.
+///
+/// Unmodified code never meets it: the first container that is asked for makes the process's own
+/// connection of the environment's variables (see ``init(environmentVariables:world:)``). Code that
+/// knows better names one, once for the process or for each container:
+///
+/// ```swift
+/// CloudConnection.use(CloudConnection(transport: transport, hasAccount: true))
+/// let phone = CKContainer(identifier: "iCloud.org.example.Trails", connection: alicesPhone)
+/// ```
+public final class CloudConnection: Sendable {
+    /// The clock, and chance, as arguments, so that tests own both.
+    public struct World: Sendable {
+        public var now: @Sendable () -> Date
+        /// Waits for a number of seconds; throws when the task is cancelled.
+        public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+        /// A number from 0 up to 1.
+        public var random: @Sendable () -> Double
+        public var makeUUID: @Sendable () -> UUID
+
+        public init(
+            now: @escaping @Sendable () -> Date = { Date() },
+            sleep: @escaping @Sendable (Double) async throws -> Void = {
+                try await Task.sleep(for: .seconds($0))
+            },
+            random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+            makeUUID: @escaping @Sendable () -> UUID = { UUID() }
+        ) {
+            self.now = now
+            self.sleep = sleep
+            self.random = random
+            self.makeUUID = makeUUID
+        }
+    }
+
+    private struct Account {
+        var isPresent: Bool
+        /// The user's record name by container, as far as the service told it.
+        var userRecordNames: [String: String] = [:]
+    }
+
+    public let transport: any Transport
+    public let environment: ContainerEnvironment
+    /// Names this device to the service, which sends it no notifications of its own changes.
+    public let deviceID: String
+    let world: World
+    private let account: Mutex<Account>
+
+    /// - Parameters:
+    ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
+    ///     database can be read.
+    ///   - deviceID: the same at each start of the same device.
+    public init(
+        transport: any Transport, environment: ContainerEnvironment = .development,
+        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World()
+    ) {
+        self.transport = transport
+        self.environment = environment
+        self.deviceID = deviceID
+        self.world = world
+        account = Mutex(Account(isPresent: hasAccount))
+    }
+
+    public var hasAccount: Bool { account.withLock { $0.isPresent } }
+
+    /// Tells that the transport's account came or went, or became another's; posts `CKAccountChanged`.
+    public func accountChanged(hasAccount: Bool) {
+        account.withLock { $0 = Account(isPresent: hasAccount) }
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+    }
+
+    func userRecordName(container: String) -> String? {
+        account.withLock { $0.userRecordNames[container] }
+    }
+
+    func rememberUser(_ recordName: String, container: String) {
+        account.withLock { $0.userRecordNames[container] = recordName }
+    }
+
+    // MARK: The process's own
+
+    private static let shared = Mutex<CloudConnection?>(nil)
+
+    /// The connection of containers that name none; made of the environment's variables at first use.
+    public static var current: CloudConnection {
+        shared.withLock { shared in
+            if let shared { return shared }
+            let made = CloudConnection(environmentVariables: ProcessInfo.processInfo.environment)
+            shared = made
+            return made
+        }
+    }
+
+    /// Makes a connection the process's own. Containers that exist already keep theirs.
+    public static func use(_ connection: CloudConnection) {
+        shared.withLock { $0 = connection }
+    }
+}
+
+extension Notification.Name {
+    /// The account came, went or became another's; ask `accountStatus()`.
+    public static let CKAccountChanged = Notification.Name("CKAccountChangedNotification")
+}

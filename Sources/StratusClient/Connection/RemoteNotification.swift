@@ -1,0 +1,150 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// A hint from the service that something changed.
+public struct RemoteNotification: Sendable {
+    package let payload: NotificationPayload
+
+    package init(payload: NotificationPayload) {
+        self.payload = payload
+    }
+
+    public var subscriptionID: String { payload.subscriptionID }
+
+    /// The dictionary that an app gives to `CKNotification(fromRemoteNotificationDictionary:)`.
+    ///
+    /// Keys as Apple's push service delivers them (Wire.md, "Push payload").
+    public var userInfo: [AnyHashable: Any] {
+        var cloud: [String: Any] = [
+            "ce": 2, "cid": payload.containerIdentifier, "nid": payload.notificationID,
+            "ckuserid": payload.userRecordName,
+        ]
+        var cause: [String: Any] = [
+            "sid": payload.subscriptionID, "dbs": payload.scope.rawValue,
+        ]
+        switch payload.cause {
+        case .query(let recordName, let reason, let zoneID, let fields):
+            cause["rid"] = recordName
+            cause["fo"] = reason.rawValue
+            cause["zid"] = zoneID.name
+            cause["zoid"] = zoneID.ownerName
+            var values: [String: Any] = [:]
+            for field in fields {
+                values[field.name] = field.value.flatMap { StoredValue.wire($0).object }
+            }
+            if !values.isEmpty { cause["af"] = values }
+            cloud["qry"] = cause
+        case .zone(let zoneID):
+            cause["zid"] = zoneID.name
+            cause["zoid"] = zoneID.ownerName
+            cloud["fet"] = cause
+        case .database:
+            cloud["met"] = cause
+        }
+        return ["ck": cloud, "aps": payload.notificationInfo.map(Self.aps) ?? [String: Any]()]
+    }
+
+    private static func aps(_ info: SubscriptionDictionary.NotificationInfo) -> [String: Any] {
+        var alert: [String: Any] = [:]
+        alert["body"] = info.alertBody
+        alert["loc-key"] = info.alertLocalizationKey
+        if !info.alertLocalizationArgs.isEmpty { alert["loc-args"] = info.alertLocalizationArgs }
+        alert["title"] = info.title
+        alert["title-loc-key"] = info.titleLocalizationKey
+        if !info.titleLocalizationArgs.isEmpty {
+            alert["title-loc-args"] = info.titleLocalizationArgs
+        }
+        alert["subtitle"] = info.subtitle
+        alert["subtitle-loc-key"] = info.subtitleLocalizationKey
+        if !info.subtitleLocalizationArgs.isEmpty {
+            alert["subtitle-loc-args"] = info.subtitleLocalizationArgs
+        }
+        alert["action-loc-key"] = info.alertActionLocalizationKey
+        alert["launch-image"] = info.alertLaunchImage
+        var aps: [String: Any] = [:]
+        if !alert.isEmpty { aps["alert"] = alert }
+        aps["sound"] = info.soundName
+        aps["category"] = info.category
+        if info.shouldBadge { aps["badge"] = 1 }
+        if info.shouldSendContentAvailable { aps["content-available"] = 1 }
+        if info.shouldSendMutableContent { aps["mutable-content"] = 1 }
+        return aps
+    }
+}
+
+/// What a listener for notifications learns.
+public enum RemoteNotificationEvent: Sendable {
+    /// The service knows of the listener from now on. Whatever was sent before may have been missed:
+    /// fetch once.
+    case listening
+    case notification(RemoteNotification)
+}
+
+extension CloudConnection {
+    /// Seconds that one long poll may take; longer than the service holds it open.
+    static let pollSeconds: Double = 90
+
+    /// Listens for the notifications of a container until the stream's consumer ends or is cancelled.
+    ///
+    /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60 s at
+    /// most) and registers anew. At most 100 events are kept for a slow consumer; the oldest give way,
+    /// as notifications are hints and never data.
+    ///
+    /// ```swift
+    /// for await case .notification(let hint) in connection.remoteNotifications(container: identifier) {
+    ///     let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
+    /// }
+    /// ```
+    public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
+            let task = Task {
+                await self.listen(container: container) { continuation.yield($0) }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func listen(
+        container: String, report: @Sendable (RemoteNotificationEvent) -> Void
+    ) async {
+        let target = RequestTarget(
+            container: ContainerAddress(container: container, environment: environment), scope: nil)
+        let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+        var delaySeconds = RequestPace.firstDelaySeconds
+        while !Task.isCancelled {
+            do {
+                let address = try await register(through: sender)
+                report(.listening)
+                while true {
+                    let payload = try await transport.nextNotification(
+                        at: address, timeoutSeconds: Self.pollSeconds)
+                    delaySeconds = RequestPace.firstDelaySeconds
+                    if let payload {
+                        report(.notification(RemoteNotification(payload: payload)))
+                    }
+                }
+            } catch {
+                // Whatever it was, the answer is the same: wait, and register anew. A listener has no
+                // one to tell; requests tell the app of the same trouble.
+                let jittered = delaySeconds * (0.5 + world.random() / 2)
+                let wait = max(CKError(requestFailedWith: error).retryAfterSeconds ?? 0, jittered)
+                do { try await world.sleep(wait) } catch { return }
+                delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
+            }
+        }
+    }
+
+    private func register(through sender: RequestSender) async throws -> String {
+        let created = try await sender.send(
+            TokensCreate.self,
+            TokensCreate.Request(apnsEnvironment: environment.rawValue, clientID: deviceID))
+        _ = try await sender.send(
+            TokensRegister.self,
+            TokensRegister.Request(
+                apnsEnvironment: environment.rawValue, apnsToken: created.apnsToken,
+                clientID: deviceID))
+        return created.webcourierURL
+    }
+}

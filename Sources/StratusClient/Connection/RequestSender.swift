@@ -1,0 +1,63 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// How patiently requests are made; from an operation's configuration.
+struct RequestPace: Sendable {
+    /// Seconds that one request may take.
+    var requestSeconds: Double = 60
+    /// Seconds that a request may take with all its repetitions; nil is without limit.
+    var resourceSeconds: Double?
+    /// Whether transient errors are retried here instead of being told.
+    var retriesTransientErrors = false
+
+    /// Seconds before the first repetition; doubled at each, up to ``maximumDelaySeconds``.
+    static let firstDelaySeconds: Double = 1
+    static let maximumDelaySeconds: Double = 60
+}
+
+/// Sends the requests of one operation, and hands out nothing but `CKError`.
+struct RequestSender: Sendable {
+    let connection: CloudConnection
+    let target: RequestTarget
+    let pace: RequestPace
+
+    var scope: DatabaseScope { target.scope ?? .public }
+
+    /// Sends a request; repeats it when the pace allows and the error is transient.
+    ///
+    /// - Parameter recover: makes an answer of a refusal that is one, such as an atomic batch's.
+    /// - Throws: `CKError`.
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request,
+        recover: (ServiceFailure) -> E.Answer? = { _ in nil }
+    ) async throws -> E.Answer {
+        if target.scope.map({ $0 != .public }) ?? false, !connection.hasAccount {
+            throw CKError(
+                .notAuthenticated,
+                "Sign in: the private and the shared database belong to an account.")
+        }
+        let world = connection.world
+        let deadline = pace.resourceSeconds.map { world.now().addingTimeInterval($0) }
+        var delaySeconds = RequestPace.firstDelaySeconds
+        while true {
+            do {
+                try Task.checkCancellation()
+                return try await connection.transport.send(
+                    endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+            } catch {
+                if let failure = error as? ServiceFailure, let answer = recover(failure) {
+                    return answer
+                }
+                let error = CKError(requestFailedWith: error)
+                guard pace.retriesTransientErrors, error.isTransient else { throw error }
+                // Between half of the delay and all of it, so that devices do not return in step.
+                let jittered = delaySeconds * (0.5 + world.random() / 2)
+                let wait = max(error.retryAfterSeconds ?? 0, jittered)
+                if let deadline, world.now().addingTimeInterval(wait) > deadline { throw error }
+                do { try await world.sleep(wait) } catch { throw CKError.cancelled }
+                delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import StratusRecords
+import StratusWire
+
+/// The way from this device to a service: HTTP, or straight into a service of the same process.
+///
+/// A transport carries typed requests of one device and, where there is one, of one account. It knows
+/// nothing of records or operations, and repeats nothing by itself but a sign-in.
+public protocol Transport: Sendable {
+    /// Asks the service.
+    ///
+    /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it was not reached
+    ///   or not understood, `CancellationError`.
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer
+
+    /// Waits for one notification at the address that `tokens/create` answered.
+    ///
+    /// - Returns: nil when none came in time; ask again.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``.
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload?
+}
+
+/// Which part of the service a request goes to.
+public struct RequestTarget: Hashable, Sendable {
+    public var container: ContainerAddress
+    /// Nil for endpoints outside databases (``Endpoint/isInDatabase``).
+    public var scope: DatabaseScope?
+
+    public init(container: ContainerAddress, scope: DatabaseScope?) {
+        self.container = container
+        self.scope = scope
+    }
+}
+
+/// The service refused a request as a whole.
+public struct ServiceFailure: Error, Sendable {
+    public var error: ServiceError
+    /// The identifier under which the service logged the failure.
+    public var uuid: String?
+    /// One result per operation, when an atomic batch failed.
+    public var records: [RecordResult]?
+
+    public init(_ error: ServiceError, uuid: String? = nil, records: [RecordResult]? = nil) {
+        self.error = error
+        self.uuid = uuid
+        self.records = records
+    }
+}
+
+/// A request that the service did not answer, or not in the protocol's words.
+public struct TransportError: Error, Sendable {
+    /// What went wrong. The set is open.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// This device has no way to the service.
+        public static let noRoute = Self(rawValue: "noRoute")
+        /// Nobody listens at the service's address.
+        public static let refused = Self(rawValue: "refused")
+        /// The answer did not come in time.
+        public static let timedOut = Self(rawValue: "timedOut")
+        /// The connection was lost after the request was sent: the outcome is unknown.
+        public static let answerLost = Self(rawValue: "answerLost")
+        /// The answer is not the protocol's.
+        public static let answerUnreadable = Self(rawValue: "answerUnreadable")
+        /// The request is larger than what the transport sends.
+        public static let requestTooLarge = Self(rawValue: "requestTooLarge")
+        /// No service was named.
+        public static let notConfigured = Self(rawValue: "notConfigured")
+    }
+
+    public var code: Code
+    /// A constant sentence that says what to do.
+    public var sentence: String
+    /// The HTTP status, where there was one.
+    public var httpStatus: Int?
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, _ sentence: String, httpStatus: Int? = nil, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.sentence = sentence
+        self.httpStatus = httpStatus
+        self.cause = cause
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// Whether the device has an account.
+public enum CKAccountStatus: Int, Sendable {
+    case couldNotDetermine = 0
+    case available = 1
+    case restricted = 2
+    case noAccount = 3
+    case temporarilyUnavailable = 4
+}
+
+extension CKContainer {
+    /// Tells whether private data can be reached; works offline once the account was seen.
+    ///
+    /// An account that the service refuses is `temporarilyUnavailable`. A service that cannot be
+    /// reached says nothing against the account.
+    public func accountStatus() async throws -> CKAccountStatus {
+        guard connection.hasAccount else { return .noAccount }
+        do {
+            _ = try await core.userRecordName(pace: defaults.convenience.pace)
+            return .available
+        } catch CKError.notAuthenticated {
+            return .temporarilyUnavailable
+        } catch let error as CKError where error.isTransient {
+            return .available
+        }
+    }
+
+    @preconcurrency
+    public func accountStatus(
+        completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.accountStatus() }) { result in
+            switch result {
+            case .success(let status): completionHandler(status, nil)
+            case .failure(let error): completionHandler(.couldNotDetermine, error)
+            }
+        }
+    }
+
+    /// The identity of the user's own record, `_` and an opaque name.
+    ///
+    /// - Throws: `CKError.notAuthenticated` without an account.
+    public func userRecordID() async throws -> CKRecord.ID {
+        CKRecordID(recordName: try await core.userRecordName(pace: defaults.convenience.pace))
+    }
+
+    @preconcurrency
+    public func fetchUserRecordID(
+        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.userRecordID() }) { $0.hand(to: completionHandler) }
+    }
+}
+
+extension ContainerCore {
+    /// Runs a convenience call, and its completion handler on the container's serial queue.
+    func call<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        Task(priority: .high) {
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body())
+            } catch {
+                // Handed to the completion handler.
+                result = .failure(error)
+            }
+            self.callbackQueue.async { completion(result) }
+        }
+    }
+}
+
+extension Result {
+    /// Calls a completion handler of the form (value or nil, error or nil).
+    func hand(to handler: (Success?, (any Error)?) -> Void) {
+        switch self {
+        case .success(let value): handler(value, nil)
+        case .failure(let error): handler(nil, error)
+        }
+    }
+}

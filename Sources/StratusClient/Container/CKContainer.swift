@@ -1,0 +1,135 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// An app's part of the service, with its three databases.
+public final class CKContainer: NSObject, Sendable {
+    public let privateCloudDatabase: CKDatabase
+    public let publicCloudDatabase: CKDatabase
+    public let sharedCloudDatabase: CKDatabase
+    let core: ContainerCore
+    let defaults: OperationDefaults
+
+    /// The process's own container: `STRATUS_CONTAINER`, or `iCloud.` and the process's name.
+    public class func `default`() -> CKContainer {
+        let process = ProcessInfo.processInfo
+        return CKContainer(
+            identifier: process.environment["STRATUS_CONTAINER"] ?? "iCloud.\(process.processName)")
+    }
+
+    /// - Parameter containerIdentifier: case-sensitive; begins with `iCloud.`.
+    public convenience init(identifier containerIdentifier: String) {
+        self.init(identifier: containerIdentifier, connection: .current)
+    }
+
+    /// Makes a container with a connection of its own, so that one process can be several devices.
+    public convenience init(identifier containerIdentifier: String, connection: CloudConnection) {
+        self.init(
+            core: ContainerCore(identifier: containerIdentifier, connection: connection),
+            defaults: OperationDefaults())
+    }
+
+    init(core: ContainerCore, defaults: OperationDefaults) {
+        self.core = core
+        self.defaults = defaults
+        privateCloudDatabase = CKDatabase(.private, core: core, defaults: defaults)
+        publicCloudDatabase = CKDatabase(.public, core: core, defaults: defaults)
+        sharedCloudDatabase = CKDatabase(.shared, core: core, defaults: defaults)
+    }
+
+    public var containerIdentifier: String? { core.identifier }
+
+    /// The way to the service, and the account.
+    public var connection: CloudConnection { core.connection }
+
+    /// The database of a scope; the same object as the property of that name.
+    public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
+        switch databaseScope {
+        case .public: publicCloudDatabase
+        case .private: privateCloudDatabase
+        case .shared: sharedCloudDatabase
+        }
+    }
+
+    /// Runs an operation, with this container as its own.
+    public func add(_ operation: CKOperation) {
+        operation.adopt(container: self)
+        core.operationQueue.addOperation(operation)
+    }
+
+    /// Equal are containers of the same identifier and connection.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKContainer else { return false }
+        return core.identifier == other.core.identifier && connection === other.connection
+    }
+
+    public override var hash: Int { core.identifier.hashValue }
+
+    public override var description: String { "<CKContainer: \(core.identifier)>" }
+
+    // MARK: Scoped configuration
+
+    /// Runs a body with a copy of the container whose operations have these settings.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKContainer) throws -> R
+    ) rethrows -> R {
+        try body(
+            CKContainer(
+                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+    }
+
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: @Sendable (CKContainer) async throws -> R
+    ) async rethrows -> R {
+        try await body(
+            CKContainer(
+                core: core, defaults: defaults.overridden(configuration: configuration, group: group)))
+    }
+}
+
+/// What a container and its databases have in common.
+final class ContainerCore: Sendable {
+    let identifier: String
+    let connection: CloudConnection
+    let operationQueue: OperationQueue
+    /// Completion handlers of the convenience calls run here, one at a time, never on the main queue.
+    let callbackQueue: DispatchQueue
+
+    init(identifier: String, connection: CloudConnection) {
+        self.identifier = identifier
+        self.connection = connection
+        operationQueue = OperationQueue()
+        callbackQueue = DispatchQueue(label: "stratus.container.callbacks")
+    }
+
+    func sender(scope: DatabaseScope?, pace: RequestPace) -> RequestSender {
+        let container = ContainerAddress(
+            container: identifier, environment: connection.environment)
+        return RequestSender(
+            connection: connection, target: RequestTarget(container: container, scope: scope),
+            pace: pace)
+    }
+}
+
+extension ContainerCore {
+    /// The record name of the user who is signed in; asked of the service once.
+    ///
+    /// - Throws: `CKError.notAuthenticated` without an account.
+    func userRecordName(pace: RequestPace) async throws -> String {
+        guard connection.hasAccount else {
+            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
+        }
+        if let known = connection.userRecordName(container: identifier) { return known }
+        let answer = try await sender(scope: .public, pace: pace)
+            .send(UsersCaller.self, EmptyBody())
+        guard let name = answer.identity.userRecordName else {
+            throw CKError(.internalError, "The service did not name the user.")
+        }
+        connection.rememberUser(name, container: identifier)
+        return name
+    }
+}

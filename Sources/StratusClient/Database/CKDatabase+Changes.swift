@@ -1,0 +1,127 @@
+import Foundation
+
+extension CKDatabase {
+    /// What can happen to a zone.
+    public enum DatabaseChange {
+        public struct Modification: Sendable, Hashable {
+            public let zoneID: CKRecordZone.ID
+
+            package init(zoneID: CKRecordZone.ID) {
+                self.zoneID = zoneID
+            }
+        }
+
+        public struct Deletion: Sendable, Hashable {
+            public enum Reason: Sendable, Hashable {
+                case deleted
+                /// The user removed the app's data.
+                case purged
+                /// The user lost the keys of encrypted data.
+                case encryptedDataReset
+            }
+
+            public let zoneID: CKRecordZone.ID
+            public let reason: Reason
+
+            @available(*, deprecated, message: "Use reason.")
+            public var purged: Bool { reason == .purged }
+
+            package init(zoneID: CKRecordZone.ID, reason: Reason) {
+                self.zoneID = zoneID
+                self.reason = reason
+            }
+        }
+    }
+
+    /// What can happen to a record.
+    public enum RecordZoneChange {
+        public struct Modification: Hashable, Sendable {
+            public let record: CKRecord
+
+            package init(record: CKRecord) {
+                self.record = record
+            }
+        }
+
+        public struct Deletion: Sendable, Hashable {
+            public let recordID: CKRecord.ID
+            public let recordType: CKRecord.RecordType
+
+            package init(recordID: CKRecord.ID, recordType: CKRecord.RecordType) {
+                self.recordID = recordID
+                self.recordType = recordType
+            }
+        }
+    }
+
+    public typealias DatabaseChanges = (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    public typealias RecordZoneChanges = (
+        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    /// One page of the zones that changed since a token; nil asks from the beginning.
+    public func databaseChanges(
+        since token: CKServerChangeToken?, resultsLimit: Int? = nil
+    ) async throws -> DatabaseChanges {
+        let page = try await session.databaseChanges(since: token, resultsLimit: resultsLimit ?? 0)
+        return (
+            page.changed.map { DatabaseChange.Modification(zoneID: $0) },
+            page.deleted.map { DatabaseChange.Deletion(zoneID: $0.zoneID, reason: $0.reason) },
+            page.token, page.moreComing
+        )
+    }
+
+    @preconcurrency
+    public func fetchDatabaseChanges(
+        since token: CKServerChangeToken?, resultsLimit: Int? = nil,
+        completionHandler: @escaping @Sendable (Result<DatabaseChanges, any Error>) -> Void
+    ) {
+        core.call(
+            { try await self.databaseChanges(since: token, resultsLimit: resultsLimit) },
+            completion: completionHandler)
+    }
+
+    /// One page of what changed in a zone since a token; nil asks from the beginning.
+    public func recordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
+    ) async throws -> RecordZoneChanges {
+        let question = ZoneChangesQuestion(
+            zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys)
+        guard let page = try await session.zoneChanges([question]).first?.get() else {
+            throw CKError(.internalError, "The service did not answer for the zone.")
+        }
+        var results: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
+        var deletions: [RecordZoneChange.Deletion] = []
+        for change in page.changes {
+            switch change {
+            case .changed(let record):
+                results[record.recordID] = .success(RecordZoneChange.Modification(record: record))
+            case .failed(let recordID, let error): results[recordID] = .failure(error)
+            case .deleted(let recordID, let recordType):
+                deletions.append(
+                    RecordZoneChange.Deletion(recordID: recordID, recordType: recordType))
+            }
+        }
+        return (results, deletions, page.token, page.moreComing)
+    }
+
+    @preconcurrency
+    public func fetchRecordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
+        completionHandler: @escaping @Sendable (Result<RecordZoneChanges, any Error>) -> Void
+    ) {
+        core.call(
+            {
+                try await self.recordZoneChanges(
+                    inZoneWith: zoneID, since: token, desiredKeys: desiredKeys,
+                    resultsLimit: resultsLimit)
+            }, completion: completionHandler)
+    }
+}

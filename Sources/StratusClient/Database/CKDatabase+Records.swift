@@ -1,0 +1,224 @@
+import Foundation
+
+extension CKDatabase {
+    // MARK: One record
+
+    /// - Throws: the record's own error, such as `CKError.unknownItem`.
+    public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
+        try await session.records(for: [recordID], desiredKeys: nil).only().result.get()
+    }
+
+    @preconcurrency
+    public func fetch(
+        withRecordID recordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.record(for: recordID) }) { $0.hand(to: completionHandler) }
+    }
+
+    /// Saves a record if nobody changed it meanwhile.
+    ///
+    /// - Returns: the same record, brought up to date.
+    /// - Throws: the record's own error, such as `CKError.serverRecordChanged`.
+    @discardableResult
+    public func save(_ record: CKRecord) async throws -> CKRecord {
+        try await modify([record], [], .ifServerRecordUnchanged, true).saves.only().result.get()
+    }
+
+    @preconcurrency
+    public func save(
+        _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.save(record) }) { $0.hand(to: completionHandler) }
+    }
+
+    @discardableResult
+    public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        try await modify([], [recordID], .ifServerRecordUnchanged, true).deletions.only()
+            .result.get()
+        return recordID
+    }
+
+    @preconcurrency
+    public func delete(
+        withRecordID recordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.deleteRecord(withID: recordID) }) {
+            $0.hand(to: completionHandler)
+        }
+    }
+
+    // MARK: Many records
+
+    /// Fetches records; what befell single ones stands in their own results.
+    ///
+    /// - Parameter desiredKeys: nil is all fields, empty is none but the system's.
+    public func records(
+        for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys)
+        return Dictionary(results.map { ($0.recordID, $0.result) }) { first, _ in first }
+    }
+
+    @preconcurrency
+    public func fetch(
+        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
+        completionHandler:
+            @escaping @Sendable (
+                Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>
+            ) -> Void
+    ) {
+        core.call(
+            { try await self.records(for: recordIDs, desiredKeys: desiredKeys) },
+            completion: completionHandler)
+    }
+
+    public typealias RecordModifications = (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    )
+
+    /// Saves and deletes records with one request.
+    ///
+    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws when
+    /// any change fails; in practice, and here, the results come back: the culprit's own error, and
+    /// `CKError.batchRequestFailed` for the others of its zone.
+    @discardableResult
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+        atomically: Bool = true
+    ) async throws -> RecordModifications {
+        let outcome = try await modify(recordsToSave, recordIDsToDelete, savePolicy, atomically)
+        return (
+            Dictionary(outcome.saves.map { ($0.recordID, $0.result) }) { first, _ in first },
+            Dictionary(outcome.deletions.map { ($0.recordID, $0.result) }) { first, _ in first }
+        )
+    }
+
+    @preconcurrency
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+        atomically: Bool = true,
+        completionHandler: @escaping @Sendable (Result<RecordModifications, any Error>) -> Void
+    ) {
+        core.call(
+            {
+                try await self.modifyRecords(
+                    saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy,
+                    atomically: atomically)
+            }, completion: completionHandler)
+    }
+
+    private func modify(
+        _ records: [CKRecord], _ recordIDs: [CKRecord.ID],
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ isAtomic: Bool
+    ) async throws -> RecordsModification {
+        try await session.modifyRecords(
+            saving: records, deleting: recordIDs, policy: policy, isAtomic: isAtomic,
+            operationID: core.connection.world.makeUUID().uuidString)
+    }
+
+    // MARK: Queries
+
+    public typealias QueryMatches = (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
+        queryCursor: CKQueryOperation.Cursor?
+    )
+
+    /// Runs a query.
+    ///
+    /// - Parameter zoneID: nil is all zones; the shared database needs one.
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
+        desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> QueryMatches {
+        try await matches(
+            QuerySearch(query: query.definition, zoneID: zoneID), desiredKeys, resultsLimit)
+    }
+
+    /// Goes on where a query stopped.
+    public func records(
+        continuingMatchFrom cursor: CKQueryOperation.Cursor,
+        desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> QueryMatches {
+        try await matches(cursor.search, desiredKeys, resultsLimit)
+    }
+
+    @preconcurrency
+    public func fetch(
+        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
+        desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler: @escaping @Sendable (Result<QueryMatches, any Error>) -> Void
+    ) {
+        core.call(
+            {
+                try await self.records(
+                    matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys,
+                    resultsLimit: resultsLimit)
+            }, completion: completionHandler)
+    }
+
+    @preconcurrency
+    public func fetch(
+        withCursor cursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler: @escaping @Sendable (Result<QueryMatches, any Error>) -> Void
+    ) {
+        core.call(
+            {
+                try await self.records(
+                    continuingMatchFrom: cursor, desiredKeys: desiredKeys,
+                    resultsLimit: resultsLimit)
+            }, completion: completionHandler)
+    }
+
+    @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:).")
+    @_disfavoredOverload
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?
+    ) async throws -> [CKRecord] {
+        try await firstPage(of: query, zoneID)
+    }
+
+    @available(*, deprecated, message: "Use fetch(withQuery:…).")
+    @preconcurrency
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        core.call({ try await self.firstPage(of: query, zoneID) }) {
+            $0.hand(to: completionHandler)
+        }
+    }
+
+    private func firstPage(of query: CKQuery, _ zoneID: CKRecordZone.ID?) async throws -> [CKRecord]
+    {
+        let search = QuerySearch(query: query.definition, zoneID: zoneID)
+        let page = try await matches(search, nil, CKQueryOperation.maximumResults)
+        return try page.matchResults.map { try $0.1.get() }
+    }
+
+    private func matches(
+        _ search: QuerySearch, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
+    ) async throws -> QueryMatches {
+        let page = try await session.records(
+            matching: search, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
+        return (page.matches.map { ($0.recordID, $0.result) }, page.cursor)
+    }
+}
+
+extension Array {
+    /// The result of a request for one item.
+    func only() throws -> Element {
+        guard let first, count == 1 else {
+            throw CKError(.internalError, "The service did not answer each item of the request.")
+        }
+        return first
+    }
+}

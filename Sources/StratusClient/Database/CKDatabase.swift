@@ -1,0 +1,83 @@
+import Foundation
+import StratusRecords
+
+/// One of a container's three databases, as the signed-in user sees it.
+public final class CKDatabase: NSObject, Sendable {
+    public enum Scope: Int, Sendable {
+        case `public` = 1
+        case `private` = 2
+        case shared = 3
+    }
+
+    public let databaseScope: CKDatabase.Scope
+    let core: ContainerCore
+    let defaults: OperationDefaults
+
+    init(_ scope: Scope, core: ContainerCore, defaults: OperationDefaults) {
+        databaseScope = scope
+        self.core = core
+        self.defaults = defaults
+    }
+
+    /// A container of this database; equal to every other one of the same.
+    package var container: CKContainer { CKContainer(core: core, defaults: defaults) }
+
+    /// Runs an operation on this database.
+    public func add(_ operation: CKDatabaseOperation) {
+        operation.database = self
+        operation.inherit(defaults)
+        core.operationQueue.addOperation(operation)
+    }
+
+    public override var description: String {
+        "<CKDatabase: \(databaseScope) of \(core.identifier)>"
+    }
+
+    func session(pace: RequestPace) -> DatabaseSession {
+        DatabaseSession(
+            sender: core.sender(scope: databaseScope.wireScope, pace: pace), core: core)
+    }
+
+    /// The session of the convenience calls.
+    var session: DatabaseSession { session(pace: defaults.convenience.pace) }
+
+    // MARK: Scoped configuration
+
+    /// Runs a body with a copy of the database whose operations have these settings.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKDatabase) throws -> R
+    ) rethrows -> R {
+        try body(configured(configuration, group))
+    }
+
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: @Sendable (CKDatabase) async throws -> R
+    ) async rethrows -> R {
+        try await body(configured(configuration, group))
+    }
+
+    private func configured(
+        _ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?
+    ) -> CKDatabase {
+        CKDatabase(
+            databaseScope, core: core,
+            defaults: defaults.overridden(configuration: configuration, group: group))
+    }
+}
+
+extension CKDatabase.Scope {
+    var wireScope: DatabaseScope {
+        switch self {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+}
+
+@available(*, deprecated, renamed: "CKDatabase.Scope")
+public typealias CKDatabaseScope = CKDatabase.Scope

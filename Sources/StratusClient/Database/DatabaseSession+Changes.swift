@@ -1,0 +1,125 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// Which zones changed, as far as one answer tells.
+struct DatabaseChangesPage: Sendable {
+    var changed: [CKRecordZone.ID] = []
+    var deleted: [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
+    var token: CKServerChangeToken
+    var moreComing: Bool
+}
+
+/// What changed in one zone, as far as one answer tells; in the order of the changes.
+struct ZoneChangesPage: Sendable {
+    enum Change: Sendable {
+        case changed(CKRecord)
+        case failed(CKRecord.ID, CKError)
+        case deleted(CKRecord.ID, CKRecord.RecordType)
+    }
+
+    var changes: [Change] = []
+    var token: CKServerChangeToken
+    var moreComing: Bool
+}
+
+/// What is asked of one zone.
+struct ZoneChangesQuestion: Sendable {
+    var zoneID: CKRecordZone.ID
+    var token: CKServerChangeToken?
+    /// 0 lets the service decide.
+    var resultsLimit = 0
+    var desiredKeys: [CKRecord.FieldKey]?
+}
+
+extension DatabaseSession {
+    private func checkFeed() throws {
+        if sender.scope == .public {
+            throw CKError(
+                .invalidArguments, "Ask the private or the shared database: the public has no changes.")
+        }
+    }
+
+    func databaseChanges(
+        since token: CKServerChangeToken?, resultsLimit: Int
+    ) async throws -> DatabaseChangesPage {
+        try checkFeed()
+        let request = ChangesDatabase.Request(
+            syncToken: token?.text, resultsLimit: resultsLimit > 0 ? resultsLimit : nil)
+        let answer = try await sender.send(ChangesDatabase.self, request)
+        var page = DatabaseChangesPage(
+            token: CKServerChangeToken(text: answer.syncToken), moreComing: answer.moreComing)
+        var reader = reader
+        for result in answer.zones {
+            switch result {
+            case .zone(let zone) where zone.isDeleted == true:
+                page.deleted.append(
+                    (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
+            case .zone(let zone): page.changed.append(reader.zoneID(zone.zoneID))
+            case .failure(let failure):
+                throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+            }
+        }
+        return page
+    }
+
+    /// Asks several zones with one request.
+    ///
+    /// - Returns: one result per question, in their order.
+    func zoneChanges(
+        _ questions: [ZoneChangesQuestion]
+    ) async throws -> [Result<ZoneChangesPage, CKError>] {
+        try checkFeed()
+        guard !questions.isEmpty else { return [] }
+        let request = ChangesZone.Request(
+            zones: questions.map { question in
+                ChangesZone.Item(
+                    zoneID: question.zoneID.dictionary, syncToken: question.token?.text,
+                    resultsLimit: question.resultsLimit > 0 ? question.resultsLimit : nil,
+                    desiredKeys: question.desiredKeys)
+            })
+        let answer = try await sender.send(ChangesZone.self, request)
+        try check(answer.zones.count, for: questions.count)
+        var reader = reader
+        return try zip(questions, answer.zones).map { question, result in
+            switch result {
+            case .page(let page): .success(try read(page, in: question.zoneID, &reader))
+            case .failure(let failure):
+                .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+            }
+        }
+    }
+
+    private func read(
+        _ page: ChangesZone.Page, in zoneID: CKRecordZone.ID, _ reader: inout RecordReader
+    ) throws -> ZoneChangesPage {
+        var changes: [ZoneChangesPage.Change] = []
+        changes.reserveCapacity(page.records.count)
+        for result in page.records {
+            switch result {
+            case .record(let dictionary):
+                changes.append(.changed(try reader.record(dictionary, in: zoneID)))
+            case .deleted(let tombstone):
+                let recordID = CKRecordID(recordName: tombstone.recordName, zoneID: zoneID)
+                changes.append(.deleted(recordID, tombstone.recordType ?? ""))
+            case .failure(let failure):
+                let error = CKError(failure.error, about: .record, uuid: failure.uuid)
+                guard let name = failure.recordName else { throw error }
+                changes.append(.failed(CKRecordID(recordName: name, zoneID: zoneID), error))
+            }
+        }
+        return ZoneChangesPage(
+            changes: changes, token: CKServerChangeToken(text: page.syncToken),
+            moreComing: page.moreComing)
+    }
+}
+
+extension CKDatabase.DatabaseChange.Deletion.Reason {
+    init(wireWord: String?) {
+        switch wireWord {
+        case "purged": self = .purged
+        case "encryptedDataReset": self = .encryptedDataReset
+        default: self = .deleted
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// One page of a query's matches.
+struct QueryPage: Sendable {
+    var matches: [DatabaseSession.FetchedRecord] = []
+    var cursor: CKQueryOperation.Cursor?
+}
+
+extension DatabaseSession {
+    /// Runs a query, or the next stretch of one, with one request.
+    ///
+    /// - Parameter resultsLimit: 0 lets the service decide.
+    /// - Throws: `CKError.invalidArguments` for a predicate that the service cannot answer.
+    func records(
+        matching search: QuerySearch, resultsLimit: Int, desiredKeys: [CKRecord.FieldKey]?
+    ) async throws -> QueryPage {
+        let translation = QueryTranslation(now: sender.connection.world.now())
+        guard let query = try translation.query(search.query) else { return QueryPage() }
+        if sender.scope == .shared, search.zoneID == nil {
+            throw CKError(.invalidArguments, "Name a zone: the shared database is asked by zone.")
+        }
+        let request = RecordsQuery.Request(
+            query: query, zoneID: search.zoneID?.dictionary,
+            isZoneWide: search.zoneID == nil && sender.scope == .private,
+            resultsLimit: resultsLimit > 0 ? resultsLimit : nil,
+            continuationMarker: search.marker, desiredKeys: desiredKeys)
+        let answer = try await sender.send(RecordsQuery.self, request)
+        var page = QueryPage()
+        var reader = reader
+        let zoneID = search.zoneID ?? .default
+        for result in answer.records {
+            switch result {
+            case .record(let dictionary):
+                let record = try reader.record(dictionary, in: zoneID)
+                page.matches.append((record.recordID, .success(record)))
+            case .deleted: continue
+            case .failure(let failure):
+                let error = CKError(failure.error, about: .record, uuid: failure.uuid)
+                // Without a name there is no item to which the error belongs.
+                guard let name = failure.recordName else { throw error }
+                let zone = failure.zoneID.map { reader.zoneID($0) } ?? zoneID
+                page.matches.append((CKRecordID(recordName: name, zoneID: zone), .failure(error)))
+            }
+        }
+        page.cursor = answer.continuationMarker.map { marker in
+            CKQueryCursor(
+                QuerySearch(query: search.query, zoneID: search.zoneID, marker: marker))
+        }
+        return page
+    }
+}

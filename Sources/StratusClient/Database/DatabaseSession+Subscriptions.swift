@@ -1,0 +1,92 @@
+import Foundation
+import StratusWire
+
+/// What became of each subscription of a request.
+struct SubscriptionsModification: Sendable {
+    var saves: [DatabaseSession.FetchedSubscription] = []
+    var deletions: [(subscriptionID: CKSubscription.ID, result: Result<Void, any Error>)] = []
+}
+
+extension DatabaseSession {
+    typealias FetchedSubscription = (
+        subscriptionID: CKSubscription.ID, result: Result<CKSubscription, any Error>
+    )
+
+    func modifySubscriptions(
+        saving subscriptions: [CKSubscription], deleting subscriptionIDs: [CKSubscription.ID]
+    ) async throws -> SubscriptionsModification {
+        guard !subscriptions.isEmpty || !subscriptionIDs.isEmpty else {
+            return SubscriptionsModification()
+        }
+        let translation = QueryTranslation(now: sender.connection.world.now())
+        let operations =
+            try subscriptions.map {
+                SubscriptionsModify.Operation(.create, try $0.dictionary(translation))
+            }
+            + subscriptionIDs.map {
+                SubscriptionsModify.Operation(
+                    .delete, SubscriptionDictionary(subscriptionID: $0, kind: nil))
+            }
+        let answer = try await sender.send(
+            SubscriptionsModify.self, SubscriptionsModify.Request(operations: operations))
+        try check(answer.subscriptions.count, for: operations.count)
+        var outcome = SubscriptionsModification()
+        for (subscription, result) in zip(subscriptions, answer.subscriptions) {
+            let saved = Result<CKSubscription, any Error> {
+                // What was asked is what is stored; the answer adds nothing to it.
+                if case .failure(_, let error) = result {
+                    throw CKError(error, about: .subscription)
+                }
+                return subscription
+            }
+            outcome.saves.append((subscription.subscriptionID, saved))
+        }
+        let deletions = answer.subscriptions.dropFirst(subscriptions.count)
+        for (subscriptionID, result) in zip(subscriptionIDs, deletions) {
+            let deleted = Result<Void, any Error> {
+                if case .failure(_, let error) = result {
+                    throw CKError(error, about: .subscription)
+                }
+            }
+            outcome.deletions.append((subscriptionID, deleted))
+        }
+        return outcome
+    }
+
+    func subscriptions(
+        for subscriptionIDs: [CKSubscription.ID]
+    ) async throws -> [FetchedSubscription] {
+        guard !subscriptionIDs.isEmpty else { return [] }
+        let answer = try await sender.send(
+            SubscriptionsLookup.self,
+            SubscriptionsLookup.Request(subscriptionIDs: subscriptionIDs))
+        try check(answer.subscriptions.count, for: subscriptionIDs.count)
+        var reader = reader
+        return zip(subscriptionIDs, answer.subscriptions).map { subscriptionID, result in
+            (subscriptionID, Result { try subscription(result, &reader) })
+        }
+    }
+
+    /// All subscriptions of the user in the database.
+    func subscriptions() async throws -> [FetchedSubscription] {
+        let answer = try await sender.send(SubscriptionsList.self, EmptyBody())
+        var reader = reader
+        return try answer.subscriptions.map { result in
+            let subscription = try subscription(result, &reader)
+            return (subscription.subscriptionID, .success(subscription))
+        }
+    }
+
+    private func subscription(
+        _ result: SubscriptionResult, _ reader: inout RecordReader
+    ) throws -> CKSubscription {
+        switch result {
+        case .subscription(let dictionary):
+            return try CKSubscription.read(dictionary, reader: &reader)
+        case .deleted:
+            throw CKError(.unknownItem, "The subscription was deleted.")
+        case .failure(_, let error):
+            throw CKError(error, about: .subscription)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// What became of each zone of a request.
+struct ZonesModification: Sendable {
+    var saves: [DatabaseSession.FetchedZone] = []
+    var deletions: [(zoneID: CKRecordZone.ID, result: Result<Void, any Error>)] = []
+}
+
+extension DatabaseSession {
+    typealias FetchedZone = (zoneID: CKRecordZone.ID, result: Result<CKRecordZone, any Error>)
+
+    func modifyZones(
+        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
+    ) async throws -> ZonesModification {
+        guard !zones.isEmpty || !zoneIDs.isEmpty else { return ZonesModification() }
+        if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
+            throw CKError(.badDatabase, "Make zones in the private database: only it has any.")
+        }
+        let operations =
+            zones.map { ZonesModify.Operation(.create, $0.zoneID.dictionary) }
+            + zoneIDs.map { ZonesModify.Operation(.delete, $0.dictionary) }
+        let answer = try await sender.send(
+            ZonesModify.self, ZonesModify.Request(operations: operations))
+        try check(answer.zones.count, for: operations.count)
+        var outcome = ZonesModification()
+        var reader = reader
+        for (zone, result) in zip(zones, answer.zones) {
+            outcome.saves.append((zone.zoneID, Result { try self.zone(result, &reader) }))
+        }
+        for (zoneID, result) in zip(zoneIDs, answer.zones.dropFirst(zones.count)) {
+            outcome.deletions.append((zoneID, Result { try deleted(result) }))
+        }
+        return outcome
+    }
+
+    func zones(for zoneIDs: [CKRecordZone.ID]) async throws -> [FetchedZone] {
+        guard !zoneIDs.isEmpty else { return [] }
+        let answer = try await sender.send(
+            ZonesLookup.self, ZonesLookup.Request(zones: zoneIDs.map(\.dictionary)))
+        try check(answer.zones.count, for: zoneIDs.count)
+        var reader = reader
+        return zip(zoneIDs, answer.zones).map { zoneID, result in
+            (zoneID, Result { try zone(result, &reader) })
+        }
+    }
+
+    /// All zones of the database.
+    func zones() async throws -> [FetchedZone] {
+        let answer = try await sender.send(ZonesList.self, EmptyBody())
+        var reader = reader
+        return answer.zones.map { result in
+            switch result {
+            case .zone(let dictionary):
+                (reader.zoneID(dictionary.zoneID), .success(zone(dictionary, &reader)))
+            case .failure(let failure):
+                (
+                    reader.zoneID(failure.zoneID),
+                    .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+                )
+            }
+        }
+    }
+
+    private func zone(_ result: ZoneResult, _ reader: inout RecordReader) throws -> CKRecordZone {
+        switch result {
+        case .zone(let dictionary): return zone(dictionary, &reader)
+        case .failure(let failure):
+            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+        }
+    }
+
+    private func zone(
+        _ dictionary: ZoneDictionary, _ reader: inout RecordReader
+    ) -> CKRecordZone {
+        let zoneID = reader.zoneID(dictionary.zoneID)
+        var capabilities: CKRecordZone.Capabilities = []
+        if zoneID.zoneName != CKRecordZoneID.defaultZoneName {
+            capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+            if dictionary.isAtomic == false { capabilities.remove(.atomic) }
+        }
+        return CKRecordZone(zoneID: zoneID, capabilities: capabilities)
+    }
+
+    private func deleted(_ result: ZoneResult) throws {
+        if case .failure(let failure) = result {
+            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+// The one translation of everything that can go wrong below the framework into `CKError`.
+
+extension CKError {
+    /// What an error of the service is about; the same word means different things for each.
+    enum Subject {
+        case request
+        case record
+        case zone
+        case subscription
+        case changeToken
+    }
+
+    /// Translates an error of the service (Wire.md, "Codes").
+    init(
+        _ error: ServiceError, about subject: Subject = .request, uuid: String? = nil,
+        details: [String: Any] = [:]
+    ) {
+        var details = details
+        details["ServerErrorDescription"] = error.reason
+        details["ServerErrorCode"] = error.code.rawValue
+        details["RequestUUID"] = uuid
+        if let seconds = error.retryAfterSeconds {
+            details[CKErrorRetryAfterKey] = NSNumber(value: seconds)
+        }
+        let code = error.frameworkCode.flatMap(Code.init) ?? Self.code(error, about: subject)
+        self.init(code, error.reason, details: details, cause: error)
+    }
+
+    private static func code(_ error: ServiceError, about subject: Subject) -> Code {
+        switch error.code {
+        case .accessDenied: .permissionFailure
+        case .atomicError: .batchRequestFailed
+        case .authenticationFailed, .authenticationRequired: .notAuthenticated
+        // The live service says so of tokens that it does not know (Wire.md, fact 18).
+        case .badRequest where error.reason.hasPrefix("Unknown sync continuation"):
+            .changeTokenExpired
+        case .badRequest: .invalidArguments
+        case .changeTokenExpired: .changeTokenExpired
+        case .conflict, .exists: .serverRecordChanged
+        // Natively a fault of the service shows as "Server Rejected Request" (15/2000).
+        case .internalError: .serverRejectedRequest
+        case .notFound: subject == .zone ? .zoneNotFound : .unknownItem
+        case .quotaExceeded: .quotaExceeded
+        case .throttled: .requestRateLimited
+        case .tryAgainLater: .serviceUnavailable
+        case .uniqueFieldError: .constraintViolation
+        case .validatingReferenceError: .referenceViolation
+        case .zoneBusy: .zoneBusy
+        case .zoneNotFound: .zoneNotFound
+        default: .serverRejectedRequest
+        }
+    }
+
+    /// Translates whatever a transport threw.
+    init(requestFailedWith error: any Error) {
+        switch error {
+        case let error as CKError: self = error
+        case let failure as ServiceFailure: self.init(failure.error, uuid: failure.uuid)
+        case let error as TransportError: self.init(error)
+        case is CancellationError: self = .cancelled
+        default:
+            self.init(
+                .internalError, "The transport failed in a way that it should have told better.",
+                cause: error)
+        }
+    }
+
+    private init(_ error: TransportError) {
+        let code: Code =
+            switch error.code {
+            case .noRoute: .networkUnavailable
+            case .refused, .timedOut: .networkFailure
+            case .answerLost: .serverResponseLost
+            case .requestTooLarge: .limitExceeded
+            case .notConfigured: .badContainer
+            default: Self.code(httpStatus: error.httpStatus)
+            }
+        var details: [String: Any] = [:]
+        details["HTTPStatus"] = error.httpStatus
+        self.init(code, error.sentence, details: details, cause: error)
+    }
+
+    /// For answers that are not the protocol's, as proxies give them.
+    private static func code(httpStatus: Int?) -> Code {
+        switch httpStatus {
+        case 401, 421: .notAuthenticated
+        case 403: .permissionFailure
+        case 413: .limitExceeded
+        case 429: .requestRateLimited
+        case 502, 503, 504: .serviceUnavailable
+        default: .serverRejectedRequest
+        }
+    }
+
+    static var cancelled: CKError {
+        CKError(.operationCancelled, "The operation was cancelled.")
+    }
+
+    /// Whether the same request may succeed a little later, without anything being changed.
+    var isTransient: Bool {
+        switch code {
+        case .networkUnavailable, .networkFailure, .serverResponseLost, .serviceUnavailable,
+            .requestRateLimited, .zoneBusy:
+            true
+        default: false
+        }
+    }
+}
+
+extension CKError {
+    /// Gathers the errors of items, for the completion blocks that know only one error.
+    ///
+    /// - Returns: nil when there are none.
+    static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
+        guard !errors.isEmpty else { return nil }
+        return CKError(
+            .partialFailure, "Some items failed; see partialErrorsByItemID.",
+            details: [CKPartialErrorsByItemIDKey: errors])
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+
+public let CKErrorDomain = "CKErrorDomain"
+public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
+public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
+public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
+public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
+public let CKErrorRetryAfterKey = "CKRetryAfter"
+public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
+
+/// An error of the framework.
+///
+/// A plain struct with Apple's shape: Foundation on Linux recurses without end when it hashes a bridged
+/// error, and cannot cast an NSError back. `@unchecked Sendable`: the values in ``userInfo`` are
+/// value types, errors and objects of this module, which are Sendable themselves.
+public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
+    public let code: Code
+    public let userInfo: [String: Any]
+
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        self.code = code
+        self.userInfo = userInfo
+    }
+
+    public static var errorDomain: String { CKErrorDomain }
+    public var errorCode: Int { code.rawValue }
+    public var errorUserInfo: [String: Any] { userInfo }
+
+    public var errorDescription: String? {
+        userInfo[NSLocalizedDescriptionKey] as? String ?? "CKError \(code.rawValue), \(code)"
+    }
+
+    /// The errors of the items of a request; the keys are record, zone or subscription identifiers.
+    public var partialErrorsByItemID: [AnyHashable: any Error]? {
+        userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
+    }
+
+    /// With `serverRecordChanged`: the record that the client had changed.
+    public var ancestorRecord: CKRecord? {
+        userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
+    }
+
+    /// With `serverRecordChanged`: the record as the service has it.
+    public var serverRecord: CKRecord? {
+        userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord
+    }
+
+    /// With `serverRecordChanged`: the record that was to be saved.
+    public var clientRecord: CKRecord? {
+        userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord
+    }
+
+    /// Seconds to wait before the request may be repeated.
+    public var retryAfterSeconds: Double? {
+        (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue
+    }
+
+    /// Equal are errors of the same code.
+    public static func == (left: CKError, right: CKError) -> Bool {
+        left.code == right.code
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(CKErrorDomain)
+        hasher.combine(code.rawValue)
+    }
+}
+
+extension CKError: CustomStringConvertible {
+    public var description: String {
+        let reason = userInfo[NSLocalizedDescriptionKey].map { ": \($0)" } ?? ""
+        return "<CKError \(code) (\(code.rawValue))\(reason)>"
+    }
+}
+
+extension CKError {
+    /// The field of a record that an error is about.
+    static let fieldNameKey = "StratusFieldName"
+
+    /// Makes an error with a constant sentence, details as named properties, and a cause.
+    init(
+        _ code: Code, _ sentence: String, details: [String: Any] = [:],
+        cause: (any Error)? = nil
+    ) {
+        var userInfo = details
+        userInfo[NSLocalizedDescriptionKey] = sentence
+        userInfo[NSUnderlyingErrorKey] = cause
+        self.init(code, userInfo: userInfo)
+    }
+}

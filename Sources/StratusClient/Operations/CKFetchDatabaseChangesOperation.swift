@@ -1,0 +1,81 @@
+import Foundation
+
+/// Fetches which zones changed since a token. The default zone is never among them.
+public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// Nil asks from the beginning.
+    public var previousServerChangeToken: CKServerChangeToken?
+    /// Zones of one answer; 0 lets the service decide.
+    public var resultsLimit = 0
+    /// Whether the operation goes on until there is nothing more.
+    public var fetchAllChanges = true
+
+    public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
+    public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
+    /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones that the user purged.
+    public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
+    /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones whose encrypted data was reset.
+    public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock:
+        ((CKRecordZone.ID) -> Void)?
+    /// Called after each answer but the last.
+    public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
+    public var fetchDatabaseChangesResultBlock:
+        ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
+
+    private var oldCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    private var last: (token: CKServerChangeToken, moreComing: Bool)?
+
+    public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+        self.init(operationID: UUID().uuidString)
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
+    public var fetchDatabaseChangesCompletionBlock:
+        ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let session = session()
+        var token = previousServerChangeToken
+        while true {
+            let page = try await session.databaseChanges(since: token, resultsLimit: resultsLimit)
+            if isCancelled { throw CKError.cancelled }
+            token = page.token
+            let goesOn = page.moreComing && fetchAllChanges
+            await delivered()
+            deliver { self.tell(page, isIntermediate: goesOn) }
+            if !goesOn { break }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    private func tell(_ page: DatabaseChangesPage, isIntermediate: Bool) {
+        for zoneID in page.changed { recordZoneWithIDChangedBlock?(zoneID) }
+        for (zoneID, reason) in page.deleted {
+            let block =
+                switch reason {
+                case .deleted: recordZoneWithIDWasDeletedBlock
+                case .purged: recordZoneWithIDWasPurgedBlock ?? recordZoneWithIDWasDeletedBlock
+                case .encryptedDataReset:
+                    recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock
+                        ?? recordZoneWithIDWasDeletedBlock
+                }
+            block?(zoneID)
+        }
+        if isIntermediate { changeTokenUpdatedBlock?(page.token) }
+        last = (page.token, page.moreComing)
+    }
+
+    override func report(_ error: CKError?) {
+        if let error {
+            fetchDatabaseChangesResultBlock?(.failure(error))
+        } else if let last {
+            fetchDatabaseChangesResultBlock?(.success((last.token, last.moreComing)))
+        }
+        oldCompletionBlock?(last?.token, last?.moreComing ?? false, error)
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Synchronization
+
+/// What is asked of one zone: `CKFetchRecordZoneChangesOperation.ZoneConfiguration` in code.
+public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying,
+    Sendable
+{
+    private struct State {
+        var token: CKServerChangeToken?
+        var resultsLimit = 0
+        var desiredKeys: [CKRecord.FieldKey]?
+    }
+
+    private let state: Mutex<State>
+
+    private init(_ state: State) {
+        self.state = Mutex(state)
+    }
+
+    public convenience init(
+        previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
+        desiredKeys: [CKRecord.FieldKey]? = nil
+    ) {
+        self.init(
+            State(
+                token: previousServerChangeToken, resultsLimit: resultsLimit ?? 0,
+                desiredKeys: desiredKeys))
+    }
+
+    /// Nil asks from the beginning.
+    public var previousServerChangeToken: CKServerChangeToken? {
+        get { state.withLock { $0.token } }
+        set { state.withLock { $0.token = newValue } }
+    }
+
+    /// Records of one answer; 0 lets the service decide.
+    public var resultsLimit: Int {
+        get { state.withLock { $0.resultsLimit } }
+        set { state.withLock { $0.resultsLimit = newValue } }
+    }
+
+    /// Nil is all fields, empty is none but the system's.
+    public var desiredKeys: [CKRecord.FieldKey]? {
+        get { state.withLock { $0.desiredKeys } }
+        set { state.withLock { $0.desiredKeys = newValue } }
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKFetchRecordZoneChangesConfiguration(state.withLock { $0 })
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(previousServerChangeToken, "previousServerChangeToken")
+        coder.encode(Int64(resultsLimit), forKey: "resultsLimit")
+        coder.archive(desiredKeys, "desiredKeys")
+    }
+
+    public convenience init?(coder: NSCoder) {
+        self.init(
+            previousServerChangeToken: coder.archivedObject(
+                CKServerChangeToken.self, "previousServerChangeToken"),
+            resultsLimit: Int(coder.decodeInt64(forKey: "resultsLimit")),
+            desiredKeys: coder.archivedStrings("desiredKeys"))
+    }
+}
+
+@available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneConfiguration")
+public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesConfiguration

@@ -1,0 +1,176 @@
+import Foundation
+
+/// Fetches what changed in zones since their tokens, zone after zone.
+///
+/// Zones are asked in groups, one request each; then each zone is followed to its end before the next is
+/// told. Pages are handed out as they come, the next one is fetched meanwhile, and none is kept.
+public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
+
+    @available(*, deprecated, renamed: "ZoneConfiguration")
+    public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
+
+    /// Zones of one request.
+    static let zonesPerRequest = 50
+
+    public var recordZoneIDs: [CKRecordZone.ID]?
+    public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
+    /// Whether the operation goes on until there is nothing more.
+    public var fetchAllChanges = true
+
+    /// Called for each changed record, oldest change first.
+    public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
+    /// Called after each answer but a zone's last. The data is always nil: the protocol carries none.
+    public var recordZoneChangeTokensUpdatedBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    /// Called once for each zone.
+    public var recordZoneFetchResultBlock:
+        (
+            (
+                CKRecordZone.ID,
+                Result<
+                    (
+                        serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?,
+                        moreComing: Bool
+                    ), any Error
+                >
+            ) -> Void
+        )?
+    /// Succeeds unless the operation failed as a whole; what befell zones stands in their results.
+    public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldRecordBlock: ((CKRecord) -> Void)?
+    private var oldZoneBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID]? = nil,
+        configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
+    ) {
+        self.init(operationID: UUID().uuidString)
+        self.recordZoneIDs = recordZoneIDs
+        self.configurationsByRecordZoneID = configurationsByRecordZoneID
+    }
+
+    @available(*, deprecated, renamed: "init(recordZoneIDs:configurationsByRecordZoneID:)")
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID],
+        optionsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
+    ) {
+        self.init(
+            recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
+    }
+
+    @available(*, deprecated, renamed: "configurationsByRecordZoneID")
+    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
+        get { configurationsByRecordZoneID }
+        set { configurationsByRecordZoneID = newValue }
+    }
+
+    /// Ignored when ``recordWasChangedBlock`` is set.
+    @available(*, deprecated, message: "Use recordWasChangedBlock.")
+    public var recordChangedBlock: ((CKRecord) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    @available(*, deprecated, message: "Use recordZoneFetchResultBlock.")
+    public var recordZoneFetchCompletionBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    {
+        get { oldZoneBlock }
+        set { oldZoneBlock = newValue }
+    }
+
+    /// The error is `partialFailure` when single zones failed.
+    @available(*, deprecated, message: "Use fetchRecordZoneChangesResultBlock.")
+    public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let session = session()
+        let zoneIDs = recordZoneIDs ?? configurationsByRecordZoneID.map { Array($0.keys) } ?? []
+        let questions = zoneIDs.map { zoneID in
+            let configuration = configurationsByRecordZoneID?[zoneID]
+            return ZoneChangesQuestion(
+                zoneID: zoneID, token: configuration?.previousServerChangeToken,
+                resultsLimit: configuration?.resultsLimit ?? 0,
+                desiredKeys: configuration?.desiredKeys)
+        }
+        for start in stride(from: 0, to: questions.count, by: Self.zonesPerRequest) {
+            let group = Array(questions[start...].prefix(Self.zonesPerRequest))
+            for (question, result) in zip(group, try await session.zoneChanges(group)) {
+                try await follow(question, result, session)
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    /// Hands out a zone's first page and those that follow it.
+    private func follow(
+        _ question: ZoneChangesQuestion, _ first: Result<ZoneChangesPage, CKError>,
+        _ session: DatabaseSession
+    ) async throws {
+        var question = question
+        var result = first
+        while true {
+            // One page may be in the app's hands while the next is fetched; not more.
+            await delivered()
+            if isCancelled { throw CKError.cancelled }
+            let zoneID = question.zoneID
+            switch result {
+            case .failure(let error):
+                deliver { self.tell(zoneID, failedWith: error) }
+                return
+            case .success(let page):
+                let goesOn = page.moreComing && fetchAllChanges
+                deliver { self.tell(zoneID, page, isIntermediate: goesOn) }
+                if !goesOn { return }
+                question.token = page.token
+                guard let next = try await session.zoneChanges([question]).first else { return }
+                result = next
+            }
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, _ page: ZoneChangesPage, isIntermediate: Bool) {
+        for change in page.changes {
+            switch change {
+            case .changed(let record):
+                if let recordWasChangedBlock {
+                    recordWasChangedBlock(record.recordID, .success(record))
+                } else {
+                    oldRecordBlock?(record)
+                }
+            case .failed(let recordID, let error):
+                errors[recordID] = error
+                recordWasChangedBlock?(recordID, .failure(error))
+            case .deleted(let recordID, let recordType):
+                recordWithIDWasDeletedBlock?(recordID, recordType)
+            }
+        }
+        if isIntermediate {
+            recordZoneChangeTokensUpdatedBlock?(zoneID, page.token, nil)
+        } else {
+            recordZoneFetchResultBlock?(zoneID, .success((page.token, nil, page.moreComing)))
+            oldZoneBlock?(zoneID, page.token, nil, page.moreComing, nil)
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, failedWith error: CKError) {
+        errors[zoneID] = error
+        recordZoneFetchResultBlock?(zoneID, .failure(error))
+        oldZoneBlock?(zoneID, nil, nil, false, error)
+    }
+
+    override func report(_ error: CKError?) {
+        fetchRecordZoneChangesResultBlock?(Result(error))
+        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+}

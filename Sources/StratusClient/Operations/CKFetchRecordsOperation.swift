@@ -1,0 +1,81 @@
+import Foundation
+
+/// Fetches records by identity with one request.
+public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    public var recordIDs: [CKRecord.ID]?
+    /// Nil is all fields, empty is none but the system's.
+    public var desiredKeys: [CKRecord.FieldKey]?
+
+    /// Called with 1.0 for each record that was fetched.
+    public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
+    /// Called once for each identity.
+    public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole.
+    public var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldRecordBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+    private var oldCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+    private var isForCurrentUser = false
+    private var results: [DatabaseSession.FetchedRecord] = []
+
+    public convenience init(recordIDs: [CKRecord.ID]) {
+        self.init(operationID: UUID().uuidString)
+        self.recordIDs = recordIDs
+    }
+
+    /// Makes an operation that fetches the record of the user who is signed in.
+    public class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
+        let operation = CKFetchRecordsOperation(operationID: UUID().uuidString)
+        operation.isForCurrentUser = true
+        return operation
+    }
+
+    /// Ignored when ``perRecordResultBlock`` is set.
+    @available(*, deprecated, message: "Use perRecordResultBlock.")
+    public var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records failed.
+    @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
+    public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let session = session()
+        var recordIDs = recordIDs ?? []
+        if isForCurrentUser {
+            let name = try await session.core.userRecordName(pace: session.sender.pace)
+            recordIDs = [CKRecordID(recordName: name)]
+        }
+        let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys)
+        deliver {
+            self.results = results
+            for (recordID, result) in results {
+                if result.failure == nil { self.perRecordProgressBlock?(recordID, 1) }
+                if let block = self.perRecordResultBlock {
+                    block(recordID, result)
+                } else {
+                    self.oldRecordBlock?(result.success, recordID, result.failure)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        fetchRecordsResultBlock?(Result(error))
+        guard let oldCompletionBlock else { return }
+        var records: [CKRecord.ID: CKRecord] = [:]
+        var errors: [AnyHashable: any Error] = [:]
+        for (recordID, result) in results {
+            records[recordID] = result.success
+            errors[recordID] = result.failure
+        }
+        oldCompletionBlock(records, error ?? CKError.partialFailure(errors))
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// Fetches subscriptions by identifier, or all of the user in a database.
+public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// Nil is all subscriptions.
+    public var subscriptionIDs: [CKSubscription.ID]?
+
+    public var perSubscriptionResultBlock:
+        ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole.
+    public var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    private var results: [DatabaseSession.FetchedSubscription] = []
+
+    public convenience init(subscriptionIDs: [CKSubscription.ID]) {
+        self.init(operationID: UUID().uuidString)
+        self.subscriptionIDs = subscriptionIDs
+    }
+
+    public class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
+        CKFetchSubscriptionsOperation(operationID: UUID().uuidString)
+    }
+
+    @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
+    public var fetchSubscriptionCompletionBlock:
+        (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let session = session()
+        let results: [DatabaseSession.FetchedSubscription]
+        if let subscriptionIDs {
+            results = try await session.subscriptions(for: subscriptionIDs)
+        } else {
+            results = try await session.subscriptions()
+        }
+        deliver {
+            self.results = results
+            for (identifier, result) in results {
+                self.perSubscriptionResultBlock?(identifier, result)
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        fetchSubscriptionsResultBlock?(Result(error))
+        guard let oldCompletionBlock else { return }
+        var subscriptions: [CKSubscription.ID: CKSubscription] = [:]
+        var errors: [AnyHashable: any Error] = [:]
+        for (identifier, result) in results {
+            subscriptions[identifier] = result.success
+            errors[identifier] = result.failure
+        }
+        oldCompletionBlock(subscriptions, error ?? CKError.partialFailure(errors))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+/// Saves and deletes records with one request.
+///
+/// More items than the service takes fail the whole operation with `CKError.limitExceeded`; cut the work
+/// in half and try again. Within each custom zone the batch is atomic unless ``isAtomic`` says otherwise.
+public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// What a save does about changes that others made meanwhile.
+    public enum RecordSavePolicy: Int, Sendable {
+        /// Sends the changed keys and the change tag; a newer record on the service is a conflict.
+        case ifServerRecordUnchanged = 0
+        /// Sends the changed keys; the last writer of each key wins.
+        case changedKeys = 1
+        /// Sends all keys of the record; keys that only the service has survive.
+        case allKeys = 2
+    }
+
+    public var recordsToSave: [CKRecord]?
+    public var recordIDsToDelete: [CKRecord.ID]?
+    public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
+    public var isAtomic = true
+
+    /// Called with 1.0 for each record that was sent.
+    public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
+    /// Called once for each record to save.
+    public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// Called once for each record to delete; never for what is deleted with it.
+    public var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole; what befell single records stands in their own
+    /// results.
+    public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldRecordBlock: ((CKRecord, (any Error)?) -> Void)?
+    private var oldCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    private var outcome = RecordsModification()
+
+    public convenience init(
+        recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil
+    ) {
+        self.init(operationID: UUID().uuidString)
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+    }
+
+    /// Ignored when ``perRecordSaveBlock`` is set.
+    @available(*, deprecated, message: "Use perRecordSaveBlock.")
+    public var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records failed.
+    @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
+    public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let records = recordsToSave ?? []
+        let outcome = try await session().modifyRecords(
+            saving: records, deleting: recordIDsToDelete ?? [], policy: savePolicy,
+            isAtomic: isAtomic, operationID: operationID)
+        deliver {
+            self.outcome = outcome
+            for (record, save) in zip(records, outcome.saves) {
+                self.perRecordProgressBlock?(record, 1)
+                if let block = self.perRecordSaveBlock {
+                    block(save.recordID, save.result)
+                } else {
+                    self.oldRecordBlock?(record, save.result.failure)
+                }
+            }
+            for deletion in outcome.deletions {
+                self.perRecordDeleteBlock?(deletion.recordID, deletion.result)
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        modifyRecordsResultBlock?(Result(error))
+        guard let oldCompletionBlock else { return }
+        var errors: [AnyHashable: any Error] = [:]
+        for save in outcome.saves { errors[save.recordID] = save.result.failure }
+        for deletion in outcome.deletions { errors[deletion.recordID] = deletion.result.failure }
+        oldCompletionBlock(
+            outcome.saves.compactMap { $0.result.success },
+            outcome.deletions.compactMap { $0.result.failure == nil ? $0.recordID : nil },
+            error ?? CKError.partialFailure(errors))
+    }
+}
+
+extension Result {
+    var success: Success? {
+        if case .success(let value) = self { value } else { nil }
+    }
+
+    var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+extension Result<Void, any Error> {
+    /// The result of an operation that failed as a whole, or did not.
+    init(_ error: CKError?) {
+        self = error.map { .failure($0) } ?? .success(())
+    }
+}
+
+@available(*, deprecated, renamed: "CKModifyRecordsOperation.RecordSavePolicy")
+public typealias CKRecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy

@@ -1,0 +1,91 @@
+import Foundation
+
+/// Runs a query, or the next stretch of one, with one request.
+///
+/// Only the cursor says whether more matches follow: fewer records than asked for may come before the end.
+public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    public typealias Cursor = CKQueryCursor
+
+    /// Lets the service decide how many records come.
+    public class var maximumResults: Int { 0 }
+
+    public var query: CKQuery?
+    /// When set, ``query`` and ``zoneID`` are ignored.
+    public var cursor: Cursor?
+    /// Nil is all zones of the private and the public database; the shared one needs a zone.
+    public var zoneID: CKRecordZone.ID?
+    public var resultsLimit = CKQueryOperation.maximumResults
+    /// Nil is all fields, empty is none but the system's.
+    public var desiredKeys: [CKRecord.FieldKey]?
+
+    /// Called for each match, in the query's order.
+    public var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// Called at the end, with a cursor when more matches may follow.
+    public var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)?
+
+    private var oldRecordBlock: ((CKRecord) -> Void)?
+    private var oldCompletionBlock: ((Cursor?, (any Error)?) -> Void)?
+    private var errors: [AnyHashable: any Error] = [:]
+    private var nextCursor: Cursor?
+
+    public convenience init(query: CKQuery) {
+        self.init(operationID: UUID().uuidString)
+        self.query = query
+    }
+
+    public convenience init(cursor: Cursor) {
+        self.init(operationID: UUID().uuidString)
+        self.cursor = cursor
+    }
+
+    /// Ignored when ``recordMatchedBlock`` is set.
+    @available(*, deprecated, message: "Use recordMatchedBlock.")
+    public var recordFetchedBlock: ((CKRecord) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    @available(*, deprecated, message: "Use queryResultBlock.")
+    public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let search: QuerySearch
+        if let cursor {
+            search = cursor.search
+        } else if let query {
+            search = QuerySearch(query: query.definition, zoneID: zoneID)
+        } else {
+            throw CKError(.invalidArguments, "Give the operation a query or a cursor.")
+        }
+        let page = try await session().records(
+            matching: search, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
+        deliver {
+            self.nextCursor = page.cursor
+            for (recordID, result) in page.matches {
+                self.errors[recordID] = result.failure
+                if let block = self.recordMatchedBlock {
+                    block(recordID, result)
+                } else if let record = result.success {
+                    self.oldRecordBlock?(record)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        if let error {
+            queryResultBlock?(.failure(error))
+        } else {
+            queryResultBlock?(.success(nextCursor))
+        }
+        oldCompletionBlock?(nextCursor, error ?? CKError.partialFailure(errors))
+    }
+}
+
+@available(*, deprecated, renamed: "CKQueryOperation.maximumResults")
+public let CKQueryOperationMaximumResults = CKQueryOperation.maximumResults

@@ -1,0 +1,145 @@
+import Foundation
+
+/// What is looked for: records of a type that a predicate holds of, in an order.
+///
+/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the sort
+/// descriptors are set before the query is used.
+public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    public let recordType: CKRecord.RecordType
+    /// Kept by reference: copying a compound predicate loses its parts on Linux.
+    public let predicate: NSPredicate
+    public var sortDescriptors: [NSSortDescriptor]?
+    let expression: PredicateExpression
+
+    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What the
+    ///   service cannot answer is told when the query runs.
+    public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
+        self.recordType = recordType
+        self.predicate = predicate
+        expression = predicate.expression
+    }
+
+    convenience init(_ definition: QueryDefinition) {
+        self.init(
+            recordType: definition.recordType, predicate: NSPredicate(definition.predicate))
+        if !definition.sortKeys.isEmpty {
+            sortDescriptors = definition.sortKeys.map {
+                NSSortDescriptor(key: $0.key, ascending: $0.isAscending)
+            }
+        }
+    }
+
+    var definition: QueryDefinition {
+        QueryDefinition(
+            recordType: recordType, predicate: expression,
+            sortKeys: (sortDescriptors ?? []).map(QueryDefinition.SortKey.init))
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copy = CKQuery(recordType: recordType, predicate: predicate)
+        copy.sortDescriptors = sortDescriptors
+        return copy
+    }
+
+    public override var description: String { "<CKQuery: \(recordType)>" }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        definition.encode(with: coder)
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let definition = QueryDefinition(coder: coder) else { return nil }
+        self.init(definition)
+    }
+}
+
+/// A query as plain values.
+struct QueryDefinition: Sendable {
+    struct SortKey: Sendable {
+        /// Nil for a descriptor without a field's name.
+        var key: String?
+        var isAscending: Bool
+        var relativeLocation: CLLocation?
+
+        init(key: String?, isAscending: Bool, relativeLocation: CLLocation? = nil) {
+            self.key = key
+            self.isAscending = isAscending
+            self.relativeLocation = relativeLocation
+        }
+
+        init(_ descriptor: NSSortDescriptor) {
+            self.init(key: descriptor.key, isAscending: descriptor.ascending)
+        }
+    }
+
+    var recordType: String
+    var predicate: PredicateExpression
+    var sortKeys: [SortKey] = []
+
+    init(recordType: String, predicate: PredicateExpression, sortKeys: [SortKey] = []) {
+        self.recordType = recordType
+        self.predicate = predicate
+        self.sortKeys = sortKeys
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.archive(recordType, "recordType")
+        coder.encode(predicate.archived, forKey: "predicate")
+        coder.archive(sortKeys.map { $0.key ?? "" }, "sortKeys")
+        coder.archive(sortKeys.map { $0.isAscending ? "ascending" : "descending" }, "sortOrders")
+    }
+
+    init?(coder: NSCoder) {
+        guard let recordType = coder.archivedString("recordType"),
+            coder.containsValue(forKey: "predicate"),
+            let tree = coder.decodeObject(of: NSCoder.valueClasses, forKey: "predicate"),
+            let predicate = PredicateExpression(archived: tree),
+            let keys = coder.archivedStrings("sortKeys"),
+            let orders = coder.archivedStrings("sortOrders"), keys.count == orders.count
+        else { return nil }
+        self.recordType = recordType
+        self.predicate = predicate
+        sortKeys = zip(keys, orders).map { key, order in
+            SortKey(key: key.isEmpty ? nil : key, isAscending: order == "ascending")
+        }
+    }
+}
+
+/// A query on its way: what is looked for, where, and how far it has come.
+struct QuerySearch: Sendable {
+    var query: QueryDefinition
+    /// Nil is all zones of the database.
+    var zoneID: CKRecordZone.ID?
+    /// Nil is the beginning.
+    var marker: String?
+}
+
+/// Where a query's answer stopped. `CKQueryOperation.Cursor` in code. Opaque, archivable.
+public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let search: QuerySearch
+
+    init(_ search: QuerySearch) {
+        self.search = search
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        search.query.encode(with: coder)
+        coder.archive(search.zoneID, "zoneID")
+        coder.archive(search.marker, "marker")
+    }
+
+    public init?(coder: NSCoder) {
+        guard let query = QueryDefinition(coder: coder),
+            let marker = coder.archivedString("marker")
+        else { return nil }
+        search = QuerySearch(
+            query: query, zoneID: coder.archivedObject(CKRecordZoneID.self, "zoneID"),
+            marker: marker)
+    }
+}

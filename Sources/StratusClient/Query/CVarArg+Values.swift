@@ -1,0 +1,48 @@
+import Foundation
+
+// Apple's platforms give every object to a format as it is; code written there says `date as CVarArg`.
+// These conformances let it compile. Predicates take the values themselves; only `String(format:)` ever
+// reads the encoding, which is the object, as "%@" expects.
+
+private func encoding(of object: AnyObject) -> [Int] {
+    [Int(bitPattern: Unmanaged.passUnretained(object).toOpaque())]
+}
+
+/// The object of a value is kept for ever, as nobody tells when the format was read.
+private func encoding(keeping object: AnyObject) -> [Int] {
+    [Int(bitPattern: Unmanaged.passRetained(object).toOpaque())]
+}
+
+extension Date: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(keeping: self as NSDate) }
+}
+extension Data: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(keeping: self as NSData) }
+}
+extension Array: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(keeping: NSArray(array: map { $0 as Any })) }
+}
+extension NSDate: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension NSData: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension NSNumber: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension NSArray: @retroactive CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension CLLocation: CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension CKReference: CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension CKRecordID: CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}
+extension CKRecord: CVarArg {
+    public var _cVarArgEncoding: [Int] { encoding(of: self) }
+}

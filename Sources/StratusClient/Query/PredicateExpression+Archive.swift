@@ -1,0 +1,95 @@
+import Foundation
+
+// Predicates cannot be archived on Linux; their expressions are, as arrays: the first member names the
+// kind, the others are its parts. What is unknown makes the reading fail.
+
+extension PredicateExpression {
+    var archived: NSArray {
+        switch self {
+        case .all: ["all"]
+        case .none: ["none"]
+        case .and(let members): ["and", NSArray(array: members.map(\.archived))]
+        case .or(let members): ["or", NSArray(array: members.map(\.archived))]
+        case .not(let member): ["not", member.archived]
+        case .comparison(let comparison):
+            [
+                "comparison", comparison.left.archived,
+                comparison.operation.rawValue as NSString, comparison.right.archived,
+                NSNumber(value: comparison.isAny),
+            ]
+        case .unreadable(let sentence): ["unreadable", sentence as NSString]
+        }
+    }
+
+    init?(archived: Any) {
+        guard let parts = archived as? NSArray, let kind = parts.firstObject as? String else {
+            return nil
+        }
+        switch (kind, parts.count) {
+        case ("all", 1): self = .all
+        case ("none", 1): self = .none
+        case ("and", 2), ("or", 2):
+            guard let list = parts[1] as? NSArray else { return nil }
+            let members = list.compactMap { PredicateExpression(archived: $0) }
+            guard members.count == list.count else { return nil }
+            self = kind == "and" ? .and(members) : .or(members)
+        case ("not", 2):
+            guard let member = PredicateExpression(archived: parts[1]) else { return nil }
+            self = .not(member)
+        case ("comparison", 5):
+            guard let left = PredicateOperand(archived: parts[1]),
+                let word = parts[2] as? String,
+                let operation = PredicateComparison.Operation(rawValue: word),
+                let right = PredicateOperand(archived: parts[3]),
+                let isAny = parts[4] as? NSNumber
+            else { return nil }
+            self = .comparison(
+                PredicateComparison(
+                    left: left, operation: operation, right: right, isAny: isAny.boolValue))
+        case ("unreadable", 2):
+            guard let sentence = parts[1] as? String else { return nil }
+            self = .unreadable(sentence)
+        default: return nil
+        }
+    }
+}
+
+extension PredicateOperand {
+    fileprivate var archived: NSArray {
+        switch self {
+        case .key(let key): ["key", key as NSString]
+        case .value(let value):
+            if let object = value?.object { ["value", object] } else { ["nil"] }
+        case .list(let members): ["list", NSArray(array: members.map(\.archived))]
+        case .record: ["record"]
+        case .now: ["now"]
+        case .distance(let first, let second): ["distance", first.archived, second.archived]
+        }
+    }
+
+    fileprivate init?(archived: Any) {
+        guard let parts = archived as? NSArray, let kind = parts.firstObject as? String else {
+            return nil
+        }
+        switch (kind, parts.count) {
+        case ("key", 2):
+            guard let key = parts[1] as? String else { return nil }
+            self = .key(key)
+        case ("value", 2): self = .value(StoredValue(parts[1]))
+        case ("nil", 1): self = .value(nil)
+        case ("list", 2):
+            guard let list = parts[1] as? NSArray else { return nil }
+            let members = list.compactMap { PredicateOperand(archived: $0) }
+            guard members.count == list.count else { return nil }
+            self = .list(members)
+        case ("record", 1): self = .record
+        case ("now", 1): self = .now
+        case ("distance", 3):
+            guard let first = PredicateOperand(archived: parts[1]),
+                let second = PredicateOperand(archived: parts[2])
+            else { return nil }
+            self = .distance(first, second)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+/// A predicate as it was written, before anybody asks whether the service can answer it.
+indirect enum PredicateExpression: Sendable {
+    case all
+    case none
+    case and([PredicateExpression])
+    case or([PredicateExpression])
+    case not(PredicateExpression)
+    case comparison(PredicateComparison)
+    /// What could not be read, with a sentence that names the part; told when a query runs.
+    case unreadable(String)
+}
+
+/// One condition.
+struct PredicateComparison: Sendable {
+    enum Operation: String, Sendable, CaseIterable {
+        case equals = "=="
+        case notEquals = "!="
+        case less = "<"
+        case lessOrEqual = "<="
+        case greater = ">"
+        case greaterOrEqual = ">="
+        case beginsWith = "BEGINSWITH"
+        case contains = "CONTAINS"
+        case `in` = "IN"
+        case between = "BETWEEN"
+        case tokenMatches = "TOKENMATCHES"
+    }
+
+    var left: PredicateOperand
+    var operation: Operation
+    var right: PredicateOperand
+    /// `ANY` or `SOME`: one member of the list on the left is enough.
+    var isAny = false
+}
+
+/// One side of a condition.
+indirect enum PredicateOperand: Sendable {
+    case key(String)
+    /// Nil is `nil`.
+    case value(StoredValue?)
+    /// `{a, b}`.
+    case list([PredicateOperand])
+    /// `SELF`, the record itself.
+    case record
+    /// `now()`.
+    case now
+    /// `distanceToLocation:fromLocation:(a, b)`.
+    case distance(PredicateOperand, PredicateOperand)
+
+    /// An argument of a format string; what identifies a record becomes a reference to it.
+    init(argument: Any?) {
+        self = .value(StoredValue(Self.identified(argument)))
+    }
+
+    private static func identified(_ argument: Any?) -> Any? {
+        switch argument {
+        case let record as CKRecord: CKReference(record: record, action: .none)
+        case let recordID as CKRecordID: CKReference(recordID: recordID, action: .none)
+        case let set as Set<AnyHashable>: set.map { identified($0.base) ?? NSNull() } as [Any]
+        case let array as [Any]: array.map { identified($0) ?? NSNull() } as [Any]
+        default: argument
+        }
+    }
+}

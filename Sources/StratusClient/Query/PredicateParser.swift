@@ -1,0 +1,189 @@
+import Foundation
+
+/// Reads predicate format strings, in the grammar of Apple's "Predicate Format String Syntax" as far as
+/// CloudKit knows it.
+struct PredicateParser {
+    private let tokens: [PredicateToken]
+    private let arguments: [Any?]
+    private var position = 0
+    private var argumentPosition = 0
+
+    /// Reads a format string; what cannot be read becomes ``PredicateExpression/unreadable(_:)``.
+    static func parse(_ format: String, _ arguments: [Any?]) -> PredicateExpression {
+        do {
+            var parser = PredicateParser(
+                tokens: try PredicateScanner.tokens(of: format), arguments: arguments)
+            return try parser.whole()
+        } catch {
+            // Told as CKError.invalidArguments when a query runs, as Apple does for what it cannot answer.
+            let fault = error as? PredicateFault
+            return .unreadable(fault?.sentence ?? "Write the predicate in the known grammar.")
+        }
+    }
+
+    private init(tokens: [PredicateToken], arguments: [Any?]) {
+        self.tokens = tokens
+        self.arguments = arguments
+    }
+
+    // MARK: Words
+
+    private var current: PredicateToken? { position < tokens.count ? tokens[position] : nil }
+
+    private mutating func accept(symbol: String) -> Bool {
+        guard current == .symbol(symbol) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func accept(word: String...) -> Bool {
+        guard case .word(let text) = current, word.contains(text.uppercased()) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func expect(symbol: String) throws {
+        guard accept(symbol: symbol) else {
+            throw PredicateFault(sentence: "Put “\(symbol)” where the predicate needs it.")
+        }
+    }
+
+    private mutating func nextArgument() throws -> Any? {
+        guard argumentPosition < arguments.count else {
+            throw PredicateFault(sentence: "Give the predicate as many arguments as it has places.")
+        }
+        argumentPosition += 1
+        return arguments[argumentPosition - 1]
+    }
+
+    // MARK: Grammar
+
+    private mutating func whole() throws -> PredicateExpression {
+        let expression = try disjunction()
+        guard position == tokens.count else {
+            throw PredicateFault(sentence: "Join the predicate's conditions with AND.")
+        }
+        return expression
+    }
+
+    private mutating func disjunction() throws -> PredicateExpression {
+        var members = [try conjunction()]
+        while accept(word: "OR") || accept(symbol: "||") { members.append(try conjunction()) }
+        return members.count == 1 ? members[0] : .or(members)
+    }
+
+    private mutating func conjunction() throws -> PredicateExpression {
+        var members = [try negation()]
+        while accept(word: "AND") || accept(symbol: "&&") { members.append(try negation()) }
+        return members.count == 1 ? members[0] : .and(members)
+    }
+
+    private mutating func negation() throws -> PredicateExpression {
+        if accept(word: "NOT") || accept(symbol: "!") { return .not(try negation()) }
+        if accept(symbol: "(") {
+            let inner = try disjunction()
+            try expect(symbol: ")")
+            return inner
+        }
+        if accept(word: "TRUEPREDICATE") { return .all }
+        if accept(word: "FALSEPREDICATE") { return .none }
+        return .comparison(try comparison())
+    }
+
+    private mutating func comparison() throws -> PredicateComparison {
+        if accept(word: "ALL", "NONE") {
+            throw PredicateFault(sentence: "Use ANY in the predicate: ALL and NONE are not known.")
+        }
+        let isAny = accept(word: "ANY", "SOME")
+        let left = try operand()
+        let operation = try operation()
+        try options(of: operation)
+        return PredicateComparison(
+            left: left, operation: operation, right: try operand(), isAny: isAny)
+    }
+
+    private mutating func operation() throws -> PredicateComparison.Operation {
+        guard let token = current else {
+            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+        }
+        position += 1
+        switch token {
+        case .symbol("="), .symbol("=="): return .equals
+        case .symbol("!="), .symbol("<>"): return .notEquals
+        case .symbol("<"): return .less
+        case .symbol("<="), .symbol("=<"): return .lessOrEqual
+        case .symbol(">"): return .greater
+        case .symbol(">="), .symbol("=>"): return .greaterOrEqual
+        case .word(let word):
+            guard let operation = PredicateComparison.Operation(rawValue: word.uppercased()) else {
+                throw PredicateFault(
+                    sentence: "Use an operator that CloudKit knows instead of “\(word)”.")
+            }
+            return operation
+        default:
+            throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+        }
+    }
+
+    /// `[cd]` after an operator. Only token matching has such options.
+    private mutating func options(of operation: PredicateComparison.Operation) throws {
+        guard accept(symbol: "[") else { return }
+        guard case .word(let options) = current else {
+            throw PredicateFault(sentence: "Write an operator's options as letters, such as [cd].")
+        }
+        position += 1
+        try expect(symbol: "]")
+        guard operation == .tokenMatches || operation == .contains else {
+            throw PredicateFault(
+                sentence: "Leave the options [\(options)] out: strings are compared as they are.")
+        }
+    }
+
+    private mutating func operand() throws -> PredicateOperand {
+        guard let token = current else {
+            throw PredicateFault(sentence: "Give the predicate's condition a second side.")
+        }
+        position += 1
+        switch token {
+        case .string(let text): return .value(StoredValue(text))
+        case .integer(let number): return .value(StoredValue(number))
+        case .double(let number): return .value(StoredValue(number))
+        case .valueArgument: return PredicateOperand(argument: try nextArgument())
+        case .keyArgument:
+            guard let key = try nextArgument() as? String else {
+                throw PredicateFault(sentence: "Give %K the name of a field as a String.")
+            }
+            return .key(key)
+        case .symbol("{"): return .list(try members(until: "}"))
+        case .word(let word): return try named(word)
+        case .symbol(let symbol):
+            throw PredicateFault(sentence: "Put a field or a value where “\(symbol)” stands.")
+        }
+    }
+
+    private mutating func named(_ word: String) throws -> PredicateOperand {
+        switch word.uppercased() {
+        case "SELF": return .record
+        case "TRUE", "YES": return .value(StoredValue(true))
+        case "FALSE", "NO": return .value(StoredValue(false))
+        case "NIL", "NULL": return .value(nil)
+        default: break
+        }
+        guard accept(symbol: "(") else { return .key(word) }
+        let parts = try members(until: ")")
+        switch (word.lowercased(), parts.count) {
+        case ("now", 0): return .now
+        case ("distancetolocation:fromlocation:", 2): return .distance(parts[0], parts[1])
+        default:
+            throw PredicateFault(sentence: "Leave the function “\(word)” out of the predicate.")
+        }
+    }
+
+    private mutating func members(until end: String) throws -> [PredicateOperand] {
+        var members: [PredicateOperand] = []
+        if accept(symbol: end) { return members }
+        repeat { members.append(try operand()) } while accept(symbol: ",")
+        try expect(symbol: end)
+        return members
+    }
+}

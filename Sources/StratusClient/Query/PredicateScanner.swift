@@ -1,0 +1,124 @@
+import Foundation
+
+/// A word of a predicate format string.
+enum PredicateToken: Equatable {
+    /// A name, keyword or function with its colons, as written.
+    case word(String)
+    case string(String)
+    case integer(Int64)
+    case double(Double)
+    /// `%@`, `%d` and the like: the next argument is a value.
+    case valueArgument
+    /// `%K`: the next argument is a key.
+    case keyArgument
+    /// An operator, bracket or comma.
+    case symbol(String)
+}
+
+/// Why a predicate cannot be read, in one sentence.
+struct PredicateFault: Error {
+    var sentence: String
+}
+
+/// Cuts a predicate format string into words.
+struct PredicateScanner {
+    private var rest: Substring
+
+    init(_ format: String) {
+        rest = format[...]
+    }
+
+    static func tokens(of format: String) throws -> [PredicateToken] {
+        var scanner = PredicateScanner(format)
+        var tokens: [PredicateToken] = []
+        while let token = try scanner.next() { tokens.append(token) }
+        return tokens
+    }
+
+    private mutating func next() throws -> PredicateToken? {
+        rest = rest.drop(while: \.isWhitespace)
+        guard let first = rest.first else { return nil }
+        switch first {
+        case "'", "\"": return .string(try quoted(first))
+        case "%": return try argument()
+        case "0"..."9", ".": return try number(negative: false)
+        case "-":
+            rest.removeFirst()
+            return try number(negative: true)
+        case "#":
+            rest.removeFirst()
+            return .word(word())
+        case _ where first.isLetter || first == "_" || first == "@":
+            return .word(word())
+        default: return .symbol(try symbol())
+        }
+    }
+
+    private mutating func quoted(_ mark: Character) throws -> String {
+        rest.removeFirst()
+        var text = ""
+        while let character = rest.popFirst() {
+            if character == mark { return text }
+            if character == "\\", let escaped = rest.popFirst() {
+                switch escaped {
+                case "n": text.append("\n")
+                case "t": text.append("\t")
+                case "r": text.append("\r")
+                default: text.append(escaped)
+                }
+            } else {
+                text.append(character)
+            }
+        }
+        throw PredicateFault(sentence: "End the string of the predicate with its quotation mark.")
+    }
+
+    private mutating func argument() throws -> PredicateToken {
+        rest.removeFirst()
+        if rest.first == "@" {
+            rest.removeFirst()
+            return .valueArgument
+        }
+        if rest.first == "K" {
+            rest.removeFirst()
+            return .keyArgument
+        }
+        // The printf forms of numbers, such as %d, %ld, %llu and %.2f.
+        let form = rest.prefix { "0123456789.+-hlqztLdDiuUxXoOfFeEgGcs".contains($0) }
+        guard let end = form.firstIndex(where: { "dDiuUxXoOfFeEgGcs".contains($0) }) else {
+            throw PredicateFault(sentence: "Write %@, %K, %d or %f for an argument of a predicate.")
+        }
+        rest = rest[rest.index(after: end)...]
+        return .valueArgument
+    }
+
+    private mutating func number(negative: Bool) throws -> PredicateToken {
+        let text = rest.prefix { $0.isNumber || ".eE".contains($0) }
+        rest = rest[text.endIndex...]
+        let signed = (negative ? "-" : "") + text
+        if let integer = Int64(signed) { return .integer(integer) }
+        if let double = Double(signed) { return .double(double) }
+        throw PredicateFault(sentence: "Write the predicate's number with digits and one point.")
+    }
+
+    private mutating func word() -> String {
+        let text = rest.prefix {
+            $0.isLetter || $0.isNumber || "_.:@".contains($0)
+        }
+        rest = rest[text.endIndex...]
+        return String(text)
+    }
+
+    private mutating func symbol() throws -> String {
+        let symbols = [
+            "==", "=>", "=<", "<=", ">=", "!=", "<>", "&&", "||", "=", "<", ">", "!", "(", ")", "{",
+            "}", "[", "]", ",",
+        ]
+        guard let symbol = symbols.first(where: { rest.hasPrefix($0) }) else {
+            let text = rest.prefix(1)
+            throw PredicateFault(sentence: "Leave “\(text)” out of the predicate: it is no operator.")
+        }
+        rest.removeFirst(symbol.count)
+        return symbol
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// Turns a query into the protocol's filters, or says which part has none.
+struct QueryTranslation {
+    /// What `now()` stands for.
+    var now: Date
+
+    /// - Returns: nil for a predicate that nothing satisfies.
+    /// - Throws: `CKError.invalidArguments`.
+    func query(_ query: QueryDefinition) throws -> QueryDictionary? {
+        guard let filters = try filters(query.predicate) else { return nil }
+        let sorts = try query.sortKeys.map { sort in
+            guard let key = sort.key else {
+                throw Self.invalid("Make sort descriptors with the name of a field.")
+            }
+            return QueryDictionary.Sort(
+                try field(key), isAscending: sort.isAscending,
+                relativeLocation: sort.relativeLocation.map { Location($0) })
+        }
+        return QueryDictionary(recordType: query.recordType, filterBy: filters, sortBy: sorts)
+    }
+
+    /// The filters of a predicate; nil when nothing satisfies it.
+    func filters(_ expression: PredicateExpression) throws -> [QueryDictionary.Filter]? {
+        switch expression {
+        case .all: return []
+        case .none: return nil
+        case .and(let members):
+            var filters: [QueryDictionary.Filter] = []
+            for member in members {
+                guard let some = try self.filters(member) else { return nil }
+                filters += some
+            }
+            return filters
+        case .or: throw Self.invalid("Leave OR out of the predicate: ask one query for each side.")
+        case .not(.all): return nil
+        case .not(.none): return []
+        case .not(.not(let inner)): return try filters(inner)
+        case .not(.comparison(let comparison)): return [try negated(comparison)]
+        case .not(.unreadable(let sentence)), .unreadable(let sentence):
+            throw Self.invalid(sentence)
+        case .not: throw Self.invalid("Negate only single conditions with NOT, no compounds.")
+        case .comparison(let comparison): return try filters(comparison)
+        }
+    }
+
+    private func negated(_ comparison: PredicateComparison) throws -> QueryDictionary.Filter {
+        guard let filter = try filters(comparison).first, comparison.operation != .between,
+            let comparator = Self.negations[filter.comparator]
+        else {
+            throw Self.invalid("Leave NOT away from BETWEEN, token searches and distances.")
+        }
+        var negated = filter
+        negated.comparator = comparator
+        return negated
+    }
+
+    private static let negations: [QueryDictionary.Comparator: QueryDictionary.Comparator] = [
+        .equals: .notEquals, .notEquals: .equals, .lessThan: .greaterThanOrEquals,
+        .lessThanOrEquals: .greaterThan, .greaterThan: .lessThanOrEquals,
+        .greaterThanOrEquals: .lessThan, .in: .notIn, .notIn: .in, .beginsWith: .notBeginsWith,
+        .listContains: .notListContains, .listContainsAny: .notListContainsAny,
+        .listMemberBeginsWith: .notListMemberBeginsWith,
+    ]
+
+    private func filters(_ comparison: PredicateComparison) throws -> [QueryDictionary.Filter] {
+        switch (comparison.left, comparison.right) {
+        case (.record, let text):
+            guard comparison.operation == .contains else {
+                throw Self.invalid("Use SELF in the predicate only with CONTAINS and a word.")
+            }
+            return [.init(.containsAllTokens, .user("self"), try value(text))]
+        case (.key("allTokens"), let text) where comparison.operation == .tokenMatches:
+            return [.init(.containsAllTokens, .user("self"), try value(text))]
+        case (.distance(.key(let key), let place), let radius):
+            return [try near(key, place, comparison.operation, radius)]
+        case (let value, .key(let key)):
+            return try filters(value, comparison.operation, key)
+        case (.key(let key), let value):
+            return try filters(key, comparison.operation, value, isAny: comparison.isAny)
+        default:
+            throw Self.invalid("Put the name of a field on the left of each condition.")
+        }
+    }
+
+    /// `value IN listField`, and comparisons written the other way round.
+    private func filters(
+        _ value: PredicateOperand, _ operation: PredicateComparison.Operation, _ key: String
+    ) throws -> [QueryDictionary.Filter] {
+        if case .key = value { throw Self.invalid("Compare a field with a value, not with a field.") }
+        let mirrored: PredicateComparison.Operation? =
+            switch operation {
+            case .equals, .notEquals: operation
+            case .less: .greater
+            case .lessOrEqual: .greaterOrEqual
+            case .greater: .less
+            case .greaterOrEqual: .lessOrEqual
+            case .in: .contains
+            default: nil
+            }
+        guard let mirrored else {
+            throw Self.invalid("Put the name of a field on the left of each condition.")
+        }
+        return try filters(key, mirrored, value, isAny: false)
+    }
+
+    private func filters(
+        _ key: String, _ operation: PredicateComparison.Operation, _ operand: PredicateOperand,
+        isAny: Bool
+    ) throws -> [QueryDictionary.Filter] {
+        let field = try field(key)
+        let value = try value(operand)
+        let comparator: QueryDictionary.Comparator
+        switch operation {
+        case .equals: comparator = isAny ? .listContains : .equals
+        case .notEquals: comparator = .notEquals
+        case .less: comparator = .lessThan
+        case .lessOrEqual: comparator = .lessThanOrEquals
+        case .greater: comparator = .greaterThan
+        case .greaterOrEqual: comparator = .greaterThanOrEquals
+        case .beginsWith: comparator = isAny ? .listMemberBeginsWith : .beginsWith
+        case .contains: comparator = .listContains
+        case .in: comparator = isAny ? .listContainsAny : .in
+        case .tokenMatches: comparator = .containsAllTokens
+        case .between:
+            guard let (low, high) = value.bounds else {
+                throw Self.invalid("Give BETWEEN two values of one kind.")
+            }
+            return [.init(.greaterThanOrEquals, field, low), .init(.lessThanOrEquals, field, high)]
+        }
+        if operation == .in, !value.isList { throw Self.invalid("Give IN a list of values.") }
+        return [.init(comparator, field, value)]
+    }
+
+    private func near(
+        _ key: String, _ place: PredicateOperand, _ operation: PredicateComparison.Operation,
+        _ radius: PredicateOperand
+    ) throws -> QueryDictionary.Filter {
+        let metres: Double
+        switch try value(radius) {
+        case .int64(let number): metres = Double(number)
+        case .double(let number): metres = number
+        default: throw Self.invalid("Give the distance in metres as a number.")
+        }
+        guard operation == .less || operation == .lessOrEqual,
+            case .location = try value(place)
+        else { throw Self.invalid("Ask only for places nearer than a distance from a CLLocation.") }
+        return .init(.near, try field(key), try value(place), distanceMetres: metres)
+    }
+
+    private func value(_ operand: PredicateOperand) throws -> FieldValue {
+        switch operand {
+        case .value(let stored):
+            guard let value = stored?.fieldValue else {
+                throw Self.invalid(
+                    "Compare with a string, number, date, reference or location, or a list of one.")
+            }
+            return value
+        case .list(let members):
+            let objects = try members.map { member -> Any in
+                guard case .value(let stored) = member, let object = stored?.object else {
+                    throw Self.invalid("Put only values into the lists of a predicate.")
+                }
+                return object
+            }
+            return try value(.value(StoredValue(NSArray(array: objects))))
+        case .now: return .timestamp(milliseconds: (now as NSDate).wholeMilliseconds)
+        case .key, .record, .distance:
+            throw Self.invalid("Compare a field with a value, not with a field.")
+        }
+    }
+
+    /// A field by its name, in any of the spellings of the system's fields.
+    private func field(_ key: String) throws -> QueryDictionary.FieldName {
+        switch key {
+        case CKRecord.SystemFieldKey.recordID, "recordID", "recordName": .system(.recordName)
+        case CKRecord.SystemFieldKey.creationDate, "creationDate": .system(.createdTimestamp)
+        case CKRecord.SystemFieldKey.modificationDate, "modificationDate":
+            .system(.modifiedTimestamp)
+        case CKRecord.SystemFieldKey.creatorUserRecordID, "creatorUserRecordID":
+            .system(.createdUserRecordName)
+        case CKRecord.SystemFieldKey.lastModifiedUserRecordID, "lastModifiedUserRecordID":
+            .system(.modifiedUserRecordName)
+        case CKRecord.SystemFieldKey.parent: .system(.parent)
+        case CKRecord.SystemFieldKey.share: .system(.share)
+        default:
+            if Names.isIdentifier(key) {
+                .user(key)
+            } else {
+                throw Self.invalid("Write field names with letters, digits and underscores only.")
+            }
+        }
+    }
+
+    static func invalid(_ sentence: String) -> CKError {
+        CKError(.invalidArguments, sentence)
+    }
+}
+
+extension FieldValue {
+    fileprivate var isList: Bool { self == .emptyList || type?.isList == true }
+
+    /// The two members of a list of two.
+    fileprivate var bounds: (FieldValue, FieldValue)? {
+        switch self {
+        case .stringList(let list) where list.count == 2: (.string(list[0]), .string(list[1]))
+        case .int64List(let list) where list.count == 2: (.int64(list[0]), .int64(list[1]))
+        case .doubleList(let list) where list.count == 2: (.double(list[0]), .double(list[1]))
+        case .timestampList(let list) where list.count == 2:
+            (.timestamp(milliseconds: list[0]), .timestamp(milliseconds: list[1]))
+        default: nil
+        }
+    }
+}

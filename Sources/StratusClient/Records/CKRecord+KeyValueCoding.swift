@@ -1,0 +1,31 @@
+#if !canImport(ObjectiveC)
+    import Foundation
+
+    // NSObject has no key-value coding on Linux; on Apple's platforms it has.
+    extension CKRecord {
+        public func value(forKey key: FieldKey) -> Any? {
+            object(forKey: key)
+        }
+
+        /// Sets a field; nil and NSNull remove it.
+        public func setValue(_ value: Any?, forKey key: FieldKey) {
+            let value = StoredValue(value)
+            state.withLock { $0.set(value, for: key) }
+        }
+
+        public func setValuesForKeys(_ keyedValues: [FieldKey: Any]) {
+            for (key, value) in keyedValues {
+                setValue(value, forKey: key)
+            }
+        }
+
+        /// The values of fields by name; NSNull stands for a field without one.
+        public func dictionaryWithValues(forKeys keys: [FieldKey]) -> [FieldKey: Any] {
+            var values: [FieldKey: Any] = [:]
+            for key in keys {
+                values[key] = object(forKey: key) ?? NSNull()
+            }
+            return values
+        }
+    }
+#endif

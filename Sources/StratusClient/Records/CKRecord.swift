@@ -1,0 +1,163 @@
+import Foundation
+import StratusRecords
+import Synchronization
+
+/// A record: named values under an identity, with what the service knows about it.
+///
+/// Set values through the subscript; only what changed is sent by the default save policy.
+///
+/// ```swift
+/// let trail = CKRecord(recordType: "Trail")
+/// trail["region"] = "Alps"
+/// ```
+///
+/// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind ``state``.
+public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence,
+    @unchecked Sendable
+{
+    public typealias ID = CKRecordID
+    public typealias Reference = CKReference
+    public typealias RecordType = String
+    public typealias FieldKey = String
+
+    /// What happens to the holder of a reference when its target is deleted.
+    public enum ReferenceAction: UInt, Sendable {
+        case none = 0
+        case deleteSelf = 1
+    }
+
+    public enum SystemType {
+        public static let userRecord: RecordType = "Users"
+        public static let share: RecordType = "cloudkit.share"
+    }
+
+    public enum SystemFieldKey {
+        public static let recordID: FieldKey = "___recordID"
+        public static let creatorUserRecordID: FieldKey = "___createdBy"
+        public static let creationDate: FieldKey = "___createTime"
+        public static let lastModifiedUserRecordID: FieldKey = "___modifiedBy"
+        public static let modificationDate: FieldKey = "___modTime"
+        public static let parent: FieldKey = "___parent"
+        public static let share: FieldKey = "___share"
+    }
+
+    public let recordType: RecordType
+    public let recordID: CKRecord.ID
+    let state: Mutex<RecordState>
+
+    init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
+        self.recordType = recordType
+        self.recordID = recordID
+        self.state = Mutex(state)
+    }
+
+    public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        self.init(recordType: recordType, recordID: recordID, state: RecordState())
+    }
+
+    @available(*, deprecated, renamed: "init(recordType:recordID:)")
+    public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
+        self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
+    }
+
+    public required convenience init?(coder: NSCoder) {
+        guard let recordType = coder.archivedString("recordType"),
+            let recordID = coder.archivedObject(CKRecordID.self, "recordID"),
+            let state = RecordState(coder: coder)
+        else { return nil }
+        self.init(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    // MARK: What the service knows
+
+    public var recordChangeTag: String? { state.withLock { $0.changeTag } }
+    public var creationDate: Date? { state.withLock { $0.creationDate } }
+    public var modificationDate: Date? { state.withLock { $0.modificationDate } }
+
+    /// The user who made the record; nil before it was saved.
+    public var creatorUserRecordID: CKRecord.ID? {
+        state.withLock { $0.creatorName }.map { CKRecordID(recordName: $0) }
+    }
+
+    /// The user who changed the record last; nil before it was saved.
+    public var lastModifiedUserRecordID: CKRecord.ID? {
+        state.withLock { $0.modifierName }.map { CKRecordID(recordName: $0) }
+    }
+
+    /// The share of which the record is the root.
+    public var share: CKRecord.Reference? { state.withLock { $0.share } }
+
+    // MARK: The sharing hierarchy
+
+    /// The record above this one in a sharing hierarchy; its action must be `.none`.
+    public var parent: CKRecord.Reference? {
+        get { state.withLock { $0.parent } }
+        set { state.withLock { $0.setParent(newValue) } }
+    }
+
+    public func setParent(_ parentRecord: CKRecord?) {
+        parent = parentRecord.map { CKReference(record: $0, action: .none) }
+    }
+
+    public func setParent(_ parentRecordID: CKRecord.ID?) {
+        parent = parentRecordID.map { CKReference(recordID: $0, action: .none) }
+    }
+
+    // MARK: Values
+
+    public func object(forKey key: FieldKey) -> (any CKRecordValue)? {
+        // The value leaves the lock as it is stored; boxing happens outside.
+        state.withLock { $0.values[key] }?.object
+    }
+
+    /// Sets a field; nil removes it. A value of a type that no field can hold is refused at saving, with
+    /// `CKError.invalidArguments`.
+    public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) {
+        let value = StoredValue(object)
+        state.withLock { $0.set(value, for: key) }
+    }
+
+    /// The fields that have a value, in the order of their names.
+    public func allKeys() -> [FieldKey] {
+        state.withLock { Array($0.values.keys) }.sorted()
+    }
+
+    /// The fields that were set or removed since the record was fetched or saved.
+    public func changedKeys() -> [FieldKey] {
+        state.withLock { Array($0.changes.keys) }.sorted()
+    }
+
+    /// The words of all string fields, lowercased, each once.
+    public func allTokens() -> [String] {
+        let strings = state.withLock { state in state.values.values.map { $0 } }
+            .compactMap { $0.object as? String }
+        let words = strings.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
+        return Set(words.map(String.init)).sorted()
+    }
+
+    public func makeIterator() -> CKRecordKeyValueIterator {
+        CKRecordKeyValueIterator(self)
+    }
+
+    // MARK: Identity
+
+    /// Equal are records of the same identity, type and change tag; values do not count.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecord else { return false }
+        return self === other
+            || (recordID == other.recordID && recordType == other.recordType
+                && recordChangeTag == other.recordChangeTag)
+    }
+
+    public override var hash: Int { recordID.hash }
+
+    public override var description: String {
+        "<CKRecord: \(recordType) \(recordID.recordName), zone \(recordID.zoneID.zoneName)>"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKRecord(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+    }
+}

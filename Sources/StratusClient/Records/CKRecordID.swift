@@ -1,0 +1,48 @@
+import Foundation
+
+/// The identity of a record: its name, unique within its zone. `CKRecord.ID` in code.
+///
+/// Compared by value.
+public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// 1 to 255 ASCII characters without a leading underscore, but for the service's own records.
+    public let recordName: String
+    public let zoneID: CKRecordZone.ID
+
+    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordID else { return false }
+        return self === other || (recordName == other.recordName && zoneID == other.zoneID)
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(recordName)
+        hasher.combine(zoneID.zoneName)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        "<CKRecordID: \(recordName):(\(zoneID.zoneName):\(zoneID.ownerName))>"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(recordName, "recordName")
+        coder.archive(zoneID, "zoneID")
+    }
+
+    public init?(coder: NSCoder) {
+        guard let recordName = coder.archivedString("recordName"),
+            let zoneID = coder.archivedObject(CKRecordZoneID.self, "zoneID")
+        else { return nil }
+        self.recordName = recordName
+        self.zoneID = zoneID
+    }
+}

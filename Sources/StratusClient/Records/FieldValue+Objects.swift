@@ -1,0 +1,111 @@
+import Foundation
+import StratusRecords
+
+extension FieldValue {
+    /// Makes the protocol's value of a boxed object; nil when no field can hold it.
+    init?(object: any CKRecordValueProtocol) {
+        switch object {
+        case let array as NSArray:
+            guard let list = FieldValue(list: array) else { return nil }
+            self = list
+        case let string as NSString: self = .string(string as String)
+        case let number as NSNumber:
+            self = number.isFloatingPoint ? .double(number.doubleValue) : .int64(number.int64Value)
+        case let date as NSDate: self = .timestamp(milliseconds: date.wholeMilliseconds)
+        case let data as NSData: self = .bytes([UInt8](data as Data))
+        case let reference as CKReference: self = .reference(reference.wireReference)
+        case let location as CLLocation: self = .location(Location(location))
+        default: return nil
+        }
+    }
+
+    private init?(list array: NSArray) {
+        guard let first = array.firstObject else {
+            self = .emptyList
+            return
+        }
+        let list: FieldValue?
+        switch first {
+        case is NSString:
+            list = Self.members(array, NSString.self).map { .stringList($0.map { $0 as String }) }
+        case is NSNumber:
+            list = Self.members(array, NSNumber.self).map { numbers in
+                numbers.contains(where: \.isFloatingPoint)
+                    ? .doubleList(numbers.map(\.doubleValue))
+                    : .int64List(numbers.map(\.int64Value))
+            }
+        case is NSDate:
+            list = Self.members(array, NSDate.self).map {
+                .timestampList(milliseconds: $0.map(\.wholeMilliseconds))
+            }
+        case is NSData:
+            list = Self.members(array, NSData.self).map {
+                .bytesList($0.map { [UInt8]($0 as Data) })
+            }
+        case is CKReference:
+            list = Self.members(array, CKReference.self).map {
+                .referenceList($0.map(\.wireReference))
+            }
+        case is CLLocation:
+            list = Self.members(array, CLLocation.self).map {
+                .locationList($0.map { Location($0) })
+            }
+        default: list = nil
+        }
+        guard let list else { return nil }
+        self = list
+    }
+
+    private static func members<Member>(_ array: NSArray, _ type: Member.Type) -> [Member]? {
+        let members = array.compactMap { $0 as? Member }
+        return members.count == array.count ? members : nil
+    }
+}
+
+extension NSNumber {
+    var isFloatingPoint: Bool {
+        let kind = UInt8(bitPattern: objCType.pointee)
+        return kind == UInt8(ascii: "d") || kind == UInt8(ascii: "f")
+    }
+}
+
+extension NSDate {
+    convenience init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+
+    /// Milliseconds since 1970, as the protocol has dates; what lies beyond its range is cut to it.
+    var wholeMilliseconds: Int64 {
+        Int64(exactly: (timeIntervalSince1970 * 1_000).rounded())
+            ?? (timeIntervalSince1970 < 0 ? .min : .max)
+    }
+}
+
+extension Date {
+    init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+}
+
+extension Location {
+    init(_ location: CLLocation) {
+        self.init(
+            latitude: location.coordinate.latitude, longitude: location.coordinate.longitude,
+            horizontalAccuracy: location.horizontalAccuracy,
+            verticalAccuracy: location.verticalAccuracy, altitude: location.altitude,
+            speed: location.speed, course: location.course,
+            timestampMilliseconds: (location.timestamp as NSDate).wholeMilliseconds)
+    }
+}
+
+extension CLLocation {
+    convenience init(_ location: Location) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(
+                latitude: location.latitude, longitude: location.longitude),
+            altitude: location.altitude ?? 0, horizontalAccuracy: location.horizontalAccuracy ?? 0,
+            verticalAccuracy: location.verticalAccuracy ?? -1, course: location.course ?? -1,
+            speed: location.speed ?? -1,
+            timestamp: Date(milliseconds: location.timestampMilliseconds ?? 0))
+    }
+}

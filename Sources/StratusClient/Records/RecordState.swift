@@ -1,0 +1,103 @@
+import Foundation
+import StratusRecords
+
+/// Everything about a record that can change: a value, so that it is copied and replaced whole.
+struct RecordState: Sendable {
+    /// A field that was changed: what it was before, and when, counted in changes.
+    struct Change: Sendable {
+        var base: StoredValue?
+        var serial: Int
+    }
+
+    var values: [String: StoredValue] = [:]
+    var changes: [String: Change] = [:]
+    /// Changes ever made; tells which came after a request was built.
+    var changeCount = 0
+
+    var changeTag: String?
+    var creationDate: Date?
+    var creatorName: String?
+    var modificationDate: Date?
+    var modifierName: String?
+    var share: CKReference?
+    var parent: CKReference?
+    /// The count at which the parent was changed; nil when it is as the service knows it.
+    var parentSerial: Int?
+
+    mutating func set(_ value: StoredValue?, for key: String) {
+        changeCount += 1
+        let previous = values[key]
+        values[key] = value
+        if let change = changes[key] {
+            if value == nil, change.base == nil {
+                // Set and removed again: the service never hears of it.
+                changes[key] = nil
+            } else {
+                changes[key]?.serial = changeCount
+            }
+        } else if value != nil || previous != nil {
+            changes[key] = Change(base: previous, serial: changeCount)
+        }
+    }
+
+    mutating func setParent(_ parent: CKReference?) {
+        changeCount += 1
+        self.parent = parent
+        parentSerial = changeCount
+    }
+
+    /// The record before the changes that are not saved yet.
+    var base: RecordState {
+        var base = self
+        for (key, change) in changes {
+            base.values[key] = change.base
+        }
+        base.changes = [:]
+        base.parentSerial = nil
+        return base
+    }
+
+    /// Takes over what the service answered to a save, but keeps what was changed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - server: the record in the answer.
+    ///   - sentCount: ``changeCount`` when the request was built.
+    ///   - hasAllFields: whether the answer has every field; when not, what was sent is what is stored.
+    mutating func confirm(_ server: RecordState, sentCount: Int, hasAllFields: Bool) {
+        let later = changes.filter { $0.value.serial > sentCount }
+        var confirmed = hasAllFields ? server.values : values
+        if !hasAllFields {
+            // The protocol's own form of what was sent, so that a Date reads as the service keeps it.
+            for key in changes.keys {
+                confirmed[key] = confirmed[key]?.normalised
+            }
+        }
+        let local = values
+        values = confirmed
+        changes = [:]
+        for (key, change) in later {
+            values[key] = local[key]
+            changes[key] = Change(
+                base: hasAllFields ? server.values[key] : change.base, serial: change.serial)
+        }
+        changeTag = server.changeTag
+        creationDate = server.creationDate ?? creationDate
+        creatorName = server.creatorName ?? creatorName
+        modificationDate = server.modificationDate ?? modificationDate
+        modifierName = server.modifierName ?? modifierName
+        share = server.share
+        if let serial = parentSerial, serial > sentCount { return }
+        parentSerial = nil
+        if hasAllFields { parent = server.parent }
+    }
+}
+
+extension StoredValue {
+    /// The value as it reads after a round trip; references stay objects.
+    var normalised: StoredValue {
+        switch fieldValue {
+        case nil, .reference, .referenceList: self
+        case .some(let value): .wire(value)
+        }
+    }
+}

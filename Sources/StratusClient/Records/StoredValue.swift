@@ -1,0 +1,114 @@
+import Foundation
+import StratusRecords
+
+/// A field's value inside a record: as it came off the wire, or as the app set it.
+///
+/// `@unchecked Sendable`: the objects are immutable; whatever could be changed was copied at setting.
+enum StoredValue: @unchecked Sendable {
+    case wire(FieldValue)
+    /// An NSString, NSNumber, NSDate, NSData, CKReference, CLLocation, or an NSArray of one of them.
+    case object(any CKRecordValueProtocol)
+    /// A value that no field can hold, with the name of its type; told when the record is saved.
+    case unsupported(typeName: String)
+
+    /// Takes a value as an app gives it; nil stands for no value.
+    ///
+    /// Numbers become NSNumber as on Apple's platforms, so that whatever was set as an Int can be read
+    /// as an Int64, a Double or an NSNumber.
+    init?(_ value: Any?) {
+        guard let value, !(value is NSNull) else { return nil }
+        self = Self.object(for: value).map(Self.object) ?? .unsupported(typeName: "\(type(of: value))")
+    }
+
+    private static func object(for value: Any) -> (any CKRecordValueProtocol)? {
+        if type(of: value) is AnyClass { return copiedObject(value) }
+        switch value {
+        case let string as String: return string as NSString
+        case let date as Date: return date as NSDate
+        case let data as Data: return data as NSData
+        case let number as any NumberBoxing: return number.boxed
+        case let array as [Any]: return array.isEmpty ? NSArray() : Self.array(array)
+        default: return nil
+        }
+    }
+
+    private static func copiedObject(_ value: Any) -> (any CKRecordValueProtocol)? {
+        switch value {
+        case let array as NSArray: Self.array(array.map { $0 })
+        case let string as NSString: string.copy() as? NSString
+        case let data as NSData: data.copy() as? NSData
+        case let number as NSNumber: number
+        case let date as NSDate: date
+        case let reference as CKReference: reference
+        case let location as CLLocation: location
+        default: nil
+        }
+    }
+
+    private static func array(_ members: [Any]) -> NSArray? {
+        var objects: [Any] = []
+        objects.reserveCapacity(members.count)
+        for member in members {
+            guard let object = object(for: member), !(object is NSArray) else { return nil }
+            objects.append(object)
+        }
+        return NSArray(array: objects)
+    }
+
+    /// The value as the app reads it; nil for what no field can hold.
+    var object: (any CKRecordValueProtocol)? {
+        switch self {
+        case .object(let object): object
+        case .wire(let value): Self.object(of: value)
+        case .unsupported: nil
+        }
+    }
+
+    /// The value as the protocol has it; nil for what no field can hold.
+    var fieldValue: FieldValue? {
+        switch self {
+        case .wire(let value): value
+        case .object(let object): FieldValue(object: object)
+        case .unsupported: nil
+        }
+    }
+
+    /// References are never kept as `.wire`, as they need their holder's zone (see RecordReader).
+    private static func object(of value: FieldValue) -> (any CKRecordValueProtocol)? {
+        switch value {
+        case .string(let string): return string as NSString
+        case .int64(let number): return NSNumber(value: number)
+        case .double(let number): return NSNumber(value: number)
+        case .timestamp(let milliseconds): return NSDate(milliseconds: milliseconds)
+        case .bytes(let bytes): return Data(bytes) as NSData
+        case .location(let location): return CLLocation(location)
+        case .stringList(let strings): return NSArray(array: strings.map { $0 as NSString })
+        case .int64List(let numbers): return NSArray(array: numbers.map { NSNumber(value: $0) })
+        case .doubleList(let numbers): return NSArray(array: numbers.map { NSNumber(value: $0) })
+        case .timestampList(let list): return NSArray(array: list.map { NSDate(milliseconds: $0) })
+        case .bytesList(let list): return NSArray(array: list.map { Data($0) as NSData })
+        case .locationList(let list): return NSArray(array: list.map { CLLocation($0) })
+        case .emptyList: return NSArray()
+        case .reference, .referenceList, .asset, .assetList: return nil
+        }
+    }
+}
+
+/// The Swift numbers, which a record keeps as NSNumber.
+private protocol NumberBoxing {
+    var boxed: NSNumber { get }
+}
+
+extension Bool: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Int: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Int8: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Int16: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Int32: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Int64: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension UInt: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension UInt8: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension UInt16: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension UInt32: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension UInt64: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Float: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }
+extension Double: NumberBoxing { fileprivate var boxed: NSNumber { NSNumber(value: self) } }

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Tells of changes in all custom zones of the private or the shared database.
+public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
+    // `@unchecked Sendable`: all that changes is behind the base's state.
+    init(_ identifier: ID, _ state: State) {
+        super.init(.database, subscriptionID: identifier, state: state)
+    }
+
+    public convenience init() {
+        self.init(subscriptionID: UUID().uuidString)
+    }
+
+    public convenience init(subscriptionID: CKSubscription.ID) {
+        self.init(subscriptionID, State())
+    }
+
+    public required init?(coder: NSCoder) {
+        super.init(coder: coder)
+    }
+
+    /// Nil is all types.
+    public var recordType: CKRecord.RecordType? {
+        get { state.withLock { $0.recordType } }
+        set { state.withLock { $0.recordType = newValue } }
+    }
+
+    public override func copy(with zone: NSZone? = nil) -> Any {
+        CKDatabaseSubscription(subscriptionID, state.withLock { $0 })
+    }
+}

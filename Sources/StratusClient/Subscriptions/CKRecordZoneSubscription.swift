@@ -1,0 +1,32 @@
+import Foundation
+
+/// Tells of changes in one zone of the private database.
+public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
+    // `@unchecked Sendable`: all that changes is behind the base's state.
+    init(_ identifier: ID, _ state: State) {
+        super.init(.recordZone, subscriptionID: identifier, state: state)
+    }
+
+    public convenience init(
+        zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID = UUID().uuidString
+    ) {
+        self.init(subscriptionID, State(zoneID: zoneID))
+    }
+
+    public required init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "zoneID") else { return nil }
+        super.init(coder: coder)
+    }
+
+    public var zoneID: CKRecordZone.ID { state.withLock { $0.zoneID } ?? .default }
+
+    /// Nil is all types.
+    public var recordType: CKRecord.RecordType? {
+        get { state.withLock { $0.recordType } }
+        set { state.withLock { $0.recordType = newValue } }
+    }
+
+    public override func copy(with zone: NSZone? = nil) -> Any {
+        CKRecordZoneSubscription(subscriptionID, state.withLock { $0 })
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import StratusRecords
+import StratusWire
+import Synchronization
+
+/// A wish to be told of changes; the base of the three kinds.
+public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // `@unchecked Sendable`: all that changes, here and in the subclasses, is behind `state`.
+    public typealias ID = String
+    public typealias NotificationInfo = CKNotificationInfo
+
+    public enum SubscriptionType: Int, Sendable {
+        case query = 1
+        case recordZone = 2
+        case database = 3
+    }
+
+    struct State: Sendable {
+        var notificationInfo: CKNotificationInfo?
+        var zoneID: CKRecordZoneID?
+        var recordType: CKRecord.RecordType?
+    }
+
+    public let subscriptionID: ID
+    public let subscriptionType: SubscriptionType
+    let state: Mutex<State>
+
+    init(_ type: SubscriptionType, subscriptionID: ID, state: State) {
+        subscriptionType = type
+        self.subscriptionID = subscriptionID
+        self.state = Mutex(state)
+    }
+
+    /// How devices are told; nil makes the notifications silent.
+    public var notificationInfo: NotificationInfo? {
+        get { state.withLock { $0.notificationInfo } }
+        set {
+            let info = newValue.map { CKNotificationInfo($0.dictionary) }
+            state.withLock { $0.notificationInfo = info }
+        }
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKSubscription else { return false }
+        return subscriptionID == other.subscriptionID && subscriptionType == other.subscriptionType
+    }
+
+    public override var hash: Int { subscriptionID.hashValue }
+
+    public override var description: String {
+        "<CKSubscription: \(subscriptionType) \(subscriptionID)>"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKSubscription(
+            subscriptionType, subscriptionID: subscriptionID, state: state.withLock { $0 })
+    }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        let state = state.withLock { $0 }
+        coder.archive(subscriptionID, "subscriptionID")
+        coder.encode(Int64(subscriptionType.rawValue), forKey: "subscriptionType")
+        coder.archive(state.notificationInfo, "notificationInfo")
+        coder.archive(state.zoneID, "zoneID")
+        coder.archive(state.recordType, "recordType")
+    }
+
+    public required init?(coder: NSCoder) {
+        let type = Int(coder.decodeInt64(forKey: "subscriptionType"))
+        guard let subscriptionID = coder.archivedString("subscriptionID"),
+            let subscriptionType = SubscriptionType(rawValue: type)
+        else { return nil }
+        self.subscriptionID = subscriptionID
+        self.subscriptionType = subscriptionType
+        state = Mutex(
+            State(
+                notificationInfo: coder.archivedObject(
+                    CKNotificationInfo.self, "notificationInfo"),
+                zoneID: coder.archivedObject(CKRecordZoneID.self, "zoneID"),
+                recordType: coder.archivedString("recordType")))
+    }
+
+    // MARK: Wire
+
+    /// The subscription as the protocol has it.
+    func dictionary(_ translation: QueryTranslation) throws -> SubscriptionDictionary {
+        let state = state.withLock { $0 }
+        return SubscriptionDictionary(
+            subscriptionID: subscriptionID, kind: subscriptionType == .database ? .database : .zone,
+            zoneID: state.zoneID?.dictionary, recordType: state.recordType,
+            notificationInfo: state.notificationInfo?.dictionary)
+    }
+
+    static func read(
+        _ dictionary: SubscriptionDictionary, reader: inout RecordReader
+    ) throws -> CKSubscription {
+        guard let identifier = dictionary.subscriptionID, let kind = dictionary.kind else {
+            throw CKError(.internalError, "The service answered a subscription without a name.")
+        }
+        let state = State(
+            notificationInfo: dictionary.notificationInfo.map { CKNotificationInfo($0) },
+            zoneID: dictionary.zoneID.map { reader.zoneID($0) },
+            recordType: dictionary.recordType ?? dictionary.query?.recordType)
+        switch kind {
+        case .database: return CKDatabaseSubscription(identifier, state)
+        case .zone: return CKRecordZoneSubscription(identifier, state)
+        case .query:
+            var options: CKQuerySubscription.Options = dictionary.firesOnce ? [.firesOnce] : []
+            if dictionary.firesOn.contains(.create) { options.insert(.firesOnRecordCreation) }
+            if dictionary.firesOn.contains(.update) { options.insert(.firesOnRecordUpdate) }
+            if dictionary.firesOn.contains(.delete) { options.insert(.firesOnRecordDeletion) }
+            let expression = PredicateExpression(
+                filters: dictionary.query?.filterBy ?? [], reader: &reader)
+            return CKQuerySubscription(
+                identifier, predicate: NSPredicate(expression), options: options, state)
+        }
+    }
+}
+
+@available(*, deprecated, renamed: "CKSubscription.SubscriptionType")
+public typealias CKSubscriptionType = CKSubscription.SubscriptionType

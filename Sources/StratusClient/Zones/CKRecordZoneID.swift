@@ -1,0 +1,81 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// Stands for the record name of the user who is signed in.
+public let CKCurrentUserDefaultName = ZoneID.currentUserName
+
+@available(*, deprecated, renamed: "CKCurrentUserDefaultName")
+public let CKOwnerDefaultName = ZoneID.currentUserName
+
+/// The identity of a zone: its name and its owner. `CKRecordZone.ID` in code.
+///
+/// Compared by value. The class stands at top level because Foundation on Linux cannot archive nested
+/// classes.
+public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
+    public static let defaultZoneName = ZoneID.defaultZoneName
+    public static let `default` = CKRecordZoneID()
+
+    /// 1 to 255 ASCII characters without a leading underscore, but for the default zone's.
+    public let zoneName: String
+    /// The owner's record name, or `CKCurrentUserDefaultName`.
+    public let ownerName: String
+
+    public init(
+        zoneName: String = CKRecordZoneID.defaultZoneName,
+        ownerName: String = CKCurrentUserDefaultName
+    ) {
+        self.zoneName = zoneName
+        self.ownerName = ownerName
+    }
+
+    @available(*, deprecated, message: "Give an owner name that is not optional.")
+    @_disfavoredOverload
+    public convenience init(
+        zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String?
+    ) {
+        self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordZoneID else { return false }
+        return self === other || (zoneName == other.zoneName && ownerName == other.ownerName)
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(zoneName)
+        hasher.combine(ownerName)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        "<CKRecordZoneID: \(zoneName):\(ownerName)>"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(zoneName, "zoneName")
+        coder.archive(ownerName, "ownerName")
+    }
+
+    public init?(coder: NSCoder) {
+        guard let zoneName = coder.archivedString("zoneName"),
+            let ownerName = coder.archivedString("ownerName")
+        else { return nil }
+        self.zoneName = zoneName
+        self.ownerName = ownerName
+    }
+}
+
+extension CKRecordZoneID {
+    /// The zone as a request names it: without the owner where that is the caller.
+    var dictionary: ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: zoneName,
+            ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
+    }
+}
