@@ -12,6 +12,8 @@ struct ZoneRow {
         case wanted = 0
         case existing = 1
         case unwanted = 2
+        /// To be deleted, then made again.
+        case replaced = 3
     }
 
     var key: Int64

@@ -67,8 +67,8 @@ extension CacheStore {
         try put(conflict.server, zone, database)
         news.changedIDs.insert(conflict.server.id)
         news.events.append(
-                .editOverruled(
-                    client: try conflict.clientRecord(), server: try conflict.serverRecord()))
+            .editOverruled(
+                client: try conflict.clientRecord(), server: try conflict.serverRecord()))
     }
 
     private func rebase(

@@ -67,10 +67,10 @@ extension CacheStore {
         var row = try zone(id, orMake: state, database)
         if row.state == .unwanted {
             try database.execute(
-                sql: "UPDATE zone SET state = 0 WHERE id = ?", arguments: [row.key])
-            row.state = .wanted
+                sql: "UPDATE zone SET state = 3 WHERE id = ?", arguments: [row.key])
+            row.state = .replaced
         }
-        if row.state == .wanted { wanted.append(id) }
+        if row.state == .wanted || row.state == .replaced { wanted.append(id) }
         return row
     }
 

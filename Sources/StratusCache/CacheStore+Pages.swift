@@ -65,7 +65,10 @@ extension CacheStore {
     private func takeOver(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
     ) throws {
-        if let row = try record(server.id.name, zone, database), row.system == server.system {
+        let statement = try database.cachedStatement(
+            sql: "SELECT system FROM record WHERE zone = ? AND name = ?")
+        let known = try Data.fetchOne(statement, arguments: [zone.key, server.id.name])
+        if let known, known == server.systemData {
             if zone.isRefetching {
                 try putSystem(server.system, of: server.id.name, zone, database)
             }

@@ -139,7 +139,8 @@ extension CacheStore {
     /// Gives changes that were set aside another chance; all of them when no identity is named.
     func retrySetAside(_ ids: [RecordID]?) throws {
         try pool.write { database in
-            let reset = "UPDATE pending SET errorCode = NULL, errorMessage = NULL, rounds = 0, attempts = 0"
+            let reset =
+                "UPDATE pending SET errorCode = NULL, errorMessage = NULL, rounds = 0, attempts = 0"
             guard let ids else {
                 try database.execute(sql: "\(reset) WHERE errorCode IS NOT NULL")
                 return

@@ -111,12 +111,14 @@ extension CacheStore {
     }
 
     func flag(_ name: String, _ database: Database) throws -> String? {
-        try String.fetchOne(database, sql: "SELECT value FROM flag WHERE name = ?", arguments: [name])
+        try String.fetchOne(
+            database, sql: "SELECT value FROM flag WHERE name = ?", arguments: [name])
     }
 
     func setFlag(_ name: String, _ value: String?, _ database: Database) throws {
         try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (name, value) VALUES (?, ?)", arguments: [name, value])
+            sql: "INSERT OR REPLACE INTO flag (name, value) VALUES (?, ?)",
+            arguments: [name, value])
     }
 }
 

@@ -20,6 +20,9 @@ extension CacheStore {
                 switch zone.state {
                 case .wanted: backlog.zonesToCreate.append(zone.id)
                 case .unwanted: backlog.zonesToDelete.append(zone.id)
+                case .replaced:
+                    backlog.zonesToDelete.append(zone.id)
+                    backlog.zonesToReplace.append(zone.id)
                 case .existing:
                     if row[7] as Bool { backlog.zonesToFetch.append(zone.id) }
                 }
@@ -71,6 +74,9 @@ extension CacheStore {
                 try database.execute(
                     sql: "DELETE FROM zone WHERE name = ? AND owner = ? AND state = 2",
                     arguments: [id.name, id.ownerName])
+                try database.execute(
+                    sql: "UPDATE zone SET state = 0 WHERE name = ? AND owner = ? AND state = 3",
+                    arguments: [id.name, id.ownerName])
             }
         }
     }
@@ -89,7 +95,7 @@ extension CacheStore {
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 let row = try zone(id, orMake: .existing, database)
                 try database.execute(
-                    sql: "UPDATE zone SET needsFetch = (state <> 2) WHERE id = ?",
+                    sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?",
                     arguments: [row.key])
             }
             var deletions = pages.deleted
@@ -135,6 +141,11 @@ extension CacheStore {
         _ recreated: inout [ZoneID], _ news: inout CacheNews, _ database: Database
     ) throws {
         gone.append(row.id)
+        if row.state == .replaced {
+            try database.execute(
+                sql: "UPDATE zone SET state = 0 WHERE id = ?", arguments: [row.key])
+            return
+        }
         if policy == .recreate, row.state == .existing {
             try recreate(row, database)
             recreated.append(row.id)
@@ -145,9 +156,9 @@ extension CacheStore {
         // The app itself asked for the deletion of an unwanted zone.
         guard row.state == .existing else { return }
         news.events.append(
-                .zoneDeleted(
-                    CKRecordZone.ID(row.id), reason: reason,
-                    lostChanges: lost.map { CKRecord.ID($0) }))
+            .zoneDeleted(
+                CKRecordZone.ID(row.id), reason: reason,
+                lostChanges: lost.map { CKRecord.ID($0) }))
     }
 
     /// - Returns: the records whose changes were pending.

@@ -89,7 +89,8 @@ enum CacheSchema {
         }
     }
 
-    // zone.state: 0 wanted, 1 known to exist, 2 to be deleted. zone.pass counts full fetches: rows that
+    // zone.state: 0 wanted, 1 known to exist, 2 to be deleted, 3 to be deleted and made
+    // again. zone.pass counts full fetches: rows that
     // a full fetch did not bring keep an older pass and are deleted at its end.
     // pending.earlier: 8-byte digests of edits that newer ones took the place of; the service may have
     // got one of them without our hearing of it. pending.errorCode: set aside, needs attention.

@@ -116,7 +116,9 @@ final class Observers: Sendable {
     func tell(_ news: CacheNews) {
         guard !news.changedIDs.isEmpty || !news.events.isEmpty else { return }
         // Woken outside the lock: whoever wakes may look at once.
-        let (changes, events) = state.withLock { (Array($0.changes.values), Array($0.events.values)) }
+        let (changes, events) = state.withLock {
+            (Array($0.changes.values), Array($0.events.values))
+        }
         if !news.changedIDs.isEmpty {
             for observer in changes {
                 observer.box.add(news.changedIDs)

@@ -16,7 +16,8 @@ actor SyncDriver {
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
-    private var waiters: [CheckedContinuation<Void, any Error>] = []
+    private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var waiterCount = 0
     private var sleeper: CheckedContinuation<Void, Never>?
     private var isWoken = false
     private var lastFetchMilliseconds: Int64?
@@ -84,10 +85,13 @@ actor SyncDriver {
             loopTask = Task { await self.loop() }
         }
         wake()
+        waiterCount += 1
+        let waiter = waiterCount
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiters.append($0) }
+            try await withCheckedThrowingContinuation { waiters[waiter] = $0 }
         } onCancel: {
-            Task { await self.cancelWaiters() }
+            // What was begun goes on until nothing is left, or until there is trouble.
+            Task { await self.cancel(waiter) }
         }
     }
 
@@ -162,8 +166,8 @@ actor SyncDriver {
     private func absorbBacklog() throws {
         let backlog = try store.backlog()
         session.setHasPendingChanges(backlog.hasPendingChanges)
-        for zone in backlog.zonesToCreate { session.zoneWanted(zone) }
         for zone in backlog.zonesToDelete { session.zoneUnwanted(zone) }
+        for zone in backlog.zonesToCreate + backlog.zonesToReplace { session.zoneWanted(zone) }
     }
 
     /// Somebody who waits for the end of a sync hears at once of what will not pass quickly.
@@ -180,15 +184,14 @@ actor SyncDriver {
 
     private func finishWaiters(_ error: (any Error)?) {
         let waiters = waiters
-        self.waiters = []
-        for waiter in waiters {
+        self.waiters = [:]
+        for waiter in waiters.values {
             if let error { waiter.resume(throwing: error) } else { waiter.resume() }
         }
     }
 
-    private func cancelWaiters() {
-        // What was begun goes on until nothing is left, or until there is trouble.
-        finishWaiters(CancellationError())
+    private func cancel(_ waiter: Int) {
+        waiters.removeValue(forKey: waiter)?.resume(throwing: CancellationError())
     }
 
     /// Waits for an event, or until a time.

@@ -26,7 +26,7 @@ extension SyncSession {
             }
         }
         zonesToCreate.removeAll { madeZones.contains($0) }
-        zonesToDelete.removeAll { goneZones.contains($0) }
+        for zone in goneZones { deletionDone(of: zone) }
         if let failure, madeZones.isEmpty, goneZones.isEmpty {
             // Nobody could be served: as if the request had failed.
             _ = failed(failure, at: uptimeSeconds)
@@ -50,7 +50,7 @@ extension SyncSession {
     ) -> [ZoneID] {
         for zone in deleted {
             forget(zone)
-            zonesToDelete.removeAll { $0 == zone }
+            deletionDone(of: zone)
         }
         let missing = zonesInDoubt
         zonesInDoubt = []
@@ -83,7 +83,8 @@ extension SyncSession {
     /// A batch was answered item by item.
     ///
     /// - Returns: one verdict per outcome, in the same order.
-    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict] {
+    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
+    {
         owesSend = false
         var verdicts: [ItemVerdict] = []
         verdicts.reserveCapacity(outcomes.count)

@@ -15,13 +15,17 @@ extension SyncSession {
     /// A zone shall exist; asked for once, remembered by the shell when it does.
     public mutating func zoneWanted(_ zone: ZoneID) {
         guard !zone.isDefault, !zonesToCreate.contains(zone) else { return }
+        guard !zonesToDelete.contains(zone) else {
+            zonesToReplace.insert(zone)
+            return
+        }
         zonesToCreate.append(zone)
-        zonesToDelete.removeAll { $0 == zone }
     }
 
     /// A zone shall not exist any more.
     public mutating func zoneUnwanted(_ zone: ZoneID) {
         forget(zone)
+        zonesToReplace.remove(zone)
         if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
     }
 
@@ -76,6 +80,12 @@ extension SyncSession {
     public mutating func halt(_ reason: HaltReason) {
         operation = nil
         halt = reason
+    }
+
+    /// A zone that was to be deleted is gone; it is made again if somebody wants it.
+    mutating func deletionDone(of zone: ZoneID) {
+        zonesToDelete.removeAll { $0 == zone }
+        if zonesToReplace.remove(zone) != nil { zoneWanted(zone) }
     }
 
     /// Forgets all work on a zone that is no more.

@@ -17,6 +17,8 @@ public struct SyncSession: Sendable {
     // What is to be done.
     var zonesToCreate: [ZoneID]
     var zonesToDelete: [ZoneID]
+    /// Zones that were deleted and are wanted again: the old content must go first.
+    var zonesToReplace: Set<ZoneID> = []
     var zonesToFetch: [ZoneID]
     /// Zones that somebody hinted at while a page of theirs was under way.
     var zonesToFetchAgain: Set<ZoneID> = []
@@ -53,6 +55,7 @@ public struct SyncSession: Sendable {
         self.settings = settings
         zonesToCreate = backlog.zonesToCreate
         zonesToDelete = backlog.zonesToDelete
+        zonesToReplace = Set(backlog.zonesToReplace)
         zonesToFetch = backlog.zonesToFetch
         needsSubscription = settings.savesSubscription && !backlog.isSubscriptionSaved
         hasPendingChanges = backlog.hasPendingChanges
@@ -83,7 +86,11 @@ public struct SyncSession: Sendable {
         if ready > uptimeSeconds {
             return .wait(untilUptimeSeconds: min(ready, nextFetchUptimeSeconds ?? ready))
         }
-        if case .fetchZoneChanges = planned { isFetchingRound = true } else { isFetchingRound = false }
+        if case .fetchZoneChanges = planned {
+            isFetchingRound = true
+        } else {
+            isFetchingRound = false
+        }
         // A hint that comes while the answer is under way asks for another fetch.
         if planned == .fetchDatabaseChanges { needsDatabaseFetch = false }
         operation = planned

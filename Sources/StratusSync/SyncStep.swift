@@ -31,17 +31,21 @@ public enum SyncOperation: Hashable, Sendable {
 public struct SyncBacklog: Hashable, Sendable {
     public var zonesToCreate: [ZoneID]
     public var zonesToDelete: [ZoneID]
+    /// Those of the zones to delete that shall exist again afterwards.
+    public var zonesToReplace: [ZoneID]
     /// Zones that are known to have changed and were not fetched to their end.
     public var zonesToFetch: [ZoneID]
     public var isSubscriptionSaved: Bool
     public var hasPendingChanges: Bool
 
     public init(
-        zonesToCreate: [ZoneID] = [], zonesToDelete: [ZoneID] = [], zonesToFetch: [ZoneID] = [],
+        zonesToCreate: [ZoneID] = [], zonesToDelete: [ZoneID] = [],
+        zonesToReplace: [ZoneID] = [], zonesToFetch: [ZoneID] = [],
         isSubscriptionSaved: Bool = false, hasPendingChanges: Bool = false
     ) {
         self.zonesToCreate = zonesToCreate
         self.zonesToDelete = zonesToDelete
+        self.zonesToReplace = zonesToReplace
         self.zonesToFetch = zonesToFetch
         self.isSubscriptionSaved = isSubscriptionSaved
         self.hasPendingChanges = hasPendingChanges

@@ -65,7 +65,8 @@ import Testing
                     case .string(let base) = conflict.ancestor?["text"]
                 else { return .keepServer }
                 var merged = conflict.server
-                merged["text"] = .string("\(base)|\([mine, theirs].sorted().joined(separator: "+"))")
+                merged["text"] = .string(
+                    "\(base)|\([mine, theirs].sorted().joined(separator: "+"))")
                 return .save(fields: merged.fields)
             }
         }

@@ -98,11 +98,11 @@ extension MemoryCloud.State {
 
     mutating func answer(_ item: OutgoingChange) -> OutgoingAnswer {
         let id = item.change.id
-        guard let zone = zones[id.zoneID] else {
+        guard zones[id.zoneID] != nil else {
             return .failed(SyncFailure(.zoneNotFound), server: nil)
         }
         if let refusal = refusals[id.name] { return .failed(refusal, server: nil) }
-        let found = zone.records[id.name]?.record
+        let found = zones[id.zoneID]?.records[id.name]?.record
         guard var client = item.client else {
             if found != nil { _ = store(nil, id.name, id.zoneID) }
             return .deleted
@@ -210,14 +210,17 @@ final class CloudLink: RemoteDatabase {
 
     func databaseChanges(since token: String?) async throws -> DatabasePage {
         try call("database") { state in
-            let parts = (token ?? "\(state.generation).0").split(separator: ".").map { Int($0) ?? 0 }
+            let parts = (token ?? "\(state.generation).0").split(separator: ".").map {
+                Int($0) ?? 0
+            }
             guard parts[0] == state.generation else { throw SyncFailure(.changeTokenExpired) }
             let since = token == nil ? 0 : parts[1]
             return DatabasePage(
                 changed: state.changedAt.filter { $0.value > since }.map(\.key)
                     .sorted { $0.name < $1.name },
                 deleted: token == nil
-                    ? [] : state.deletedZones.filter { $0.version > since }.map { ($0.zone, $0.reason) },
+                    ? []
+                    : state.deletedZones.filter { $0.version > since }.map { ($0.zone, $0.reason) },
                 token: "\(state.generation).\(state.version)")
         }
     }
@@ -239,7 +242,8 @@ final class CloudLink: RemoteDatabase {
             return ZonePage(
                 records: page.compactMap(\.value.record),
                 deletedNames: page.filter { $0.value.record == nil }.map(\.key),
-                token: "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
+                token:
+                    "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
                 moreComing: !isLast)
         }
     }

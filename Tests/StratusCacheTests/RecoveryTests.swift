@@ -8,7 +8,9 @@ import Testing
 /// Crashes, expired tokens and lost zones: the same end, whatever happens on the way.
 @Suite struct RecoveryTests {
     /// The story that is cut short at every step, and what must come of it.
-    private func story(_ cloud: MemoryCloud, _ phone: Device, sync: () async throws -> Void) async throws {
+    private func story(_ cloud: MemoryCloud, _ phone: Device, sync: () async throws -> Void)
+        async throws
+    {
         let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 500_000))
         for name in ["a", "b", "c", "d", "e"] { try tablet.save(name, "tablet") }
         try await tablet.sync()
@@ -168,7 +170,10 @@ import Testing
         try await phone.sync()
         try await tablet.sync()
         #expect(try tablet.texts().isEmpty)
-        // And may come again.
+        // And may come again, without its old content, also before anybody synced.
+        try phone.save("old", "1")
+        try await phone.sync()
+        try phone.cache.deleteZone(CKRecordZone.ID(.list))
         try phone.save("b", "1")
         try await phone.sync()
         try await tablet.sync()

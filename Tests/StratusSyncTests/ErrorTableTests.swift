@@ -225,7 +225,8 @@ import Testing
     ])
     func anErrorOfSharingIsNotRepeated(code: CKError.Code) {
         #expect(
-            SyncSession.verdict(on: .failedSave("a", SyncFailure(code))) == .setAside(SyncFailure(code)))
+            SyncSession.verdict(on: .failedSave("a", SyncFailure(code)))
+                == .setAside(SyncFailure(code)))
     }
 
     @Test(arguments: [CKError.Code.internalError, .resultsTruncated])
@@ -238,7 +239,9 @@ import Testing
             verdicts.append(SyncSession.verdict(on: ItemOutcome(change, failure: failure)))
         }
         #expect(
-            verdicts == [.countAttempt, .countAttempt, .countAttempt, .countAttempt, .setAside(failure)])
+            verdicts == [
+                .countAttempt, .countAttempt, .countAttempt, .countAttempt, .setAside(failure),
+            ])
         var session = SyncSession.sending()
         var now = 0.0
         for _ in 0...session.settings.maximumRetries {

@@ -47,7 +47,9 @@ extension CKRecord {
                 state.set(wanted.values[field.name], for: field.name)
             }
             for name in known.keys where !named.contains(name) { state.set(nil, for: name) }
-            if edited.parentRecordName != content.parentRecordName { state.setParent(wanted.parent) }
+            if edited.parentRecordName != content.parentRecordName {
+                state.setParent(wanted.parent)
+            }
         }
         self.init(recordType: recordType, recordID: recordID, state: state)
     }

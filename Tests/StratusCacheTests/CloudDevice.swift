@@ -1,0 +1,124 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// A device on the real service, in process: its own connection, file and clock.
+final class CloudDevice: Sendable {
+    static let container = "iCloud.org.example.Lists"
+
+    let transport: FaultyTransport
+    let connection: CloudConnection
+    let path: String
+    let time: TestTime
+    let settings: SyncSettings
+    private let opened: Mutex<RecordCache>
+
+    var cache: RecordCache { opened.withLock { $0 } }
+
+    init(
+        _ cloud: TestCloud, _ name: String, user: String = "alice",
+        time: TestTime = TestTime(), settings: SyncSettings = .quick
+    ) async throws {
+        let link = try await cloud.connect(user: user, device: name)
+        transport = FaultyTransport(link.transport)
+        connection = CloudConnection(transport: transport, hasAccount: true, deviceID: name)
+        self.time = time
+        self.settings = settings
+        path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        opened = Mutex(
+            try RecordCache(
+                path: path, database: Self.database(connection), settings: settings,
+                clock: time.clock))
+    }
+
+    deinit {
+        for suffix in ["", "-wal", "-shm"] {
+            // A file that was never made need not go.
+            try? FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    private static func database(_ connection: CloudConnection) -> CKDatabase {
+        CKContainer(identifier: container, connection: connection).privateCloudDatabase
+    }
+
+    /// The process dies and starts again: nothing in memory is left.
+    func restart() throws {
+        try opened.withLock { cache in
+            try cache.close()
+            cache = try RecordCache(
+                path: path, database: Self.database(connection), settings: settings,
+                clock: time.clock)
+        }
+    }
+
+    func save(_ name: String, _ text: String) throws {
+        let id = CKRecord.ID(recordName: name, zoneID: .list)
+        let record = try cache.record(for: id) ?? CKRecord(recordType: "Item", recordID: id)
+        record["text"] = text
+        try cache.save(record)
+    }
+
+    func delete(_ name: String) throws {
+        try cache.delete(CKRecord.ID(recordName: name, zoneID: .list))
+    }
+
+    func texts() throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for record in try cache.records(ofType: "Item", inZoneWith: .list) {
+            texts[record.recordID.recordName] = record["text"]
+        }
+        return texts
+    }
+}
+
+extension CKRecordZoneID {
+    static let list = CKRecordZoneID(zoneName: "List")
+}
+
+/// A transport that loses requests or answers by script.
+final class FaultyTransport: Transport {
+    enum Fault {
+        case requestLost
+        case answerLost
+    }
+
+    private let inner: any Transport
+    private let state = Mutex<(count: Int, script: [Int: Fault])>((0, [:]))
+
+    init(_ inner: any Transport) {
+        self.inner = inner
+    }
+
+    var requestCount: Int { state.withLock { $0.count } }
+
+    /// Lets the request of this number, counted from now, fail.
+    func fail(request number: Int, _ fault: Fault) {
+        state.withLock { $0.script[$0.count + number] = fault }
+    }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        let fault = state.withLock { state in
+            state.count += 1
+            return state.script[state.count - 1]
+        }
+        if fault == .requestLost { throw TransportError(.refused, "Nobody is there.") }
+        let answer = try await inner.send(
+            endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        if fault == .answerLost { throw TransportError(.answerLost, "The answer is gone.") }
+        return answer
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
+    }
+}

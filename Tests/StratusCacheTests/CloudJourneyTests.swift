@@ -1,0 +1,222 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusSync
+import StratusTesting
+import Testing
+
+/// Caches on the real service, in one process.
+@Suite struct CloudJourneyTests {
+    @Test func whatOneDeviceSavesTheOtherSees() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        for number in 0..<25 { try phone.save("r\(number)", "\(number)") }
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try tablet.texts().count == 25)
+        #expect(try tablet.texts() == phone.texts())
+        let record = try #require(
+            try tablet.cache.record(for: CKRecord.ID(recordName: "r3", zoneID: .list)))
+        #expect(record.recordChangeTag != nil)
+        #expect(record.changedKeys().isEmpty)
+        try tablet.delete("r4")
+        try tablet.save("r5", "five")
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        #expect(try phone.texts()["r4"] == nil)
+        #expect(try phone.texts()["r5"] == "five")
+        #expect(try await phone.cache.status().summary == "Done")
+    }
+
+    @Test func everyKindOfValueGoesThereAndBackWithoutAConflict() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let id = CKRecord.ID(recordName: "all", zoneID: .list)
+        let record = CKRecord(recordType: "Everything", recordID: id)
+        record["string"] = "äöü 🛒"
+        record["int"] = 42
+        record["double"] = 1.5
+        record["date"] = Date(timeIntervalSince1970: 1_234.567)
+        record["data"] = Data([0, 1, 255])
+        record["list"] = ["a", "b"]
+        record["numbers"] = [1, 2, 3]
+        record["friend"] = CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: "friend", zoneID: .list), action: .none)
+        try phone.cache.save([record, CKRecord(recordType: "Item", recordID: friend)])
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        let copy = try #require(try tablet.cache.record(for: id))
+        #expect(copy["string"] == "äöü 🛒")
+        #expect(copy["int"] == 42)
+        #expect(copy["double"] == 1.5)
+        #expect(copy["date"] == Date(timeIntervalSince1970: 1_234.567))
+        #expect(copy["data"] == Data([0, 1, 255]))
+        #expect(copy["list"] == ["a", "b"])
+        #expect(copy["numbers"] == [1, 2, 3])
+        let reference: CKRecord.Reference? = copy["friend"]
+        #expect(reference?.recordID == friend)
+        // One field removed, one changed: nothing else moves.
+        copy["string"] = nil as String?
+        copy["int"] = 43
+        try tablet.cache.save(copy)
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        let again = try #require(try phone.cache.record(for: id))
+        #expect(again.allKeys().contains("string") == false)
+        #expect(again["int"] == 43)
+        #expect(again["double"] == 1.5)
+    }
+
+    private var friend: CKRecord.ID { CKRecord.ID(recordName: "friend", zoneID: .list) }
+
+    @Test func theLaterOfTwoOfflineEditsWinsOnBoth() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(wallMilliseconds: 5_000))
+        let tablet = try await CloudDevice(
+            cloud, "tablet", time: TestTime(wallMilliseconds: 9_000))
+        try phone.save("a", "start")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try phone.save("a", "earlier")
+        try tablet.save("a", "later")
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try phone.texts() == ["a": "later"])
+        #expect(try tablet.texts() == ["a": "later"])
+    }
+
+    @Test func twoOfflineAddsOfTheSameRecordEndTheSame() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone", time: TestTime(wallMilliseconds: 9_000))
+        let tablet = try await CloudDevice(
+            cloud, "tablet", time: TestTime(wallMilliseconds: 5_000))
+        try phone.save("a", "phone")
+        try tablet.save("a", "tablet")
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try phone.texts() == ["a": "phone"])
+        #expect(try tablet.texts() == ["a": "phone"])
+    }
+
+    @Test func aDeletionWinsOverAnOfflineEdit() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try phone.delete("a")
+        try tablet.save("a", "2")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        #expect(try phone.texts().isEmpty)
+        #expect(try tablet.texts().isEmpty)
+    }
+
+    @Test func aReadRecordThatIsStaleTakesNothingBack() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        // Read before the sync, saved after it, with another field changed.
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        let stale = try #require(try tablet.cache.record(for: id))
+        try phone.save("a", "2")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        stale["colour"] = "red"
+        try tablet.cache.save(stale)
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        let merged = try #require(try phone.cache.record(for: id))
+        #expect(merged["text"] == "2")
+        #expect(merged["colour"] == "red")
+    }
+
+    @Test func aZoneDeletedOnOneDeviceGoesOnTheOther() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try phone.cache.deleteZone(.list)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try tablet.cache.zoneIDs().isEmpty)
+        try phone.save("b", "new")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try tablet.texts() == ["b": "new"])
+    }
+
+    @Test func runningLoopsBringAChangeAcrossByThemselves() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("first", "1")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        var changes = tablet.cache.changes().makeAsyncIterator()
+        await tablet.cache.start()
+        await phone.cache.start()
+        try phone.save("a", "hello")
+        // No timer runs in this test: only the service's notification can bring it.
+        let changed = await changes.next()
+        #expect(changed?.map(\.recordName) == ["a"])
+        await phone.cache.stop()
+        await tablet.cache.stop()
+    }
+
+    /// The story of `RecoveryTests`, on the real service.
+    @Test func whateverRequestIsCutShortARestartEndsTheSame() async throws {
+        let outcome = [
+            "a": "phone later", "d": "tablet", "e": "tablet", "mine": "2", "new": "x",
+        ]
+        func story(_ fault: (number: Int, kind: FaultyTransport.Fault)?) async throws -> Int {
+            let cloud = TestCloud()
+            let phone = try await CloudDevice(cloud, "phone")
+            let tablet = try await CloudDevice(
+                cloud, "tablet", time: TestTime(wallMilliseconds: 500_000))
+            if let fault { phone.transport.fail(request: fault.number, fault.kind) }
+            func sync() async throws {
+                do { try await phone.cache.sync() } catch {
+                    // The process dies here, and is started again.
+                    try phone.restart()
+                    try await phone.cache.sync()
+                }
+            }
+            for name in ["a", "b", "c", "d", "e"] { try tablet.save(name, "tablet") }
+            try await tablet.cache.sync()
+            try phone.save("mine", "1")
+            try await sync()
+            try tablet.save("a", "tablet 2")
+            try tablet.delete("b")
+            try await tablet.cache.sync()
+            try phone.save("mine", "2")
+            try phone.save("a", "phone later")
+            try phone.delete("c")
+            try phone.save("new", "x")
+            try await sync()
+            try await tablet.cache.sync()
+            #expect(try phone.texts() == outcome, "cut at \(String(describing: fault))")
+            #expect(try tablet.texts() == outcome, "cut at \(String(describing: fault))")
+            #expect(try phone.cache.pendingRecordIDs().isEmpty)
+            return phone.transport.requestCount
+        }
+        let requestCount = try await story(nil)
+        #expect(requestCount > 6)
+        for number in 0..<requestCount {
+            _ = try await story((number, .requestLost))
+            _ = try await story((number, .answerLost))
+        }
+    }
+}

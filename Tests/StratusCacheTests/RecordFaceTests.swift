@@ -1,0 +1,156 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// The framework's records in and out of the cache.
+@Suite struct RecordFaceTests {
+    private let zone = CKRecordZone.ID(zoneName: "List")
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
+
+    @Test func everyKindOfValueComesBackAsItWas() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        let record = CKRecord(recordType: "Everything", recordID: id("all"))
+        record["string"] = "äöü 🛒"
+        record["int"] = 42
+        record["double"] = 1.5
+        record["date"] = Date(timeIntervalSince1970: 1_234.567)
+        record["data"] = Data([0, 1, 255])
+        record["list"] = ["a", "b"]
+        record["friend"] = CKRecord.Reference(recordID: id("friend"), action: .deleteSelf)
+        record.parent = CKRecord.Reference(recordID: id("root"), action: .none)
+        try phone.cache.save(record)
+        try await phone.sync()
+        try await tablet.sync()
+        let copy = try #require(try tablet.cache.record(for: id("all")))
+        #expect(copy.recordType == "Everything")
+        #expect(copy.recordID == id("all"))
+        #expect(copy.changedKeys().isEmpty)
+        #expect(copy.recordChangeTag != nil)
+        #expect(copy.modificationDate != nil)
+        #expect(copy["string"] == "äöü 🛒")
+        #expect(copy["int"] == 42)
+        #expect(copy["double"] == 1.5)
+        #expect(copy["date"] == Date(timeIntervalSince1970: 1_234.567))
+        #expect(copy["data"] == Data([0, 1, 255]))
+        #expect(copy["list"] == ["a", "b"])
+        let friend: CKRecord.Reference? = copy["friend"]
+        #expect(friend == CKRecord.Reference(recordID: id("friend"), action: .deleteSelf))
+        #expect(copy.parent?.recordID == id("root"))
+    }
+
+    @Test func aRecordReadBeforeASyncTakesNothingBack() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        let stale = try #require(try tablet.cache.record(for: id("a")))
+        try phone.save("a", "2")
+        try await phone.sync()
+        try await tablet.sync()
+        stale["colour"] = "red"
+        try tablet.cache.save(stale)
+        try await tablet.sync()
+        try await phone.sync()
+        let merged = try #require(try phone.cache.record(for: id("a")))
+        #expect(merged["text"] == "2")
+        #expect(merged["colour"] == "red")
+    }
+
+    @Test func aFieldSetToNilIsRemovedEverywhere() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        let record = try #require(try phone.cache.record(for: id("a")))
+        record["text"] = nil as String?
+        try phone.cache.save(record)
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == nil)
+        #expect(cloud.record("a") != nil)
+    }
+
+    @Test func aRecordFetchedFromElsewhereIsTakenInWhole() throws {
+        let phone = try Device(MemoryCloud())
+        let fetched = try RecordSnapshot(
+            id: RecordID(name: "a", zoneID: .list), type: "Item",
+            fields: [Field(name: "text", value: .string("1"))]
+        ).record()
+        #expect(fetched.changedKeys().isEmpty)
+        try phone.cache.save(fetched)
+        #expect(try phone.text("a") == "1")
+    }
+
+    @Test func aValueThatNoFieldCanHoldIsRefusedAndNothingIsSaved() throws {
+        let phone = try Device(MemoryCloud())
+        let good = CKRecord(recordType: "Item", recordID: id("good"))
+        good["text"] = "1"
+        let bad = CKRecord(recordType: "Item", recordID: id("bad"))
+        bad.setValue(NSObject(), forKey: "text")
+        let error = #expect(throws: CacheError.self) { try phone.cache.save([good, bad]) }
+        #expect(error?.code == .unsupportedValue)
+        #expect(try phone.cache.record(for: id("good")) == nil)
+    }
+
+    @Test func typesAndZonesAreKeptApart() throws {
+        let phone = try Device(MemoryCloud())
+        let other = CKRecordZone.ID(zoneName: "Other")
+        try phone.save("a", "1")
+        try phone.cache.save([
+            CKRecord(recordType: "Root", recordID: id("r")),
+            CKRecord(
+                recordType: "Item", recordID: CKRecord.ID(recordName: "a", zoneID: other)),
+        ])
+        func names(_ type: String?, _ zone: CKRecordZone.ID) throws -> [String] {
+            try phone.cache.records(ofType: type, inZoneWith: zone).map(\.recordID.recordName)
+        }
+        #expect(try names("Item", zone) == ["a"])
+        #expect(try names(nil, zone) == ["a", "r"])
+        #expect(try names(nil, other) == ["a"])
+        #expect(try phone.cache.zoneIDs() == [zone, other])
+        #expect(try phone.cache.pendingRecordIDs().count == 3)
+    }
+}
+
+/// What a save sends: only what differs from the service's record.
+@Suite struct OutgoingRecordTests {
+    private let id = RecordID(name: "a", zoneID: .list)
+
+    @Test func onlyWhatDiffersFromTheBaseCountsAsChanged() throws {
+        let base = RecordSnapshot(
+            id: id, type: "Item", system: .init(changeTag: "7", modifiedMilliseconds: 5),
+            parentRecordName: "root",
+            fields: [
+                Field(name: "gone", value: .int64(1)), Field(name: "kept", value: .string("x")),
+                Field(name: "new", value: .string("old")),
+            ])
+        var client = base
+        client["gone"] = nil
+        client["new"] = .string("newer")
+        client["added"] = .double(2)
+        let record = try client.record(changedSince: base)
+        #expect(record.changedKeys() == ["added", "gone", "new"])
+        #expect(record.allKeys() == ["added", "kept", "new"])
+        #expect(record.recordChangeTag == "7")
+        #expect(!record.isParentChanged)
+        #expect(try RecordSnapshot(record).hasSameContent(as: client))
+        client.parentRecordName = nil
+        #expect(try client.record(changedSince: base).isParentChanged)
+    }
+
+    @Test func withoutABaseEverythingIsNew() throws {
+        var client = RecordSnapshot(id: id, type: "Item", system: .init(changeTag: "stale"))
+        client["a"] = .int64(1)
+        let record = try client.record(changedSince: nil)
+        #expect(record.changedKeys() == ["a"])
+        #expect(record.recordChangeTag == nil)
+    }
+}
