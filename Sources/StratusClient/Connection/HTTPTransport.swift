@@ -1,20 +1,163 @@
+import AsyncHTTPClient
 import Foundation
+import NIOCore
+import NIOHTTP1
 import StratusRecords
 import StratusWire
 
-/// Placeholder until wire coding lands
+/// The way to a service over HTTP (Wire.md, "Transport, URLs, authentication").
+///
+/// Signs in by itself where a development user is named, adopts the token that an answer carries, and
+/// signs in again once when the service wants a user. All transports of a process share one HTTP client
+/// and its open connections.
 public final class HTTPTransport: Transport {
+    /// What the device shows to the service.
     public struct Credentials: Sendable {
+        /// Names the app to the service; `development` for `stratus serve --dev`.
         public var apiToken: String
+        /// A user's token.
         public var webAuthToken: String?
+        /// Signs in under this name at a service that runs with `--dev`.
         public var developmentUser: String?
-        var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
+
+        public init(
+            apiToken: String, webAuthToken: String? = nil, developmentUser: String? = nil
+        ) {
+            self.apiToken = apiToken
+            self.webAuthToken = webAuthToken
+            self.developmentUser = developmentUser
+        }
+
+        public var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
     }
-    public init?(origin: String, credentials: Credentials, deviceID: String) { nil }
+
+    /// Scheme, host and port, without a slash at the end.
+    let origin: String
+    let apiToken: String
+    let deviceID: String
+    let session: WebAuthSession
+    let limits = Limits()
+
+    /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be so
+    /// large.
+    static let maximumAnswerBytes = 256_000_000
+
+    /// Lives as long as the process, so that nobody has to shut it down. Nobody waits for a service that
+    /// does not listen: retrying is the business of whoever asks.
+    static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// - Parameter origin: such as `http://127.0.0.1:8080`.
+    /// - Returns: nil when the origin is no http or https address.
+    public init?(origin: String, credentials: Credentials, deviceID: String) {
+        guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
+            scheme == "http" || scheme == "https"
+        else { return nil }
+        self.origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
+        apiToken = credentials.apiToken
+        self.deviceID = deviceID
+        session = WebAuthSession(
+            token: credentials.webAuthToken, developmentUser: credentials.developmentUser)
+    }
+
     public func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> E.Answer { throw TransportError(.notConfigured, "") }
+    ) async throws -> E.Answer {
+        let body = E.isReadWithoutBody ? nil : wireBytes(of: request, reservingBytes: 4_096)
+        if let body, body.count > limits.requestBodyBytes {
+            throw TransportError(
+                .requestTooLarge, "Send fewer or smaller records in one request.")
+        }
+        let token = try await session.token { try await signIn($0, timeoutSeconds) }
+        do {
+            return try await exchange(E.self, body, target, token, timeoutSeconds)
+        } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
+            guard session.canSignIn else { throw failure }
+            let fresh = try await session.renewedToken(after: token) {
+                try await signIn($0, timeoutSeconds)
+            }
+            return try await exchange(E.self, body, target, fresh, timeoutSeconds)
+        }
+    }
+
     public func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
-    ) async throws -> NotificationPayload? { nil }
+    ) async throws -> NotificationPayload? {
+        let response: HTTPResponse
+        do {
+            response = try await execute(
+                HTTPClientRequest(url: webcourierURL), timeoutSeconds: timeoutSeconds)
+        } catch let error as TransportError where error.code == .timedOut {
+            // Nothing came in time; that is an answer.
+            return nil
+        }
+        try check(response)
+        guard response.body.readableBytes > 0 else { return nil }
+        return try read(response) { try NotificationPayload.read(from: $0) }
+    }
+
+    // MARK: One exchange
+
+    private func exchange<E: Endpoint>(
+        _ endpoint: E.Type, _ body: [UInt8]?, _ target: RequestTarget, _ token: String?,
+        _ timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        var request = HTTPClientRequest(url: url(E.self, target, token))
+        if let body {
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let response = try await execute(request, timeoutSeconds: timeoutSeconds)
+        if token != nil, let next = response.webAuthToken { session.adopt(next) }
+        try check(response)
+        return try read(response) { try readWire(E.Answer.self, from: $0) }
+    }
+
+    /// `{origin}/{module}/1/{container}/{environment}[/{database}]/{entity}/{action}?…`
+    func url<E: Endpoint>(
+        _ endpoint: E.Type, _ target: RequestTarget, _ token: String?
+    ) -> String {
+        var url = origin + (E.isInDatabase ? "/database/1/" : "/device/1/")
+        url += Self.escaped(target.container.container)
+        url += "/" + target.container.environment.rawValue
+        if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
+        url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken)
+        if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
+        return url + "&clientId=" + Self.escaped(deviceID) + "&stratusExtensions=1"
+    }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    static func escaped(_ text: String) -> String {
+        // A Swift String always has UTF-8, so the encoding cannot fail.
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
+    }
+
+    private func signIn(_ user: String, _ timeoutSeconds: Double) async throws -> String {
+        var request = HTTPClientRequest(url: origin + "/dev/sign-in")
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = .bytes(ByteBuffer(bytes: wireBytes(of: DevSignIn.Request(user: user))))
+        let response = try await execute(request, timeoutSeconds: timeoutSeconds)
+        try check(response)
+        return try read(response) { try readWire(DevSignIn.Answer.self, from: $0) }.webAuthToken
+    }
+}
+
+/// An answer in full.
+struct HTTPResponse: Sendable {
+    var status: Int
+    var headers: HTTPHeaders
+    var body: ByteBuffer
+
+    var webAuthToken: String? {
+        headers.first(name: "X-Apple-CloudKit-Web-Auth-Token")
+            ?? headers.first(name: "X-Apple-CloudKit-Session")
+    }
 }
