@@ -157,13 +157,11 @@ let package = Package(
     for target in package.targets where target.path?.hasPrefix("Apps/") == true {
         target.dependencies.append("CloudKit")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
-    // does the same behind the same face.
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }
