@@ -30,9 +30,11 @@ Mayonnaise;Black Pepper;Dried Oregano;Cornflakes;Porridge Oats;Strawberry Jam;Ho
 Plain Flour;Caster Sugar;Digestive Biscuits;Tortilla Chips;Tea Bags;Ground Coffee;Orange Juice
 Washing-Up Liquid;Toilet Rolls""".replace("\n", ";").split(";")
 
-PARTY = [f"{count} {what}" for count in range(2, 6) for what in (
-    "Lemonade", "Cola", "Crisps", "Balloons", "Paper Plates", "Napkins", "Candles", "Pizzas",
-    "Cupcakes", "Sparkling Water")]
+PARTY = """Limes;Strawberries;Celery;Mushrooms;Ciabatta;Chicken Wings;Smoked Salmon;Whole Milk;Brie
+Salami;Chorizo;Frozen Berries;French Fries;Plum Tomatoes;Fusilli;Mango Chutney;Brown Sauce;Sea Salt
+Dried Basil;Muesli;Marmalade;Icing Sugar;Shortbread;Popcorn;Pretzels;Green Tea;Cola;Lemonade
+Tonic Water;Sparkling Water;Red Wine;White Wine;Lager;Candles;Napkins;Paper Plates;Balloons
+Birthday Cake;Ice Cubes;Birthday Card""".replace("\n", ";").split(";")
 
 
 class Failure(Exception):
