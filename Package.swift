@@ -67,6 +67,9 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
                 logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
+                logging, nio,
             ]),
         .executableTarget(
             name: "stratus",
@@ -92,7 +95,8 @@ let package = Package(
         .target(
             name: "StratusTesting",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+                "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
+                "StratusWire",
             ]),
 
         // The apps.
@@ -157,11 +161,13 @@ let package = Package(
     for target in package.targets where target.path?.hasPrefix("Apps/") == true {
         target.dependencies.append("CloudKit")
     }
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
-    // does the same behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
+    // behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

@@ -31,12 +31,12 @@ struct OperationOutcome {
     private static let format: UInt8 = 1
     private let items: [Item]
 
-    init(_ results: [RecordResult], _ targets: [RecordTarget]) {
-        items = zip(results, targets).map { result, target in
+    init(_ results: [RecordResult], _ recordNames: [String]) {
+        items = zip(results, recordNames).map { result, recordName in
             if case .failure(let failure) = result {
                 .failure(wireBytes(of: failure))
             } else {
-                .success(recordName: target.recordName)
+                .success(recordName: recordName)
             }
         }
     }

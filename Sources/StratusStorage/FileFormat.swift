@@ -34,7 +34,9 @@ struct FileFormat: Sendable {
     }
 
     private func stamp(of database: Database) throws -> (application: Int64, version: Int64) {
-        let application = try SQLStatement(database, "PRAGMA application_id").first { $0.integer(0) }
+        let application = try SQLStatement(database, "PRAGMA application_id").first {
+            $0.integer(0)
+        }
         let version = try SQLStatement(database, "PRAGMA user_version").first { $0.integer(0) }
         return (application ?? 0, version ?? 0)
     }

@@ -125,7 +125,8 @@ final class MemoryDirectory: Directory {
         try use { state in
             var rows = state.schemas[address] ?? []
             for row in fields
-            where !rows.contains(where: { $0.recordType == row.recordType && $0.field == row.field }) {
+            where !rows.contains(where: { $0.recordType == row.recordType && $0.field == row.field }
+            ) {
                 rows.append(row)
             }
             rows.sort { left, right in

@@ -24,7 +24,8 @@ enum RecordFile {
             .bind(1, incarnation.number)
             .bind(2, Int64(bitPattern: incarnation.identifier))
             .run()
-        _ = try SQLiteTransaction(database).createZone(named: ZoneID.defaultZoneName, hasFeed: false)
+        _ = try SQLiteTransaction(database).createZone(
+            named: ZoneID.defaultZoneName, hasFeed: false)
     }
 
     private static let tables = """

@@ -1,5 +1,6 @@
 extension SQLiteTransaction {
-    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage {
+    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage
+    {
         guard let zoneVersion = try version(of: zone) else { throw StorageError.zoneMissing() }
         let limit = max(limit, 1)
         var rows: [RecordRow] = []

@@ -72,7 +72,8 @@ extension SQLiteTransaction {
         // Step by step, so that no statement is open while `body` asks for more or writes.
         var cursor = name
         while true {
-            let rows = try scanStep(type: type, in: zone, after: cursor, limit: Self.recordsPerScanStep)
+            let rows = try scanStep(
+                type: type, in: zone, after: cursor, limit: Self.recordsPerScanStep)
             for row in rows {
                 if try !body(row) { return }
             }

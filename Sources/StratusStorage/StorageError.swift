@@ -30,7 +30,9 @@ public struct StorageError: Error, Sendable {
     public var path: String?
     public var underlying: (any Error)?
 
-    public init(_ code: Code, _ message: String, path: String? = nil, underlying: (any Error)? = nil) {
+    public init(
+        _ code: Code, _ message: String, path: String? = nil, underlying: (any Error)? = nil
+    ) {
         self.code = code
         self.message = message
         self.path = path

@@ -54,7 +54,7 @@ public final class InProcessTransport: Transport {
                 to: S.self, request,
                 from: Credentials(
                     apiToken: ServiceSettings.developmentToken, webAuthToken: token,
-                    clientID: device),
+                    clientID: device, wantsExtensions: true),
                 at: target.container, scope: target.scope)
             if let next = answer.rotatedWebAuthToken { webAuthToken.withLock { $0 = next } }
             return answer.answer

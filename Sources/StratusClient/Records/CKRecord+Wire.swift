@@ -115,13 +115,7 @@ struct RecordReader {
         state.share = dictionary.shareRecordName.map {
             CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
         }
-        let fields: [Field]
-        do {
-            fields = try dictionary.fields.values()
-        } catch {
-            throw CKError(
-                .internalError, "The service answered fields that cannot be read.", cause: error)
-        }
+        let fields = try dictionary.fields.readValues()
         state.values.reserveCapacity(fields.count)
         for field in fields {
             if let value = field.value {
@@ -147,5 +141,16 @@ struct RecordReader {
         return CKReference(
             recordID: CKRecordID(recordName: target.recordName, zoneID: zone ?? zoneID),
             action: target.action == .deleteSelf ? .deleteSelf : .none)
+    }
+}
+
+extension RecordFields {
+    /// The fields as values.
+    func readValues() throws -> [Field] {
+        switch self {
+        case .values(let fields): return fields
+        case .encoded:
+            throw CKError(.internalError, "The transport handed out fields that are not read.")
+        }
     }
 }

@@ -1,0 +1,101 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Fits the fields of one record to the schema, which grows with them in the development environment.
+struct FieldFitting {
+    private(set) var schema: ContainerSchema
+    private(set) var growth: [SchemaFieldRow] = []
+    /// The targets of VALIDATE references.
+    private(set) var required: [RecordKey] = []
+    private let recordType: String
+    private let holder: RecordKey
+    private let context: RequestContext
+
+    init(
+        schema: ContainerSchema, recordType: String, holder: RecordKey, context: RequestContext
+    ) {
+        self.schema = schema
+        self.recordType = recordType
+        self.holder = holder
+        self.context = context
+        if !schema.hasType(recordType) {
+            grow(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
+        }
+    }
+
+    /// The field with a value of its schema's type.
+    ///
+    /// - Throws: ``ServiceError`` when it has none.
+    mutating func fitted(_ field: Field) throws -> Field {
+        guard Names.isIdentifier(field.name) else {
+            throw ServiceError.invalid(
+                "A field's name is a letter, then letters, digits and underscores.")
+        }
+        let rule = schema.rule(for: field.name, of: recordType)
+        guard rule != nil || context.address.environment == .development else {
+            throw ServiceError.invalid("Unknown field '\(field.name)'")
+        }
+        guard let value = field.value else { return field }
+        if field.isEncrypted, context.scope == .public {
+            throw ServiceError.invalid(
+                "encrypted fields are not supported in the public database")
+        }
+        if let rule, rule.isEncrypted != field.isEncrypted {
+            throw ServiceError.invalid(
+                field.isEncrypted
+                    ? "Attempt to save encrypted data in non encrypted field type"
+                    : "Attempt to save plain data in encrypted field type")
+        }
+        var field = field
+        if let rule {
+            guard let fitted = value.fitted(to: rule.type, isDeclared: field.isTypeDeclared) else {
+                throw ServiceError.expected(rule.type)
+            }
+            field.value = fitted
+        } else if let type = value.type {
+            grow(
+                SchemaFieldRow(
+                    recordType: recordType, field: field.name, type: type,
+                    isEncrypted: field.isEncrypted))
+        }
+        field.value = try field.value.map { try resolved($0) }
+        field.isTypeDeclared = true
+        return field
+    }
+
+    /// Values that point elsewhere: references get their zone written out and cannot leave it, assets are
+    /// refused.
+    private mutating func resolved(_ value: FieldValue) throws -> FieldValue {
+        switch value {
+        case .reference(let reference): return .reference(try resolved(reference))
+        case .referenceList(let references):
+            var resolved: [Reference] = []
+            for reference in references { resolved.append(try self.resolved(reference)) }
+            return .referenceList(resolved)
+        case .asset, .assetList:
+            throw ServiceError.invalid("Assets are not served yet.")
+        default: return value
+        }
+    }
+
+    private mutating func resolved(_ reference: Reference) throws -> Reference {
+        var reference = reference
+        if let zoneID = reference.zoneID {
+            guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {
+                throw ServiceError.invalid(
+                    "A reference must point to a record of the same zone.")
+            }
+        }
+        reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)
+        if reference.action == .validate {
+            required.append(RecordKey(zoneName: holder.zoneName, name: reference.recordName))
+        }
+        return reference
+    }
+
+    private mutating func grow(_ row: SchemaFieldRow) {
+        schema.add(row)
+        growth.append(row)
+    }
+}

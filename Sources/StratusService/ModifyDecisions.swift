@@ -1,0 +1,318 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What becomes of each operation of a modify request: decided in memory, written by others.
+struct ModifyDecisions {
+    private enum Decision {
+        /// The row as it will be, and as it was.
+        case save(RecordRow, old: RecordRow?)
+        case delete(RecordRow, old: RecordRow)
+        /// A deletion of what is not there: a success that writes nothing.
+        case alreadyGone
+        case failed(RecordFailure)
+    }
+
+    let plan: ModifyPlan
+    let stored: StoredRecords
+    let context: RequestContext
+    let nowMilliseconds: Int64
+    private var decisions: [Decision] = []
+    private var indexByKey: [RecordKey: Int] = [:]
+
+    init(
+        plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64
+    ) {
+        self.plan = plan
+        self.stored = stored
+        self.context = context
+        self.nowMilliseconds = nowMilliseconds
+    }
+
+    // MARK: Each operation by itself
+
+    mutating func decideEach() {
+        decisions = plan.items.map { item in
+            switch item {
+            case .refused(let failure, let zoneName):
+                var failure = failure
+                if let zoneName, stored.zones[zoneName] == nil { failure.error = .zoneNotFound }
+                return .failed(failure)
+            case .ready(let operation): return decision(operation)
+            }
+        }
+        for (index, item) in plan.items.enumerated() {
+            if case .ready(let operation) = item { indexByKey[operation.key] = index }
+        }
+    }
+
+    private func decision(_ operation: PlannedOperation) -> Decision {
+        guard let zone = stored.zones[operation.key.zoneName] else {
+            return .failed(failure(operation.key, .zoneNotFound))
+        }
+        let old = stored.living(operation.key)
+        if let error = objection(to: operation, old: old) {
+            var failure = failure(operation.key, error)
+            if let old, error.code == .conflict || error.code == .exists {
+                failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
+            }
+            return .failed(failure)
+        }
+        guard !operation.kind.isDeletion else {
+            guard let old else { return .alreadyGone }
+            return .delete(tombstone(of: old), old: old)
+        }
+        do {
+            let row = try row(operation, old: old, zone: zone.key)
+            return .save(row, old: old)
+        } catch let error as ServiceError {
+            return .failed(failure(operation.key, error))
+        } catch {
+            // Stored bytes that cannot be read: the record cannot be merged, others are not concerned.
+            let unreadable = ServiceError(.internalError, "The stored record cannot be read.")
+            return .failed(failure(operation.key, unreadable))
+        }
+    }
+
+    /// Why an operation cannot be done on what is stored; nil when it can.
+    private func objection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+        guard let old else {
+            switch operation.kind {
+            case .update, .replace: return .recordNotFound
+            case .create, .forceUpdate, .forceReplace:
+                let hasType = operation.recordType != nil && operation.isTypeDeclared
+                return hasType ? nil : .invalid("Name the record's type.")
+            case .delete, .forceDelete: return nil
+            }
+        }
+        if operation.kind == .create { return .recordExists }
+        if context.scope == .public, old.creator != context.caller.userRecordName {
+            return .notCreator
+        }
+        if !operation.kind.isForced {
+            guard let tag = operation.changeTag else {
+                return operation.kind == .delete ? .staleChangeTag : .untaggedRecordExists
+            }
+            guard tag == old.changeTag else { return .staleChangeTag }
+        }
+        guard operation.kind.isDeletion || operation.recordType == old.type else {
+            return operation.isTypeDeclared
+                ? .invalid("A record keeps its type; delete it first.") : .staleChangeTag
+        }
+        return nil
+    }
+
+    private func row(
+        _ operation: PlannedOperation, old: RecordRow?, zone: ZoneRow.Key
+    ) throws -> RecordRow {
+        let user = try context.user()
+        let device = context.caller.device
+        let keepsRest = !operation.kind.isReplacement
+        let parent: String? =
+            switch operation.parentChange {
+            case .absent: keepsRest ? old?.parent : nil
+            case .none: nil
+            case .some(let name): name
+            }
+        return RecordRow(
+            zone: zone, name: operation.key.name, type: operation.recordType ?? "", version: 0,
+            commitVersion: 0, changeTag: "", isDeleted: false,
+            creatorDevice: old?.creatorDevice ?? device,
+            createdMilliseconds: old?.createdMilliseconds ?? nowMilliseconds,
+            modifiedMilliseconds: nowMilliseconds, creator: old?.creator ?? user, modifier: user,
+            modifierDevice: device, parent: parent, shareRoot: old?.shareRoot,
+            payload: try payload(operation, old: keepsRest ? old : nil))
+    }
+
+    /// The bytes to store: made before the transaction, unless the record changed since.
+    private func payload(_ operation: PlannedOperation, old: RecordRow?) throws -> [UInt8] {
+        guard let old else { return operation.payload }
+        if let merged = operation.merged, merged.changeTag == old.changeTag {
+            return merged.payload
+        }
+        let payload = try PlannedOperation.merge(old.payload, with: operation.changes)
+        guard payload.count <= context.limits.recordBytes else {
+            throw ServiceError.recordTooLarge
+        }
+        return payload
+    }
+
+    private func tombstone(of old: RecordRow) -> RecordRow {
+        var row = old
+        row.isDeleted = true
+        row.payload = []
+        row.parent = nil
+        row.shareRoot = nil
+        row.modifiedMilliseconds = nowMilliseconds
+        row.modifier = context.caller.userRecordName ?? old.modifier
+        row.modifierDevice = context.caller.device
+        return row
+    }
+
+    private func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
+        RecordFailure(
+            recordName: key.name, zoneID: context.zoneID(key.zoneName), error: error)
+    }
+
+    // MARK: All operations together
+
+    /// Applies what makes operations depend on each other, until nothing changes: references must be
+    /// satisfied, and in an atomic zone one failure takes the others with it.
+    mutating func settle(isAtomic: Bool, reader: any StoreReader) throws {
+        repeat {
+            var hasChanged = false
+            for index in decisions.indices {
+                guard let key = try violation(of: index, reader: reader) else { continue }
+                decisions[index] = .failed(failure(key, .referenceViolation))
+                hasChanged = true
+            }
+            if isAtomic, failOthers() { hasChanged = true }
+            if !hasChanged { return }
+        } while true
+    }
+
+    /// The key of an operation that would leave a parent or a VALIDATE reference without its target.
+    private func violation(of index: Int, reader: any StoreReader) throws -> RecordKey? {
+        guard case .ready(let operation) = plan.items[index] else { return nil }
+        switch decisions[index] {
+        case .save:
+            return operation.required.allSatisfy(willExist) ? nil : operation.key
+        case .delete(_, let old):
+            let children = try reader.children(
+                of: old.name, in: old.zone, limit: decisions.count + 1)
+            let areHandled = children.allSatisfy { name in
+                leaves(RecordKey(zoneName: operation.key.zoneName, name: name), parent: old.name)
+            }
+            return areHandled ? nil : operation.key
+        case .alreadyGone, .failed: return nil
+        }
+    }
+
+    private func willExist(_ key: RecordKey) -> Bool {
+        guard let index = indexByKey[key] else { return stored.living(key) != nil }
+        switch decisions[index] {
+        case .save: return true
+        case .delete, .alreadyGone: return false
+        case .failed: return stored.living(key) != nil
+        }
+    }
+
+    /// Whether a child is deleted with its parent or given another one.
+    private func leaves(_ child: RecordKey, parent: String) -> Bool {
+        guard let index = indexByKey[child] else { return false }
+        switch decisions[index] {
+        case .save(let row, _): return row.parent != parent
+        case .delete, .alreadyGone: return true
+        case .failed: return false
+        }
+    }
+
+    /// Fails what else a request wanted of a custom zone in which something failed.
+    private mutating func failOthers() -> Bool {
+        var failing: Set<String> = []
+        for (index, item) in plan.items.enumerated() {
+            if case .failed = decisions[index], let zoneName = item.zoneName, isAtomicZone(zoneName) {
+                failing.insert(zoneName)
+            }
+        }
+        var hasChanged = false
+        for (index, item) in plan.items.enumerated() {
+            guard case .ready(let operation) = item, failing.contains(operation.key.zoneName)
+            else { continue }
+            if case .failed = decisions[index] { continue }
+            decisions[index] = .failed(failure(operation.key, .atomicFailure))
+            hasChanged = true
+        }
+        return hasChanged
+    }
+
+    private func isAtomicZone(_ name: String) -> Bool {
+        name != ZoneID.defaultZoneName && stored.zones[name] != nil
+    }
+
+    /// Whether the request is about one atomic zone, in which something failed.
+    func failsAsWhole(isAtomic: Bool) -> Bool {
+        let zoneNames = Set(plan.items.map(\.zoneName))
+        guard isAtomic, zoneNames.count == 1, case let zoneName?? = zoneNames.first,
+            isAtomicZone(zoneName)
+        else { return false }
+        return decisions.contains { if case .failed = $0 { true } else { false } }
+    }
+
+    // MARK: Writing
+
+    func indicesToWrite(in zoneName: String) -> [Int] {
+        plan.items.indices.filter { index in
+            guard plan.items[index].zoneName == zoneName else { return false }
+            switch decisions[index] {
+            case .save, .delete: return true
+            case .alreadyGone, .failed: return false
+            }
+        }
+    }
+
+    /// Gives a row its versions and tag, and returns it as it is to be stored.
+    mutating func number(
+        _ index: Int, version: Int64, commitVersion: Int64, changeTag: String
+    ) -> RecordRow {
+        func numbered(_ row: RecordRow) -> RecordRow {
+            var row = row
+            row.version = version
+            row.commitVersion = commitVersion
+            row.changeTag = changeTag
+            return row
+        }
+        switch decisions[index] {
+        case .save(let row, let old):
+            let row = numbered(row)
+            decisions[index] = .save(row, old: old)
+            return row
+        case .delete(let row, let old):
+            let row = numbered(row)
+            decisions[index] = .delete(row, old: old)
+            return row
+        case .alreadyGone, .failed:
+            preconditionFailure("Only what indicesToWrite(in:) names is numbered.")
+        }
+    }
+
+    /// What subscribers are told of a written row.
+    func news(of index: Int, for summary: SubscriptionSummary) -> News.Change {
+        let row: RecordRow
+        let reason: NotificationPayload.Reason
+        switch decisions[index] {
+        case .save(let new, let old):
+            (row, reason) = (new, old == nil ? .recordCreated : .recordUpdated)
+        case .delete(_, let old):
+            (row, reason) = (old, .recordDeleted)
+        case .alreadyGone, .failed:
+            preconditionFailure("Only what indicesToWrite(in:) names is news.")
+        }
+        return News.Change(
+            recordName: row.name, recordType: row.type, reason: reason,
+            row: summary.wantsRow(ofType: row.type, reason) ? row : nil)
+    }
+
+    /// One result per operation, in the request's order.
+    func results() throws -> [RecordResult] {
+        try zip(plan.items, decisions).map { item, decision in
+            switch (decision, item) {
+            case (.save(let row, _), .ready(let operation)):
+                return try RecordResult(
+                    row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
+                    tellsType: context.caller.wantsExtensions)
+            case (.delete(let row, _), .ready(let operation)):
+                return try RecordResult(
+                    row, in: context.zoneID(operation.key.zoneName), keys: nil,
+                    tellsType: context.caller.wantsExtensions)
+            case (.alreadyGone, .ready(let operation)):
+                return .deleted(
+                    RecordResult.Tombstone(
+                        recordName: operation.key.name,
+                        zoneID: context.zoneID(operation.key.zoneName)))
+            case (.failed(let failure), _): return .failure(failure)
+            case (_, .refused(let failure, _)): return .failure(failure)
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// A record within its database.
+struct RecordKey: Hashable, Sendable {
+    var zoneName: String
+    var name: String
+}
+
+/// A modify request, checked and encoded as far as that is possible without the transaction.
+struct ModifyPlan: Sendable {
+    enum Item: Sendable {
+        case ready(PlannedOperation)
+        /// Failed before the transaction. The zone is nil where the caller can have no such zone.
+        case refused(RecordFailure, zoneName: String?)
+
+        var zoneName: String? {
+            switch self {
+            case .ready(let operation): operation.key.zoneName
+            case .refused(_, let zoneName): zoneName
+            }
+        }
+    }
+
+    /// One per operation, in the request's order.
+    var items: [Item]
+
+    /// The names of the records, also of those that the service named; empty where there is none.
+    var recordNames: [String] {
+        items.map { item in
+            switch item {
+            case .ready(let operation): operation.key.name
+            case .refused(let failure, _): failure.recordName ?? ""
+            }
+        }
+    }
+
+    /// - Throws: ``ServiceError`` when the whole request is wrong.
+    static func make(
+        _ request: RecordsModify.Request, in context: RequestContext, store: any RecordStore
+    ) async throws -> ModifyPlan {
+        let keys = try keys(of: request, in: context)
+        let stored = try await rowsNeeded(for: request, keys, store: store)
+        var schema = try await context.service.schemas.schema(of: context.address)
+        // Another request may fix a field's type between our look and our extension of the schema;
+        // then everything is checked once more against what is there now.
+        for _ in 0..<8 {
+            var planning = ModifyPlanning(
+                request: request, context: context, schema: schema, stored: stored)
+            let items = zip(request.operations, keys).map { planning.item($0, $1) }
+            let growth = planning.growth
+            guard !growth.isEmpty, !isDoomed(items, request) else {
+                return ModifyPlan(items: items)
+            }
+            let expected = planning.schema
+            schema = try await context.service.schemas.extend(context.address, with: growth)
+            let isAsExpected = growth.allSatisfy { row in
+                guard let field = row.field else { return true }
+                return schema.rule(for: field, of: row.recordType)
+                    == expected.rule(for: field, of: row.recordType)
+            }
+            if isAsExpected { return ModifyPlan(items: items) }
+        }
+        throw ServiceError(
+            .tryAgainLater, "The schema is changing; try again.", retryAfterSeconds: 1)
+    }
+
+    /// Whether nothing of the request can be stored, so that it must not make record types either.
+    private static func isDoomed(_ items: [Item], _ request: RecordsModify.Request) -> Bool {
+        let refusedZones = items.compactMap { item -> String? in
+            if case .refused(_, let zoneName) = item { zoneName } else { nil }
+        }
+        return request.isAtomic
+            && items.allSatisfy { item in
+                guard let zoneName = item.zoneName, zoneName != ZoneID.defaultZoneName else {
+                    if case .refused = item { return true }
+                    return false
+                }
+                return refusedZones.contains(zoneName)
+            }
+    }
+
+    /// The record that each operation is about; nil where the caller can have no such zone.
+    private static func keys(
+        of request: RecordsModify.Request, in context: RequestContext
+    ) throws -> [RecordKey?] {
+        var seen: Set<RecordKey> = []
+        return try request.operations.map { operation in
+            let zoneID = operation.record.zoneID ?? request.zoneID
+            guard let zoneName = context.zoneName(zoneID) else { return nil }
+            let isNew = operation.kind == .create
+            let name = operation.record.recordName ?? (isNew ? context.service.settings.newUUID() : "")
+            let key = RecordKey(zoneName: zoneName, name: name)
+            guard name.isEmpty || seen.insert(key).inserted else {
+                throw ServiceError.invalid("Name a record in one operation of a request only.")
+            }
+            return key
+        }
+    }
+
+    /// The rows that updates are merged with and typeless operations learn their type from.
+    private static func rowsNeeded(
+        for request: RecordsModify.Request, _ keys: [RecordKey?], store: any RecordStore
+    ) async throws -> [RecordKey: RecordRow] {
+        let needed = zip(request.operations, keys).compactMap { operation, key in
+            operation.kind.isDeletion || operation.kind == .create
+                || operation.kind.isReplacement && operation.record.recordType != nil ? nil : key
+        }
+        guard !needed.isEmpty else { return [:] }
+        return try await store.read { reader in
+            var rows: [RecordKey: RecordRow] = [:]
+            for (zoneName, keys) in Dictionary(grouping: needed, by: \.zoneName) {
+                guard let zone = try reader.livingZone(named: zoneName) else { continue }
+                for row in try reader.records(named: keys.map(\.name), in: zone.key).values
+                where !row.isDeleted {
+                    rows[RecordKey(zoneName: zoneName, name: row.name)] = row
+                }
+            }
+            return rows
+        }
+    }
+}
+
+extension RecordsModify.Kind {
+    var isReplacement: Bool { self == .replace || self == .forceReplace }
+    var isForced: Bool { self == .forceUpdate || self == .forceReplace || self == .forceDelete }
+}
+
+/// One operation, ready to be decided.
+struct PlannedOperation: Sendable {
+    var kind: RecordsModify.Kind
+    var key: RecordKey
+    /// As the request says, else as the record was found before the transaction; nil where neither is.
+    var recordType: String?
+    var isTypeDeclared: Bool
+    var changeTag: String?
+    /// The fields that the request sets or, with nil, clears; their types are the schema's.
+    var changes: [Field]
+    /// What a new or replaced record is stored as.
+    var payload: [UInt8]
+    /// What an updated record is stored as, if it is still the one of this tag.
+    var merged: (changeTag: String, payload: [UInt8])?
+    var parentChange: RecordDictionary.ParentChange
+    /// The records that must exist: the new parent and the targets of VALIDATE references.
+    var required: [RecordKey]
+    var desiredKeys: [String]?
+
+    /// The stored fields with the changes applied: what was not sent stays.
+    static func merge(
+        _ payload: [UInt8], with changes: [Field]
+    ) throws(WireError) -> [UInt8] {
+        var fields = try RecordFields.encoded(payload).values()
+        for change in changes {
+            let index = fields.firstIndex { $0.name == change.name }
+            switch (index, change.value) {
+            case (let index?, nil): fields.remove(at: index)
+            case (let index?, _): fields[index] = change
+            case (nil, nil): break
+            case (nil, _): fields.append(change)
+            }
+        }
+        return RecordFields.values(fields).encoded()
+    }
+}

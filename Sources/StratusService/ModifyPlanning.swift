@@ -1,0 +1,132 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Checks operations one after the other and collects what the schema must learn from them.
+struct ModifyPlanning {
+    let request: RecordsModify.Request
+    let context: RequestContext
+    /// The container's schema with ``growth``.
+    private(set) var schema: ContainerSchema
+    /// Types and fields that good operations brought; only in the development environment.
+    private(set) var growth: [SchemaFieldRow] = []
+    private let stored: [RecordKey: RecordRow]
+
+    init(
+        request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
+        stored: [RecordKey: RecordRow]
+    ) {
+        self.request = request
+        self.context = context
+        self.schema = schema
+        self.stored = stored
+    }
+
+    mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
+        guard let key else {
+            let failure = RecordFailure(
+                recordName: operation.record.recordName,
+                zoneID: operation.record.zoneID ?? request.zoneID, error: .zoneNotFound)
+            return .refused(failure, zoneName: nil)
+        }
+        let error: ServiceError
+        do {
+            return .ready(try planned(operation, key))
+        } catch let refusal as ServiceError {
+            error = refusal
+        } catch let malformed as WireError {
+            error = .invalid(malformed.reason)
+        } catch {
+            // Nothing else is thrown below; if it were, the item must not pass for good.
+            return .refused(
+                RecordFailure(
+                    recordName: key.name, zoneID: context.zoneID(key.zoneName),
+                    error: ServiceError(.internalError, "The service met an error.")),
+                zoneName: key.zoneName)
+        }
+        let failure = RecordFailure(
+            recordName: operation.record.recordName, zoneID: context.zoneID(key.zoneName),
+            error: error)
+        return .refused(failure, zoneName: key.zoneName)
+    }
+
+    private mutating func planned(
+        _ operation: RecordsModify.Operation, _ key: RecordKey
+    ) throws -> PlannedOperation {
+        let record = operation.record
+        guard Names.isRecordName(key.name) else {
+            throw ServiceError.invalid(
+                "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+        }
+        var planned = PlannedOperation(
+            kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
+            changeTag: record.recordChangeTag, changes: [], payload: [], parentChange: .absent,
+            required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys)
+        guard !operation.kind.isDeletion else { return planned }
+        if planned.recordType == nil {
+            guard operation.kind != .create else {
+                throw ServiceError.invalid("Name the record's type.")
+            }
+            planned.recordType = stored[key]?.type
+            planned.isTypeDeclared = false
+        }
+        // Without a type there is no such record: the transaction will say so.
+        guard let recordType = planned.recordType else { return planned }
+        try checkType(recordType)
+        if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
+        planned.parentChange = record.parentRecordName
+        if case .some(let name) = planned.parentChange {
+            guard Names.isRecordName(name), name != key.name else {
+                throw ServiceError.invalid("A parent is another record of the zone.")
+            }
+            planned.required.append(RecordKey(zoneName: key.zoneName, name: name))
+        }
+        try planFields(of: record, type: recordType, into: &planned)
+        return planned
+    }
+
+    private func checkType(_ recordType: String) throws {
+        if recordType == "cloudkit.share" {
+            throw ServiceError.invalid("Sharing is not served yet.")
+        }
+        guard Names.isIdentifier(recordType) else {
+            throw ServiceError.invalid(
+                "A record type's name is a letter, then letters, digits and underscores.")
+        }
+        guard recordType != "Users" else {
+            throw ServiceError.invalid("Records of the type Users are made by the service.")
+        }
+        guard context.address.environment == .development || schema.hasType(recordType) else {
+            throw ServiceError.invalid("Unknown record type '\(recordType)'")
+        }
+    }
+
+    private mutating func planFields(
+        of record: RecordDictionary, type recordType: String, into planned: inout PlannedOperation
+    ) throws {
+        let sent = try record.fields.values()
+        guard sent.count <= context.limits.fieldsPerRecord else {
+            throw ServiceError.overLimit("The record has more fields than a record may have.")
+        }
+        guard Set(sent.lazy.map(\.name)).count == sent.count else {
+            throw ServiceError.invalid("Name a field of a record once.")
+        }
+        // Kept apart until all fields were found good, so that a refused record leaves no fields.
+        var fitting = FieldFitting(
+            schema: schema, recordType: recordType, holder: planned.key, context: context)
+        for field in sent {
+            planned.changes.append(try fitting.fitted(field))
+        }
+        planned.required += fitting.required
+        let values = planned.changes.filter { $0.value != nil }
+        planned.payload = RecordFields.values(values).encoded()
+        if !planned.kind.isReplacement, planned.kind != .create, let row = stored[planned.key] {
+            let payload = try PlannedOperation.merge(row.payload, with: planned.changes)
+            planned.merged = (row.changeTag, payload)
+        }
+        let sizeBytes = max(planned.payload.count, planned.merged?.payload.count ?? 0)
+        guard sizeBytes <= context.limits.recordBytes else { throw ServiceError.recordTooLarge }
+        schema = fitting.schema
+        growth += fitting.growth
+    }
+}

@@ -1,0 +1,143 @@
+import StratusRecords
+import StratusStorage
+import Synchronization
+
+extension StoreConformance {
+    static let directory: [Case] = [
+        Case("the signing key stays") { house in
+            let key = try await house.directory.signingKey()
+            try expect(key.count, equals: 32)
+            try expect(await house.directory.signingKey(), equals: key)
+        },
+
+        Case("containers are there after they were created") { house in
+            let directory = house.directory
+            try expect(await directory.container(container), equals: false)
+            try await directory.createContainer(container)
+            try await directory.createContainer(container)
+            try expect(await directory.container(container), equals: true)
+            let other = ContainerAddress(
+                container: container.container, environment: .production)
+            try expect(await directory.container(other), equals: false)
+        },
+
+        Case("API tokens are kept and replaced") { house in
+            let directory = house.directory
+            var token = APITokenRow(token: "t", address: container, name: "one")
+            try expect(await directory.apiToken("t"), equals: nil)
+            try await directory.put(token)
+            try expect(await directory.apiToken("t"), equals: token)
+            token.name = "two"
+            try await directory.put(token)
+            try expect(await directory.apiToken("t"), equals: token)
+        },
+
+        Case("a name is one user's, also when many sign up at once") { house in
+            let directory = house.directory
+            let users = try await withThrowingTaskGroup(of: UserRow.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        try await directory.insert(
+                            UserRow(recordName: "_\(number)", name: "alice"))
+                    }
+                }
+                return try await group.reduce(into: Set<UserRow>()) { $0.insert($1) }
+            }
+            try expect(users.count, equals: 1)
+            let user = try unwrap(users.first)
+            try expect(await directory.user(named: "alice"), equals: user)
+            try expect(await directory.user(recordName: user.recordName), equals: user)
+            try expect(await directory.user(named: "Alice"), equals: nil)
+            try expect(await directory.user(recordName: "_none"), equals: nil)
+            let bob = UserRow(recordName: "_bob", name: "bob")
+            try expect(await directory.insert(bob), equals: bob)
+        },
+
+        Case("sessions are kept, replaced and deleted") { house in
+            let directory = house.directory
+            var session = SessionRow(
+                identifier: "s", userRecordName: "_alice", staysSignedIn: true,
+                createdMilliseconds: 5)
+            try await directory.put(session)
+            session.staysSignedIn = false
+            try await directory.put(session)
+            try expect(await directory.session("s"), equals: session)
+            try await directory.deleteSession("s")
+            try expect(await directory.session("s"), equals: nil)
+        },
+
+        Case("devices are found by user and container, the longest unused first") { house in
+            let directory = house.directory
+            func device(_ token: String, _ user: String, used: Int64) -> DeviceRow {
+                DeviceRow(
+                    pushToken: token, address: container, userRecordName: user,
+                    clientID: "client \(token)", lastUsedMilliseconds: used,
+                    isRegistered: token == "b")
+            }
+            var elsewhere = device("d", "_alice", used: 1)
+            elsewhere.address.environment = .production
+            let rows = [
+                device("a", "_alice", used: 9), device("b", "_alice", used: 3),
+                device("c", "_bob", used: 1), elsewhere,
+            ]
+            for row in rows { try await directory.put(row) }
+            try expect(
+                await directory.devices(of: "_alice", in: container), equals: [rows[1], rows[0]])
+            try expect(await directory.device(pushToken: "d"), equals: elsewhere)
+            try await directory.put(device("b", "_alice", used: 10))
+            try await directory.deleteDevice(pushToken: "d")
+            try expect(await directory.device(pushToken: "d"), equals: nil)
+            let left = try await directory.devices(of: "_alice", in: container)
+            try expect(left.map(\.pushToken), equals: ["a", "b"])
+        },
+
+        Case("a field keeps its first type; a type may have no fields") { house in
+            let directory = house.directory
+            let name = SchemaFieldRow(recordType: "Trail", field: "name", type: .string)
+            let secret = SchemaFieldRow(
+                recordType: "Trail", field: "secret", type: .bytes, isEncrypted: true)
+            let bare = SchemaFieldRow(recordType: "Bench", field: nil, type: nil)
+            try expect(await directory.schema(of: container), equals: [])
+            let first = try await directory.extendSchema(of: container, with: [name, bare])
+            try expect(first, equals: [bare, name])
+            let other = SchemaFieldRow(recordType: "Trail", field: "name", type: .int64)
+            let typeAlone = SchemaFieldRow(recordType: "Trail", field: nil, type: nil)
+            let second = try await directory.extendSchema(
+                of: container, with: [other, secret, typeAlone])
+            try expect(second, equals: [bare, name, secret])
+            let wood = SchemaFieldRow(recordType: "Bench", field: "wood", type: .string)
+            let third = try await directory.extendSchema(of: container, with: [wood])
+            try expect(third, equals: [wood, name, secret])
+            try expect(await directory.schema(of: container), equals: third)
+            var production = container
+            production.environment = .production
+            try expect(await directory.schema(of: production), equals: [])
+        },
+
+        Case("of two that add one field at once, both see the same type") { house in
+            let directory = house.directory
+            let types: [FieldType] = [.string, .int64, .double, .bytes]
+            let answers = try await withThrowingTaskGroup(of: [SchemaFieldRow].self) { group in
+                for type in types {
+                    group.addTask {
+                        try await directory.extendSchema(
+                            of: container,
+                            with: [
+                                SchemaFieldRow(recordType: "Trail", field: "x", type: type)
+                            ])
+                    }
+                }
+                return try await group.reduce(into: Set<[SchemaFieldRow]>()) { $0.insert($1) }
+            }
+            try expect(answers.count, equals: 1)
+            try expect(answers.first, equals: await directory.schema(of: container))
+        },
+    ]
+}
+
+/// A flag that one task raises and another looks at.
+final class Flag: Sendable {
+    private let raised = Mutex(false)
+    var isSet: Bool { raised.withLock { $0 } }
+    func set() { raised.withLock { $0 = true } }
+}

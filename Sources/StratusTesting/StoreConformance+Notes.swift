@@ -1,0 +1,82 @@
+import StratusRecords
+import StratusStorage
+
+extension StoreConformance {
+    static let notes: [Case] = [
+        Case("subscriptions belong to their users") { house in
+            let store = try await house.store(for: address)
+            let rows = [
+                SubscriptionRow(user: "_alice", identifier: "a", body: [1]),
+                SubscriptionRow(user: "_alice", identifier: "b", body: []),
+                SubscriptionRow(user: "_bob", identifier: "a", body: [3]),
+            ]
+            try await store.write { writer in
+                for row in rows.reversed() { try writer.put(row) }
+            }
+            try await store.read { reader in
+                try expect(reader.subscriptions(of: nil), equals: rows)
+                try expect(reader.subscriptions(of: "_bob"), equals: [rows[2]])
+                try expect(reader.subscriptions(of: "_eve"), equals: [])
+            }
+            let changed = SubscriptionRow(user: "_alice", identifier: "a", body: [9, 9])
+            try await store.write { writer in
+                try writer.put(changed)
+                try writer.deleteSubscription("b", of: "_alice")
+                try writer.deleteSubscription("b", of: "_bob")
+            }
+            let left = try await store.read { try $0.subscriptions(of: nil) }
+            try expect(left, equals: [changed, rows[2]])
+        },
+
+        Case("outcomes are found by user, device and operation, until they expire") { house in
+            let store = try await house.store(for: address)
+            let key = OperationKey(user: "_alice", device: "phone", operation: "1")
+            let strangers = [
+                OperationKey(user: "_bob", device: "phone", operation: "1"),
+                OperationKey(user: "_alice", device: "tablet", operation: "1"),
+                OperationKey(user: "_alice", device: "phone", operation: "2"),
+            ]
+            try await store.write { writer in
+                try writer.put(outcome: [1], of: key, expiresMilliseconds: 50)
+                try writer.put(outcome: [2], of: key, expiresMilliseconds: 100)
+                try writer.put(outcome: [], of: strangers[2], expiresMilliseconds: 101)
+            }
+            try await store.read { reader in
+                try expect(reader.outcome(of: key), equals: [2])
+                try expect(reader.outcome(of: strangers[0]), equals: nil)
+                try expect(reader.outcome(of: strangers[1]), equals: nil)
+                try expect(reader.outcome(of: strangers[2]), equals: [])
+            }
+            try await store.write { try $0.deleteOutcomes(expiredAt: 99) }
+            let kept = try await store.read { try $0.outcome(of: key) }
+            try expect(kept, equals: [2])
+            try await store.write { try $0.deleteOutcomes(expiredAt: 100) }
+            try await store.read { reader in
+                try expect(reader.outcome(of: key), equals: nil)
+                try expect(reader.outcome(of: strangers[2]), equals: [])
+            }
+        },
+
+        Case("the outbox keeps its order and gives no identifier twice") { house in
+            let store = try await house.store(for: address)
+            for body: [UInt8] in [[1], [2], [3]] {
+                try await store.write { try $0.enqueue(body) }
+            }
+            let rows = try await store.read { try $0.outbox(limit: 2) }
+            try expect(rows.map(\.body), equals: [[1], [2]])
+            let told = try unwrap(rows.last?.identifier)
+            try await store.write { try $0.dequeue(through: told) }
+            let rest = try await store.read { try $0.outbox(limit: 9) }
+            try expect(rest.map(\.body), equals: [[3]])
+            let last = try unwrap(rest.last?.identifier)
+            try expect(last > told, "the outbox goes backwards")
+            try await store.write { writer in
+                try writer.dequeue(through: last)
+                try writer.enqueue([4])
+            }
+            let fresh = try await store.read { try $0.outbox(limit: 9) }
+            try expect(fresh.map(\.body), equals: [[4]])
+            try expect(try unwrap(fresh.first?.identifier) > last, "an identifier was given twice")
+        },
+    ]
+}

@@ -1,0 +1,129 @@
+import StratusRecords
+import StratusStorage
+
+extension StoreConformance {
+    static let zones: [Case] = [
+        Case("a zone is made once; making it again changes nothing") { house in
+            let store = try await house.store(for: address)
+            let first = try await store.write { try $0.createZone(named: "Trails", hasFeed: true) }
+            try expect(first.generation, equals: 1)
+            try expect(first.version, equals: 0)
+            try expect(first.hasFeed, equals: true)
+            let again = try await store.write { try $0.createZone(named: "Trails", hasFeed: false) }
+            try expect(again, equals: first)
+            let found = try await store.read { try $0.zone(named: "Trails") }
+            try expect(found, equals: first)
+            let absent = try await store.read { try $0.zone(named: "trails") }
+            try expect(absent, equals: nil)
+        },
+
+        Case("zones are listed by name, deleted ones not") { house in
+            let store = try await house.store(for: address)
+            let names = try await store.write { writer in
+                for name in ["b", "B", "a", "c"] {
+                    _ = try writer.createZone(named: name, hasFeed: true)
+                }
+                let gone = try unwrap(writer.zone(named: "c"))
+                try writer.deleteZone(gone.key, reason: .purged)
+                return try writer.zones().map(\.name)
+            }
+            try expect(names, equals: ["B", ZoneID.defaultZoneName, "a", "b"])
+        },
+
+        Case("versions are dense and belong to the zone") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let other = try await store.write {
+                try $0.createZone(named: "Other", hasFeed: true).key
+            }
+            let taken = try await store.write { writer in
+                try [
+                    writer.takeVersions(3, in: zone), writer.takeVersions(1, in: other),
+                    writer.takeVersions(2, in: zone),
+                ]
+            }
+            try expect(taken, equals: [1...3, 1...1, 4...5])
+            let version = try await store.read { try $0.zone(named: "Trails")?.version }
+            try expect(version, equals: 5)
+        },
+
+        Case("no versions of a zone that is gone, and none at all are no versions") { house in
+            let (store, zone) = try await storeWithZone(house)
+            try await expect(.other) {
+                try await store.write { _ = try $0.takeVersions(0, in: zone) }
+            }
+            try await store.write { try $0.deleteZone(zone, reason: .deleted) }
+            try await expect(.other) {
+                try await store.write { _ = try $0.takeVersions(1, in: zone) }
+            }
+            try await expect(.other) {
+                try await store.write { try $0.deleteZone(zone, reason: .deleted) }
+            }
+            let absent = ZoneRow.Key(rawValue: 4_711)
+            try await expect(.other) {
+                _ = try await store.read { try $0.changes(in: absent, after: .after(0), limit: 1) }
+            }
+        },
+
+        Case("a deleted zone says why; made again, its versions go on in a new generation") {
+            house in
+            let (store, zone) = try await storeWithZone(house)
+            try await store.write { _ = try $0.save(["a", "b"], in: zone) }
+            try await store.write { try $0.deleteZone(zone, reason: .encryptedDataReset) }
+            let deleted = try await store.read { try unwrap($0.zone(named: "Trails")) }
+            try expect(deleted.deletion, equals: .encryptedDataReset)
+            try expect(deleted.generation, equals: 1)
+            let left = try await store.read { try $0.records(named: ["a", "b"], in: zone) }
+            try expect(left, equals: [:])
+            let again = try await store.write { try $0.createZone(named: "Trails", hasFeed: true) }
+            try expect(again.key, equals: zone)
+            try expect(again.generation, equals: 2)
+            try expect(again.deletion, equals: nil)
+            let versions = try await store.write { try $0.save(["a"], in: zone) }
+            try expect(versions, equals: 3...3)
+            let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
+            try expect(page.rows.map(\.name), equals: ["a"])
+        },
+
+        Case("the database feed has each changed zone once, oldest change first") { house in
+            let store = try await house.store(for: address)
+            let keys = try await store.write { writer in
+                try ["a", "b", "c"].map { try writer.createZone(named: $0, hasFeed: true).key }
+            }
+            let start = try await store.read { try $0.databaseVersion }
+            try await store.write { _ = try $0.save(["x"], in: keys[0]) }
+            try await store.write { try $0.deleteZone(keys[1], reason: .deleted) }
+            try await store.write { writer in
+                try writer.save(["x"], in: keys[2])
+                try writer.save(["y"], in: keys[0])
+            }
+            let changed = try await store.read { try $0.zones(changedAfter: start, limit: 10) }
+            try expect(changed.map(\.name), equals: ["b", "c", "a"])
+            try expect(changed.map(\.deletion), equals: [.deleted, nil, nil])
+            // Paged one by one, nothing is lost between two zones of one write.
+            var cursor = start
+            var names: [String] = []
+            while let zone = try await store.read({ [cursor] in
+                try $0.zones(changedAfter: cursor, limit: 1).first
+            }) {
+                try expect(zone.changedAtDatabaseVersion > cursor, "the feed stands still")
+                cursor = zone.changedAtDatabaseVersion
+                names.append(zone.name)
+            }
+            try expect(names, equals: ["b", "c", "a"])
+            let version = try await store.read { try $0.databaseVersion }
+            try expect(cursor, equals: version)
+        },
+
+        Case("a new incarnation is kept") { house in
+            let store = try await house.store(for: address)
+            let first = try await store.read { try $0.incarnation }
+            let next = Incarnation(number: first.number + 1, identifier: .max)
+            try await store.write { try $0.renewIncarnation(next) }
+            let found = try await store.read { try $0.incarnation }
+            try expect(found, equals: next)
+            let other = try await house.store(for: DatabaseAddress(container, .public))
+            let theirs = try await other.read { try $0.incarnation }
+            try expect(theirs.identifier != first.identifier, "two databases share a history")
+        },
+    ]
+}

@@ -1,0 +1,146 @@
+import StratusRecords
+import StratusStorage
+
+/// What every store must keep, as cases that any test framework can run.
+///
+/// Each case gets an empty storehouse of its own and throws ``Failure`` when a promise is broken.
+///
+/// ```swift
+/// @Test(arguments: StoreConformance.cases)
+/// func keeps(_ promise: StoreConformance.Case) async throws {
+///     try await promise.run(MyStorehouse())
+/// }
+/// ```
+public enum StoreConformance {
+    /// One promise.
+    public struct Case: Sendable, CustomStringConvertible {
+        public let name: String
+        private let body: @Sendable (any Storehouse) async throws -> Void
+
+        init(_ name: String, _ body: @escaping @Sendable (any Storehouse) async throws -> Void) {
+            self.name = name
+            self.body = body
+        }
+
+        public var description: String { name }
+
+        /// Runs the case on an empty storehouse.
+        ///
+        /// - Throws: ``Failure`` when the promise is broken, and what the store throws unasked.
+        public func run(_ house: any Storehouse) async throws {
+            try await body(house)
+        }
+    }
+
+    /// A broken promise.
+    public struct Failure: Error, Sendable, CustomStringConvertible {
+        public let message: String
+        public let file: String
+        public let line: Int
+
+        public var description: String { "\(message) (\(file):\(line))" }
+    }
+
+    /// All cases, in the order from small to large.
+    public static let cases: [Case] = writes + zones + changes + notes + concurrency + directory
+}
+
+extension StoreConformance {
+    static func expect(
+        _ holds: Bool, _ message: String, file: String = #fileID, line: Int = #line
+    ) throws {
+        if !holds { throw Failure(message: message, file: file, line: line) }
+    }
+
+    static func expect<Value: Equatable>(
+        _ found: Value, equals wanted: Value, file: String = #fileID, line: Int = #line
+    ) throws {
+        if found != wanted {
+            throw Failure(message: "\(found) instead of \(wanted)", file: file, line: line)
+        }
+    }
+
+    static func unwrap<Value>(
+        _ value: Value?, file: String = #fileID, line: Int = #line
+    ) throws -> Value {
+        guard let value else {
+            throw Failure(message: "nothing there", file: file, line: line)
+        }
+        return value
+    }
+
+    /// Expects a ``StorageError`` of this code.
+    static func expect(
+        _ code: StorageError.Code, file: String = #fileID, line: Int = #line,
+        from body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch let error as StorageError where error.code == code {
+            return
+        }
+        throw Failure(message: "no error \(code.rawValue)", file: file, line: line)
+    }
+}
+
+// MARK: The world the cases play in
+
+extension StoreConformance {
+    /// What a closure of a case throws on purpose.
+    struct Refusal: Error, Equatable {
+        var number = 0
+    }
+
+    static let container = ContainerAddress(
+        container: "iCloud.org.example.Conformance", environment: .development)
+    static let address = DatabaseAddress(container, .private(owner: "_alice"))
+
+    /// The store of the cases with one zone that has a feed.
+    static func storeWithZone(
+        _ house: any Storehouse
+    ) async throws -> (any RecordStore, ZoneRow.Key) {
+        let store = try await house.store(for: address)
+        let zone = try await store.write { try $0.createZone(named: "Trails", hasFeed: true).key }
+        return (store, zone)
+    }
+
+    /// A record as a device would save it.
+    static func record(
+        _ name: String, in zone: ZoneRow.Key, version: Int64, commit: Int64,
+        deleted: Bool = false, device: String = "phone", type: String = "Trail",
+        parent: String? = nil
+    ) -> RecordRow {
+        RecordRow(
+            zone: zone, name: name, type: type, version: version, commitVersion: commit,
+            changeTag: "tag\(version)", isDeleted: deleted, creatorDevice: device,
+            createdMilliseconds: 1_700_000_000_000,
+            modifiedMilliseconds: 1_700_000_000_000 + version,
+            creator: "_alice", modifier: "_alice", modifierDevice: device, parent: parent,
+            shareRoot: nil, payload: deleted ? [] : Array("payload of \(name)".utf8))
+    }
+}
+
+extension StoreWriter {
+    /// Saves records, or their tombstones, as one request.
+    @discardableResult
+    func save(
+        _ names: [String], in zone: ZoneRow.Key, deleted: Bool = false, device: String = "phone",
+        type: String = "Trail", parent: String? = nil
+    ) throws -> ClosedRange<Int64> {
+        let versions = try takeVersions(names.count, in: zone)
+        for (name, version) in zip(names, versions) {
+            try put(
+                StoreConformance.record(
+                    name, in: zone, version: version, commit: versions.upperBound,
+                    deleted: deleted, device: device, type: type, parent: parent))
+        }
+        return versions
+    }
+}
+
+extension ChangeCursor {
+    /// A cursor that leaves no tombstone out.
+    static func after(_ version: Int64) -> ChangeCursor {
+        ChangeCursor(version: version, skipTombstonesThrough: 0, device: "")
+    }
+}
