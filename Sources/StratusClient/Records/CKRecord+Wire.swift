@@ -115,7 +115,13 @@ struct RecordReader {
         state.share = dictionary.shareRecordName.map {
             CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
         }
-        let fields = try dictionary.fields.readValues()
+        let fields: [Field]
+        do {
+            fields = try dictionary.fields.values()
+        } catch {
+            throw CKError(
+                .internalError, "The service answered fields that cannot be read.", cause: error)
+        }
         state.values.reserveCapacity(fields.count)
         for field in fields {
             if let value = field.value {
@@ -141,16 +147,5 @@ struct RecordReader {
         return CKReference(
             recordID: CKRecordID(recordName: target.recordName, zoneID: zone ?? zoneID),
             action: target.action == .deleteSelf ? .deleteSelf : .none)
-    }
-}
-
-extension RecordFields {
-    /// The fields as values.
-    func readValues() throws -> [Field] {
-        switch self {
-        case .values(let fields): return fields
-        case .encoded:
-            throw CKError(.internalError, "The transport handed out fields that are not read.")
-        }
     }
 }
