@@ -124,6 +124,8 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(
             name: "ShoppingTests",
             dependencies: [
@@ -140,6 +142,11 @@ let package = Package(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
             resources: [.copy("Fixtures")]),
+        .testTarget(
+            name: "StratusStorageTests",
+            dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
         .testTarget(
             name: "StratusClientTests",
             dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
@@ -158,16 +165,17 @@ let package = Package(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
     ]
-    for target in package.targets where target.path?.hasPrefix("Apps/") == true {
+    for target in package.targets
+    where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
-    // does the same behind the same face.
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
     // behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
+    // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

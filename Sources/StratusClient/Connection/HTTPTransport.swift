@@ -2,18 +2,20 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import StratusRecords
 import StratusWire
 
-/// The way to a service over HTTP.
+/// The way to a service over HTTP (Wire.md, "Transport, URLs, authentication").
 ///
-/// Credentials travel in the query, as CloudKit JS sends them. A web-auth token that comes with an answer
-/// replaces the one before. When the service asks to sign in, a development user signs in again, once.
+/// Signs in by itself where a development user is named, adopts the token that an answer carries, and
+/// signs in again once when the service wants a user. All transports of a process share one HTTP client
+/// and its open connections.
 public final class HTTPTransport: Transport {
-    /// What the requests show.
-    public struct Credentials: Hashable, Sendable {
+    /// What the device shows to the service.
+    public struct Credentials: Sendable {
+        /// Names the app to the service; `development` for `stratus serve --dev`.
         public var apiToken: String
+        /// A user's token.
         public var webAuthToken: String?
         /// Signs in under this name at a service that runs with `--dev`.
         public var developmentUser: String?
@@ -26,216 +28,136 @@ public final class HTTPTransport: Transport {
             self.developmentUser = developmentUser
         }
 
-        var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
+        public var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
     }
 
-    /// Bytes of the largest answer that is read: a page of 2,000 records of ordinary size.
-    static let maximumAnswerBytes = 256 * 1_024 * 1_024
-    static let signInSeconds: Double = 30
+    /// Scheme, host and port, without a slash at the end.
+    let origin: String
+    let apiToken: String
+    let deviceID: String
+    let session: WebAuthSession
+    let limits = Limits()
 
-    private let origin: String
-    private let credentials: Credentials
-    private let deviceID: String
-    private let client: HTTPClient
-    private let session: Session
+    /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be so
+    /// large.
+    static let maximumAnswerBytes = 256_000_000
 
-    /// - Parameters:
-    ///   - origin: such as `http://127.0.0.1:8080`; no path.
-    ///   - client: makes the connections; they are shared and kept alive.
-    /// - Returns: nil when the origin is not an http or https address, or has a path.
-    public init?(
-        origin: String, credentials: Credentials, deviceID: String, client: HTTPClient = .shared
-    ) {
+    /// Lives as long as the process, so that nobody has to shut it down. Nobody waits for a service that
+    /// does not listen: retrying is the business of whoever asks.
+    static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// - Parameter origin: such as `http://127.0.0.1:8080`.
+    /// - Returns: nil when the origin is no http or https address.
+    public init?(origin: String, credentials: Credentials, deviceID: String) {
         guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
-            ["http", "https"].contains(scheme), ["", "/"].contains(url.path), url.query == nil
+            scheme == "http" || scheme == "https"
         else { return nil }
         self.origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
-        self.credentials = credentials
+        apiToken = credentials.apiToken
         self.deviceID = deviceID
-        self.client = client
-        session = Session(webAuthToken: credentials.webAuthToken)
+        session = WebAuthSession(
+            token: credentials.webAuthToken, developmentUser: credentials.developmentUser)
     }
 
     public func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        let body = E.isReadWithoutBody ? nil : wireBytes(of: request)
-        let used = try await token(after: nil)
+        let body = E.isReadWithoutBody ? nil : wireBytes(of: request, reservingBytes: 4_096)
+        if let body, body.count > limits.requestBodyBytes {
+            throw TransportError(
+                .requestTooLarge, "Send fewer or smaller records in one request.")
+        }
+        let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {
-            return try await ask(E.self, body, target, token: used, timeoutSeconds)
-        } catch let failure as ServiceFailure
-            where failure.error.code == .authenticationRequired
-            && credentials.developmentUser != nil
-        {
-            let renewed = try await token(after: used)
-            return try await ask(E.self, body, target, token: renewed, timeoutSeconds)
+            return try await exchange(E.self, body, target, token, timeoutSeconds)
+        } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
+            guard session.canSignIn else { throw failure }
+            let fresh = try await session.renewedToken(after: token) {
+                try await self.signIn($0, timeoutSeconds)
+            }
+            return try await exchange(E.self, body, target, fresh, timeoutSeconds)
         }
     }
 
     public func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
-        // Another service may give a whole address; ours may give a path.
-        let url = webcourierURL.hasPrefix("/") ? origin + webcourierURL : webcourierURL
-        let answer = try await exchange(.GET, url, nil, timeoutSeconds)
-        guard answer.status == 200 else { throw refusal(answer) }
-        return try answer.read { try NotificationPayload.read(from: $0) }
+        let response: HTTPResponse
+        do {
+            response = try await execute(
+                HTTPClientRequest(url: webcourierURL), timeoutSeconds: timeoutSeconds)
+        } catch let error as TransportError where error.code == .timedOut {
+            // Nothing came in time; that is an answer.
+            return nil
+        }
+        try check(response)
+        guard response.body.readableBytes > 0 else { return nil }
+        return try read(response) { try NotificationPayload.read(from: $0) }
     }
 
-    // MARK: Asking
+    // MARK: One exchange
 
-    private func ask<E: Endpoint>(
-        _ endpoint: E.Type, _ body: [UInt8]?, _ target: RequestTarget, token: String?,
+    private func exchange<E: Endpoint>(
+        _ endpoint: E.Type, _ body: [UInt8]?, _ target: RequestTarget, _ token: String?,
         _ timeoutSeconds: Double
     ) async throws -> E.Answer {
-        let url = address(E.self, target, token)
-        let answer = try await exchange(body == nil ? .GET : .POST, url, body, timeoutSeconds)
-        if let next = answer.webAuthToken, token != nil { await session.adopt(next, after: token) }
-        guard answer.status == 200 else { throw refusal(answer) }
-        return try answer.read { try readWire(E.Answer.self, from: $0) }
+        var request = HTTPClientRequest(url: url(E.self, target, token))
+        if let body {
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let response = try await execute(request, timeoutSeconds: timeoutSeconds)
+        if token != nil, let next = response.webAuthToken { session.adopt(next) }
+        try check(response)
+        return try read(response) { try readWire(E.Answer.self, from: $0) }
     }
 
-    private func address<E: Endpoint>(
+    /// `{origin}/{module}/1/{container}/{environment}[/{database}]/{entity}/{action}?…`
+    func url<E: Endpoint>(
         _ endpoint: E.Type, _ target: RequestTarget, _ token: String?
     ) -> String {
-        let container = target.container
-        var path =
-            (E.isInDatabase ? "/database/1/" : "/device/1/") + Self.escaped(container.container)
-            + "/" + container.environment.rawValue
-        if E.isInDatabase {
-            path += "/" + (target.scope ?? .public).pathSegment
-        }
-        path += "/" + E.path + "?ckAPIToken=" + Self.escaped(credentials.apiToken)
-        if let token { path += "&ckWebAuthToken=" + Self.escaped(token) }
-        return origin + path + "&clientId=" + Self.escaped(deviceID) + "&stratusExtensions=1"
+        var url = origin + (E.isInDatabase ? "/database/1/" : "/device/1/")
+        url += Self.escaped(target.container.container)
+        url += "/" + target.container.environment.rawValue
+        if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
+        url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken)
+        if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
+        return url + "&clientId=" + Self.escaped(deviceID) + "&stratusExtensions=1"
     }
 
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
-    private static func escaped(_ text: String) -> String {
-        // Nil only for text that is no Unicode, which a String cannot be.
-        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    static func escaped(_ text: String) -> String {
+        // A Swift String always has UTF-8, so the encoding cannot fail.
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
 
-    private func refusal(_ answer: RawAnswer) -> any Error {
-        do {
-            let body = try answer.read { try readWire(ErrorBody.self, from: $0) }
-            return ServiceFailure(body.error, uuid: body.uuid, records: body.records)
-        } catch {
-            return TransportError(
-                .answerUnreadable, "The answer is not the service's; check its address.",
-                httpStatus: answer.status, cause: error)
-        }
-    }
-
-    // MARK: Signing in
-
-    /// The token to show; nil for nobody. Signs in when there is none, or when the service refused the
-    /// one given.
-    private func token(after refused: String?) async throws -> String? {
-        guard let user = credentials.developmentUser else { return await session.webAuthToken }
-        return try await session.token(after: refused) { [self] in
-            let body = wireBytes(of: DevSignIn.Request(user: user))
-            let answer = try await exchange(
-                .POST, origin + "/dev/sign-in", body, Self.signInSeconds)
-            guard answer.status == 200 else { throw refusal(answer) }
-            return try answer.read { try readWire(DevSignIn.Answer.self, from: $0) }.webAuthToken
-        }
-    }
-
-    private actor Session {
-        private(set) var webAuthToken: String?
-        private var signingIn: Task<String, any Error>?
-
-        init(webAuthToken: String?) {
-            self.webAuthToken = webAuthToken
-        }
-
-        /// Takes a rotated token, unless somebody signed in anew meanwhile.
-        func adopt(_ next: String, after used: String?) {
-            if webAuthToken == used { webAuthToken = next }
-        }
-
-        /// One sign-in at a time, whoever asks.
-        func token(
-            after refused: String?, signIn: @escaping @Sendable () async throws -> String
-        ) async throws -> String {
-            if let webAuthToken, webAuthToken != refused { return webAuthToken }
-            let task = signingIn ?? Task { try await signIn() }
-            signingIn = task
-            defer { signingIn = nil }
-            let token = try await task.value
-            webAuthToken = token
-            return token
-        }
+    private func signIn(_ user: String, _ timeoutSeconds: Double) async throws -> String {
+        var request = HTTPClientRequest(url: origin + "/dev/sign-in")
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = .bytes(ByteBuffer(bytes: wireBytes(of: DevSignIn.Request(user: user))))
+        let response = try await execute(request, timeoutSeconds: timeoutSeconds)
+        try check(response)
+        return try read(response) { try readWire(DevSignIn.Answer.self, from: $0) }.webAuthToken
     }
 }
 
-/// An answer before it is understood.
-private struct RawAnswer {
+/// An answer in full.
+struct HTTPResponse: Sendable {
     var status: Int
-    var webAuthToken: String?
+    var headers: HTTPHeaders
     var body: ByteBuffer
 
-    func read<Value>(_ decode: (UnsafeRawBufferPointer) throws -> Value) throws -> Value {
-        do {
-            return try body.withUnsafeReadableBytes(decode)
-        } catch let error as WireError {
-            throw TransportError(
-                .answerUnreadable, "The answer is not in the protocol's form.", httpStatus: status,
-                cause: error)
-        }
-    }
-}
-
-extension HTTPTransport {
-    private func exchange(
-        _ method: HTTPMethod, _ url: String, _ body: [UInt8]?, _ timeoutSeconds: Double
-    ) async throws -> RawAnswer {
-        var request = HTTPClientRequest(url: url)
-        request.method = method
-        if let body {
-            // CloudKit JS sends JSON as text, which keeps browsers from asking first.
-            request.headers.add(name: "Content-Type", value: "text/plain")
-            request.body = .bytes(body)
-        }
-        do {
-            let response = try await client.execute(
-                request, timeout: .milliseconds(Int64(timeoutSeconds * 1_000)))
-            let collected = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-            return RawAnswer(
-                status: Int(response.status.code),
-                webAuthToken: response.headers.first(name: "X-Apple-CloudKit-Web-Auth-Token")
-                    ?? response.headers.first(name: "X-Apple-CloudKit-Session"),
-                body: collected)
-        } catch {
-            throw Self.translated(error)
-        }
-    }
-
-    /// The one place where the HTTP client's errors become ours.
-    private static func translated(_ error: any Error) -> any Error {
-        switch error {
-        case is CancellationError: return error
-        case let error as HTTPClientError where error == .cancelled: return CancellationError()
-        case let error as HTTPClientError
-        where [.deadlineExceeded, .readTimeout, .writeTimeout].contains(error):
-            return TransportError(
-                .timedOut, "The answer did not come in time; try again.", cause: error)
-        case let error as HTTPClientError
-        where [.connectTimeout, .getConnectionFromPoolTimeout].contains(error):
-            return TransportError(
-                .noRoute, "The service cannot be reached; try again.", cause: error)
-        case is NIOConnectionError:
-            return TransportError(
-                .refused, "Nobody listens at the service's address.", cause: error)
-        case is NIOTooManyBytesError:
-            return TransportError(
-                .answerUnreadable, "The answer is too large; ask for fewer records.", cause: error)
-        default:
-            return TransportError(
-                .answerLost, "The connection was lost before the answer came.", cause: error)
-        }
+    var webAuthToken: String? {
+        headers.first(name: "X-Apple-CloudKit-Web-Auth-Token")
+            ?? headers.first(name: "X-Apple-CloudKit-Session")
     }
 }

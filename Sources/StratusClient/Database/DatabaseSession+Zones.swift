@@ -48,7 +48,7 @@ extension DatabaseSession {
 
     /// All zones of the database.
     func zones() async throws -> [FetchedZone] {
-        let answer = try await sender.send(ZonesList.self, .init())
+        let answer = try await sender.send(ZonesList.self, ZonesList.Request())
         var reader = reader
         return answer.zones.map { result in
             switch result {

@@ -17,7 +17,8 @@ enum StoredValue: @unchecked Sendable {
     /// as an Int64, a Double or an NSNumber.
     init?(_ value: Any?) {
         guard let value, !(value is NSNull) else { return nil }
-        self = Self.object(for: value).map(Self.object) ?? .unsupported(typeName: "\(type(of: value))")
+        self =
+            Self.object(for: value).map(Self.object) ?? .unsupported(typeName: "\(type(of: value))")
     }
 
     private static func object(for value: Any) -> (any CKRecordValueProtocol)? {

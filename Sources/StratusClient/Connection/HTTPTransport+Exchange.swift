@@ -1,0 +1,112 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import StratusRecords
+import StratusWire
+
+extension HTTPTransport {
+    /// Sends one HTTP request and collects the answer.
+    ///
+    /// - Throws: ``TransportError``, `CancellationError`.
+    func execute(
+        _ request: HTTPClientRequest, timeoutSeconds: Double
+    ) async throws -> HTTPResponse {
+        do {
+            let milliseconds = max(1, min(timeoutSeconds, 1e9) * 1_000)
+            let response = try await Self.client.execute(
+                request, timeout: .milliseconds(Int64(milliseconds)))
+            let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+            return HTTPResponse(
+                status: Int(response.status.code), headers: response.headers, body: body)
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw Self.transportError(error)
+        }
+    }
+
+    /// Tells an answer that is an error.
+    func check(_ response: HTTPResponse) throws {
+        guard !(200..<300).contains(response.status) else { return }
+        let body: ErrorBody
+        do {
+            body = try response.body.withUnsafeReadableBytes {
+                try readWire(ErrorBody.self, from: $0)
+            }
+        } catch {
+            throw TransportError(
+                .answerUnreadable, "The service answered an error that is not the protocol's.",
+                httpStatus: response.status, cause: error)
+        }
+        var error = body.error
+        if error.retryAfterSeconds == nil {
+            error.retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
+        }
+        throw ServiceFailure(error, uuid: body.uuid, records: body.records)
+    }
+
+    func read<Value>(
+        _ response: HTTPResponse, _ body: (UnsafeRawBufferPointer) throws -> Value
+    ) throws -> Value {
+        do {
+            return try response.body.withUnsafeReadableBytes(body)
+        } catch {
+            throw TransportError(
+                .answerUnreadable, "The service's answer is not the protocol's; see the cause.",
+                httpStatus: response.status, cause: error)
+        }
+    }
+
+    // MARK: Failures
+
+    /// Sorts the failures of the HTTP client by what they mean for the request.
+    static func transportError(_ error: any Error) -> TransportError {
+        switch error {
+        case let error as TransportError: return error
+        case let error as NIOConnectionError:
+            let isCutOff =
+                !error.connectionErrors.isEmpty
+                && error.connectionErrors.allSatisfy { isNoRoute($0.error) }
+            return isCutOff ? noRoute(error) : refused(error)
+        case let error as IOError where error.errnoCode == ECONNREFUSED: return refused(error)
+        case let error as IOError where isNoRoute(error): return noRoute(error)
+        case is SocketAddressError: return noRoute(error)
+        case ChannelError.connectTimeout: return refused(error)
+        case let error as HTTPClientError: return transportError(error)
+        case is NIOTooManyBytesError:
+            return TransportError(
+                .answerUnreadable, "The answer is too large; ask for fewer records.", cause: error)
+        default:
+            return TransportError(
+                .answerLost, "The connection was lost; the request may have been served.",
+                cause: error)
+        }
+    }
+
+    private static func transportError(_ error: HTTPClientError) -> TransportError {
+        switch error {
+        case .connectTimeout: refused(error)
+        case .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout,
+            .requestStreamCancelled:
+            TransportError(.timedOut, "The service did not answer in time.", cause: error)
+        default:
+            TransportError(
+                .answerLost, "The connection was lost; the request may have been served.",
+                cause: error)
+        }
+    }
+
+    private static func isNoRoute(_ error: any Error) -> Bool {
+        guard let code = (error as? IOError)?.errnoCode else { return false }
+        return [ENETUNREACH, EHOSTUNREACH, ENETDOWN].contains(code)
+    }
+
+    private static func refused(_ error: any Error) -> TransportError {
+        TransportError(.refused, "Nobody listens at the service's address.", cause: error)
+    }
+
+    private static func noRoute(_ error: any Error) -> TransportError {
+        TransportError(.noRoute, "There is no way to the service's address.", cause: error)
+    }
+}

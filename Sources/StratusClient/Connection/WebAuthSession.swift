@@ -1,0 +1,66 @@
+import Synchronization
+
+/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every answer.
+///
+/// However many requests find the token missing or refused at once, one of them signs in.
+final class WebAuthSession: Sendable {
+    private struct State {
+        var token: String?
+        var signIn: Task<String, any Error>?
+    }
+
+    private let developmentUser: String?
+    private let state: Mutex<State>
+
+    init(token: String?, developmentUser: String?) {
+        self.developmentUser = developmentUser
+        state = Mutex(State(token: token))
+    }
+
+    var canSignIn: Bool { developmentUser != nil }
+
+    /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
+    func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String? {
+        if let token = state.withLock({ $0.token }) { return token }
+        guard canSignIn else { return nil }
+        return try await renewedToken(after: nil, signIn: signIn)
+    }
+
+    /// Signs in again, unless that was done since the refused token was read.
+    func renewedToken(
+        after refused: String?, signIn: @escaping @Sendable (String) async throws -> String
+    ) async throws -> String? {
+        guard let developmentUser else { return state.withLock { $0.token } }
+        let task: Task<String, any Error>? = state.withLock { state in
+            if state.token != refused { return nil }
+            if let running = state.signIn { return running }
+            let task = Task { try await signIn(developmentUser) }
+            state.signIn = task
+            return task
+        }
+        guard let task else { return state.withLock { $0.token } }
+        do {
+            let token = try await task.value
+            finish(task, token: token)
+            return token
+        } catch {
+            finish(task, token: nil)
+            throw error
+        }
+    }
+
+    private func finish(_ task: Task<String, any Error>, token: String?) {
+        state.withLock { state in
+            guard state.signIn == task else { return }
+            state.signIn = nil
+            if let token { state.token = token }
+        }
+    }
+
+    /// Takes over the token that an answer carried.
+    ///
+    /// Earlier tokens of a session stay valid, so of answers that cross any may win.
+    func adopt(_ token: String) {
+        state.withLock { $0.token = token }
+    }
+}
