@@ -67,9 +67,6 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
                 logging, nio, nioHTTP,
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle,
-                logging, nio,
             ]),
         .executableTarget(
             name: "stratus",
@@ -85,10 +82,12 @@ let package = Package(
                 "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
             ]),
         .target(
-            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"]),
+            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb]),
+            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusMapping",
             dependencies: ["StratusCache"]),
@@ -124,6 +123,7 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
+        .testTarget(
             name: "StratusClientTests",
             dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
         .testTarget(
@@ -147,9 +147,6 @@ let package = Package(
             dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
-        .testTarget(
-            name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -172,8 +169,6 @@ let package = Package(
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {

@@ -74,7 +74,11 @@ struct Shopping: AsyncParsableCommand {
         let input = InputLines()
         while await session.isOpen {
             terminal.prompt(await session.promptText)
-            guard let line = await input.next() else { break }
+            guard let line = await input.next() else {
+                // The end of the input ends the session; the shell's prompt wants a line of its own.
+                if terminal.isInteractive { terminal.announce("") }
+                break
+            }
             await session.take(line: line)
         }
         try await session.end()
