@@ -65,7 +65,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
                 logging, nio, nioHTTP,
             ]),
         .executableTarget(
@@ -134,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
-                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
+                "StratusWire",
                 hummingbird, logging,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
