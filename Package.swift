@@ -68,6 +68,9 @@ let package = Package(
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
                 lifecycle,
                 logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
+                logging, nio,
             ]),
         .executableTarget(
             name: "stratus",
@@ -125,9 +128,6 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(
-            name: "StratusClientTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
-        .testTarget(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
@@ -149,6 +149,9 @@ let package = Package(
             dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
+        .testTarget(
+            name: "StratusClientTests",
+            dependencies: ["StratusClient", "StratusRecords", "StratusWire"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -211,7 +211,8 @@ struct ModifyDecisions {
     private mutating func failOthers() -> Bool {
         var failing: Set<String> = []
         for (index, item) in plan.items.enumerated() {
-            if case .failed = decisions[index], let zoneName = item.zoneName, isAtomicZone(zoneName) {
+            if case .failed = decisions[index], let zoneName = item.zoneName, isAtomicZone(zoneName)
+            {
                 failing.insert(zoneName)
             }
         }

@@ -90,7 +90,8 @@ struct ModifyPlan: Sendable {
             let zoneID = operation.record.zoneID ?? request.zoneID
             guard let zoneName = context.zoneName(zoneID) else { return nil }
             let isNew = operation.kind == .create
-            let name = operation.record.recordName ?? (isNew ? context.service.settings.newUUID() : "")
+            let name =
+                operation.record.recordName ?? (isNew ? context.service.settings.newUUID() : "")
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
                 throw ServiceError.invalid("Name a record in one operation of a request only.")

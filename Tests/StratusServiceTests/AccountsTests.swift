@@ -1,0 +1,157 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+/// Who may ask.
+@Suite struct AccountsTests {
+    private func answer(
+        _ service: CloudService, _ credentials: Credentials, at address: ContainerAddress,
+        in scope: DatabaseScope = .private
+    ) async -> Result<ServedAnswer<ZonesList.Answer>, RequestFailure> {
+        do {
+            return .success(
+                try await service.respond(
+                    to: ZonesList.self, .init(), from: credentials, at: address, scope: scope))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func code(_ result: Result<ServedAnswer<ZonesList.Answer>, RequestFailure>)
+        -> ServiceError.Code?
+    {
+        if case .failure(let failure) = result { failure.error.code } else { nil }
+    }
+
+    @Test func anAPITokenIsGoodForItsContainerAlone() async throws {
+        let world = World(environment: .production, isForDevelopment: false)
+        let service = world.service
+        let token = try await service.accounts.createAPIToken(for: world.address, name: "app")
+        #expect(token.utf8.count == 64)
+        let good = Credentials(apiToken: token)
+        #expect(code(await answer(service, good, at: world.address, in: .public)) == nil)
+        var other = world.address
+        other.environment = .development
+        for (credentials, address) in [
+            (good, other), (Credentials(apiToken: nil), world.address),
+            (Credentials(apiToken: "development"), world.address),
+            (Credentials(apiToken: String(token.reversed())), world.address),
+        ] {
+            let refused = await answer(service, credentials, at: address, in: .public)
+            #expect(code(refused) == .authenticationFailed)
+        }
+        await #expect(throws: RequestFailure.self) {
+            try await service.signInForDevelopment(user: "alice")
+        }
+    }
+
+    @Test func withoutAUserThePublicDatabaseCanBeReadAndNoMore() async throws {
+        let world = World()
+        let nobody = world.nobody
+        #expect(await nobody.refusal(ZonesList.self, .init(), in: .public) == nil)
+        for scope in [DatabaseScope.private, .shared] {
+            let refusal = await nobody.refusal(ZonesList.self, .init(), in: scope)
+            #expect(refusal?.error.code == .authenticationRequired)
+        }
+        for refusal in [
+            await nobody.refusal(UsersCaller.self, .init(), in: .public),
+            await nobody.refusal(SubscriptionsList.self, .init(), in: .public),
+            await nobody.refusal(
+                TokensCreate.self, .init(apnsEnvironment: "development"), in: nil),
+        ] {
+            #expect(refusal?.error.code == .authenticationRequired)
+            #expect(refusal?.error.code.httpStatus == 421)
+        }
+    }
+
+    @Test func webAuthTokensRotateAndOlderOnesStayGoodForAWhile() async throws {
+        let world = World()
+        let signIn = try await world.service.signInForDevelopment(user: "alice")
+        func ask(_ token: String?) async -> Result<ServedAnswer<ZonesList.Answer>, RequestFailure> {
+            await answer(
+                world.service, Credentials(apiToken: "development", webAuthToken: token),
+                at: world.address)
+        }
+        world.advance(seconds: 60)
+        let next = try await ask(signIn.webAuthToken).get().rotatedWebAuthToken
+        #expect(next != nil && next != signIn.webAuthToken)
+        #expect(code(await ask(signIn.webAuthToken)) == nil)
+        world.advance(seconds: Limits().staySignedInSeconds - 30)
+        #expect(code(await ask(signIn.webAuthToken)) == .authenticationRequired)
+        #expect(code(await ask(next)) == nil)
+        var forged = Array(signIn.webAuthToken)
+        forged[10] = forged[10] == "A" ? "B" : "A"
+        for token in ["", "x", String(forged), "54__7__kQ=="] {
+            #expect(code(await ask(token)) == .authenticationRequired)
+        }
+    }
+
+    @Test func anEndedSessionsTokensAreBad() async throws {
+        let world = World()
+        let signIn = try await world.service.signInForDevelopment(user: "alice")
+        let credentials = Credentials(
+            apiToken: "development", webAuthToken: signIn.webAuthToken)
+        #expect(code(await answer(world.service, credentials, at: world.address)) == nil)
+        try await world.service.accounts.endSession(signIn.session)
+        let refused = await answer(world.service, credentials, at: world.address)
+        #expect(code(refused) == .authenticationRequired)
+    }
+
+    @Test func theSameNameIsTheSameUserAndUsersAreApart() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        #expect(try await world.person("alice").name == alice.name)
+        #expect(try await world.person("bob").name != alice.name)
+        #expect(alice.name.utf8.count == 33 && alice.name.hasPrefix("_"))
+        let caller = try await alice.ask(UsersCaller.self, .init(), in: .public)
+        #expect(caller.identity.userRecordName == alice.name)
+        let current = try await alice.ask(UsersCurrent.self, .init(), in: .public)
+        #expect(current.userRecordName == alice.name)
+    }
+
+    @Test func aServiceOnTheSameDataKnowsItsTokens() async throws {
+        let storehouse = try Backend.sqlite.storehouse()
+        let alice = try await World(storehouse).person("alice")
+        try await alice.makeZone("Trips")
+        let token = try await alice.page("Trips").syncToken
+        let again = World(storehouse)
+        let same = Person(world: again, name: alice.name, device: "phone", token: alice.token)
+        #expect(try await same.page("Trips", since: token).records.isEmpty)
+    }
+
+    @Test func aClosedStoreIsAskedAgainLater() async throws {
+        let storehouse = MemoryStorehouse()
+        let alice = try await World(storehouse).person("alice")
+        try await storehouse.close()
+        let refusal = await alice.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .tryAgainLater)
+        #expect(refusal?.error.retryAfterSeconds != nil)
+    }
+
+    @Test func aFullDiskIsReportedToWhoRunsTheService() async throws {
+        let world = World(FullHouse())
+        let reported = Mutex<StorageError.Code?>(nil)
+        world.service.onFatalStorageError { error in reported.withLock { $0 = error.code } }
+        let alice = try await world.person("alice")
+        let refusal = await alice.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .tryAgainLater)
+        #expect(reported.withLock { $0 } == .diskFull)
+    }
+}
+
+/// A house whose disk has no room for another database.
+private struct FullHouse: Storehouse {
+    private let house = MemoryStorehouse()
+
+    var directory: any Directory { house.directory }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        throw StorageError(.diskFull, "Make room on the disk.")
+    }
+
+    func databases() async throws -> [DatabaseAddress] { [] }
+    func close() async throws {}
+}

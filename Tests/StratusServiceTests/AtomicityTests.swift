@@ -1,0 +1,95 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// All or nothing within a custom zone.
+@Suite struct AtomicityTests {
+    @Test(arguments: Backend.allCases)
+    func oneFailureInAZoneUndoesTheRequest(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "old", [beds(1)])], in: "Trips")
+        let token = try await alice.page("Trips").syncToken
+        let failure = await alice.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [
+                    hut(.create, "new"), hut(.update, "old", tag: "0.0000"),
+                    hut(.forceDelete, "old-2"),
+                ], zoneID: zone("Trips")))
+        #expect(failure?.error.code == .atomicError)
+        #expect(failure?.error.code.httpStatus == 400)
+        #expect(failure?.records?.map(\.code) == [.atomicError, .conflict, .atomicError])
+        #expect(try await alice.page("Trips", since: token).records.isEmpty)
+    }
+
+    @Test func withoutAtomicityTheOthersAreSaved() async throws {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        let results = try await alice.modify(
+            [hut(.create, "new"), hut(.update, "gone", tag: "0.0000")], in: "Trips",
+            isAtomic: false)
+        #expect(results[0].record != nil)
+        #expect(results[1].code == .notFound)
+    }
+
+    @Test func theDefaultZoneIsNeverAtomic() async throws {
+        let alice = try await World().person("alice")
+        let results = try await alice.modify([
+            hut(.create, "new"), hut(.update, "gone", tag: "0.0000"),
+        ])
+        #expect(results.map(\.code) == [nil, .notFound])
+    }
+
+    @Test func aFailingZoneDoesNotHurtAnother() async throws {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("One")
+        try await alice.makeZone("Two")
+        let results = try await alice.modify([
+            hut(.create, "a", in: "One"), hut(.update, "b", tag: "1.abcd", in: "One"),
+            hut(.create, "a", in: "Two"), hut(.create, "c", in: "Nowhere"),
+            hut(.create, "d"),
+        ])
+        #expect(results.map(\.code) == [.atomicError, .notFound, nil, .zoneNotFound, nil])
+        #expect(try await alice.lookup(["a"], in: "One")[0].code == .notFound)
+        #expect(try await alice.lookup(["a"], in: "Two")[0].record != nil)
+    }
+
+    @Test func aMissingZoneIsNotFoundForEachRecord() async throws {
+        let alice = try await World().person("alice")
+        let results = try await alice.modify([hut(.create, "a"), hut(.create, "b")], in: "Nowhere")
+        #expect(results.map(\.code) == [.zoneNotFound, .zoneNotFound])
+        #expect(results[0].failed?.error.frameworkCode == 26)
+    }
+
+    /// A batch that is refused before the transaction leaves no record type behind.
+    @Test func aRefusedBatchLeavesNoSchema() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let failure = await alice.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [
+                    hut(.create, "a", [beds(1)], type: "Fine"), hut(.create, "_b", type: "Bad"),
+                ], zoneID: zone("Trips")))
+        #expect(failure?.records?.map(\.code) == [.atomicError, .badRequest])
+        let schema = try await world.service.storehouse.directory.schema(of: world.address)
+        #expect(schema.isEmpty)
+    }
+
+    /// A batch's versions are dense and its rows are one commit: no page ends inside it.
+    @Test func noPageEndsInsideARequest() async throws {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify((0..<7).map { hut(.create, "a\($0)") }, in: "Trips")
+        try await alice.modify((0..<5).map { hut(.create, "b\($0)") }, in: "Trips")
+        let first = try await alice.page("Trips", limit: 3)
+        #expect(first.records.count == 7)
+        #expect(first.moreComing)
+        let second = try await alice.page("Trips", since: first.syncToken, limit: 3)
+        #expect(second.records.count == 5)
+        #expect(!second.moreComing)
+    }
+}

@@ -1,0 +1,256 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// Catching up with zones and databases.
+@Suite struct ChangesTests {
+    let world = World()
+
+    @Test(arguments: Backend.allCases)
+    func eachRecordComesOnceWithItsNewestState(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a", [beds(1)])], in: "Trips")
+        try await alice.modify([hut(.create, "b", [beds(2)])], in: "Trips")
+        try await alice.modify([hut(.forceUpdate, "a", [beds(3)])], in: "Trips")
+        let all = try await alice.page("Trips")
+        #expect(all.records.map(\.name) == ["b", "a"])
+        #expect(all.records[1].values == ["beds": .int64(3)])
+        #expect(!all.moreComing)
+        try await alice.modify([hut(.forceDelete, "b")], in: "Trips")
+        let next = try await alice.page("Trips", since: all.syncToken)
+        #expect(next.records.map(\.tombstone?.recordName) == ["b"])
+        #expect(next.records[0].tombstone?.recordType == "Hut")
+        #expect(try await alice.page("Trips", since: next.syncToken).records.isEmpty)
+        // An older token stays good.
+        #expect(try await alice.page("Trips", since: all.syncToken).records == next.records)
+    }
+
+    /// Without a token, deletions from before are told only to the device that made the record; those
+    /// that happen while the fetch runs are told to all.
+    @Test func aFirstFetchIsNotToldOfOldDeletions() async throws {
+        let phone = try await world.person("alice")
+        let tablet = phone.at("tablet")
+        try await phone.makeZone("Trips")
+        try await phone.modify([hut(.create, "old")], in: "Trips")
+        try await phone.modify([hut(.create, "kept")], in: "Trips")
+        try await phone.modify([hut(.create, "late")], in: "Trips")
+        try await phone.modify([hut(.forceDelete, "old")], in: "Trips")
+        let onPhone = try await phone.page("Trips")
+        #expect(Set(onPhone.records.compactMap(\.name)) == ["kept", "late", "old"])
+        let first = try await tablet.page("Trips", limit: 1)
+        #expect(first.records.map(\.name) == ["kept"])
+        #expect(first.moreComing)
+        try await phone.modify([hut(.forceDelete, "late")], in: "Trips")
+        let rest = try await tablet.page("Trips", since: first.syncToken)
+        #expect(rest.records.map(\.tombstone?.recordName) == ["late"])
+    }
+
+    @Test func onlyDesiredTypesAndKeysCome() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [hut(.create, "a", [beds(1), text("name", "x")]), hut(.create, "t", type: "Trail")],
+            in: "Trips")
+        let page = try await alice.page("Trips", types: ["Trail"])
+        #expect(page.records.map(\.name) == ["t"])
+        let keyed = try await alice.ask(
+            ChangesZone.self,
+            .init(zones: [.init(zoneID: zone("Trips"), desiredKeys: ["beds"])]))
+        guard case .page(let cut) = keyed.zones[0] else {
+            Issue.record("There was no page.")
+            return
+        }
+        #expect(cut.records[0].values == ["beds": .int64(1)])
+    }
+
+    @Test func newestFirstPagesMeetInTheMiddle() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        for number in 0..<5 {
+            try await alice.modify([hut(.create, "r\(number)")], in: "Trips")
+        }
+        var names: [String] = []
+        var page = try await alice.page("Trips", limit: 2, isReversed: true)
+        #expect(page.records.compactMap(\.name) == ["r4", "r3"])
+        names += page.records.compactMap(\.name)
+        try await alice.modify([hut(.create, "later")], in: "Trips")
+        while page.moreComing {
+            page = try await alice.page("Trips", since: page.syncToken, limit: 2, isReversed: true)
+            names += page.records.compactMap(\.name)
+        }
+        #expect(names == ["r4", "r3", "r2", "r1", "r0"])
+        let after = try await alice.page("Trips", since: page.syncToken)
+        #expect(after.records.map(\.name) == ["later"])
+    }
+
+    @Test func aPageIsAsLongAsAskedUpToTheMaximum() async throws {
+        var limits = Limits()
+        limits.recordsPerPage = 3
+        limits.maximumRecordsPerPage = 5
+        let alice = try await World(limits: limits).person("alice")
+        try await alice.makeZone("Trips")
+        for number in 0..<8 {
+            try await alice.modify([hut(.create, "r\(number)")], in: "Trips")
+        }
+        for (asked, count) in [(nil, 3), (4, 4), (100, 5), (0, 3), (-1, 3)] as [(Int?, Int)] {
+            #expect(try await alice.page("Trips", limit: asked).records.count == count)
+        }
+    }
+
+    // MARK: Tokens
+
+    /// Each token is refused for this zone, and its zone alone fails.
+    @Test func aForgedOrForeignTokenIsUnknown() async throws {
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        for person in [alice, bob] {
+            try await person.makeZone("Trips")
+            try await person.makeZone("Other")
+        }
+        let own = try await alice.page("Trips").syncToken
+        var forged = Array(own.utf8)
+        forged[20] = forged[20] == 65 ? 66 : 65
+        let database = try await alice.ask(ChangesDatabase.self, .init()).syncToken
+        for token in [
+            "", "AQAAAAAAAAAB", "not base64!", String(decoding: forged, as: UTF8.self),
+            try await alice.page("Other").syncToken, try await bob.page("Trips").syncToken,
+            database,
+        ] {
+            let result = try await alice.changes("Trips", since: token)
+            guard case .failure(let failure) = result else {
+                Issue.record("A foreign token was taken.")
+                continue
+            }
+            #expect(failure.error.code == .badRequest)
+            #expect(failure.error.reason == "Unknown sync continuation type")
+            #expect(failure.error.frameworkCode == 21)
+        }
+        let both = try await alice.ask(
+            ChangesZone.self,
+            .init(zones: [
+                .init(zoneID: zone("Trips"), syncToken: "AQAB"), .init(zoneID: zone("Other")),
+            ]))
+        guard case .failure = both.zones[0], case .page = both.zones[1] else {
+            Issue.record("One zone's failure must stay its own.")
+            return
+        }
+        let foreign = await alice.refusal(ChangesDatabase.self, .init(syncToken: own))
+        #expect(foreign?.error.code == .badRequest)
+        #expect(foreign?.error.frameworkCode == 21)
+    }
+
+    @Test func tokensOfARecreatedZoneExpire() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let token = try await alice.page("Trips").syncToken
+        try await alice.deleteZone("Trips")
+        await #expect(throws: ServiceError.self) {
+            try await alice.page("Trips", since: token)
+        }
+        try await alice.makeZone("Trips")
+        guard case .failure(let failure) = try await alice.changes("Trips", since: token) else {
+            Issue.record("The token outlived its zone.")
+            return
+        }
+        #expect(failure.error.code == .changeTokenExpired)
+        #expect(failure.error.frameworkCode == 21)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func tokensExpireWithTheHistoryTheyBelongTo(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let world = World(storehouse)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a")], in: "Trips")
+        let early = try await alice.page("Trips").syncToken
+        try await alice.modify([hut(.forceDelete, "a")], in: "Trips")
+        let late = try await alice.page("Trips", since: early).syncToken
+        let database = try await alice.ask(ChangesDatabase.self, .init()).syncToken
+        let store = try await storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.write { writer in
+            let row = try #require(try writer.zone(named: "Trips"))
+            try writer.purgeTombstones(through: row.version, in: row.key)
+        }
+        await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: early) }
+        #expect(try await alice.page("Trips", since: late).records.isEmpty)
+        try await store.write {
+            try $0.renewIncarnation(Incarnation(number: 2, identifier: 99))
+        }
+        await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: late) }
+        let refusal = await alice.refusal(ChangesDatabase.self, .init(syncToken: database))
+        #expect(refusal?.error.code == .changeTokenExpired)
+    }
+
+    @Test func theDefaultZoneAndThePublicDatabaseHaveNoFeed() async throws {
+        let alice = try await world.person("alice")
+        guard case .failure(let failure) = try await alice.changes("_defaultZone") else {
+            Issue.record("The default zone has no feed.")
+            return
+        }
+        #expect(failure.error.reason == "cannot get changes in default zone")
+        for refusal in [
+            await alice.refusal(ChangesDatabase.self, .init(), in: .public),
+            await alice.refusal(ChangesZone.self, .init(zones: []), in: .public),
+        ] {
+            #expect(refusal?.error.frameworkCode == 24)
+        }
+    }
+
+    // MARK: The database
+
+    @Test(arguments: Backend.allCases)
+    func theDatabaseTellsWhichZonesChanged(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("One")
+        try await alice.makeZone("Two")
+        try await alice.makeZone("Gone")
+        try await alice.deleteZone("Gone")
+        try await alice.modify([hut(.create, "hut")])
+        let all = try await alice.ask(ChangesDatabase.self, .init())
+        #expect(all.zones.compactMap(\.zone?.zoneID.zoneName) == ["One", "Two"])
+        #expect(!all.moreComing)
+        try await alice.modify([hut(.create, "hut")], in: "One")
+        try await alice.deleteZone("Two")
+        let next = try await alice.ask(ChangesDatabase.self, .init(syncToken: all.syncToken))
+        #expect(next.zones.compactMap(\.zone?.zoneID.zoneName) == ["One", "Two"])
+        #expect(next.zones.map { $0.zone?.isDeleted } == [false, true])
+        #expect(next.zones[1].zone?.deletionReason == "deleted")
+        let quiet = try await alice.ask(ChangesDatabase.self, .init(syncToken: next.syncToken))
+        #expect(quiet.zones.isEmpty)
+    }
+
+    @Test(arguments: [1, 2, 3, 7])
+    func theDatabasesPagesHaveAllZones(_ limit: Int) async throws {
+        let alice = try await world.person("alice")
+        let names = (0..<7).map { "Zone\($0)" }
+        for name in names { try await alice.makeZone(name) }
+        var token: String?
+        var found: [String] = []
+        while true {
+            let page = try await alice.ask(
+                ChangesDatabase.self, .init(syncToken: token, resultsLimit: limit))
+            found += page.zones.compactMap(\.zone?.zoneID.zoneName)
+            token = page.syncToken
+            if !page.moreComing { break }
+        }
+        #expect(found == names)
+    }
+
+    @Test func theSharedDatabaseIsAnEmptyView() async throws {
+        let alice = try await world.person("alice")
+        let first = try await alice.ask(ChangesDatabase.self, .init(), in: .shared)
+        #expect(first.zones.isEmpty)
+        let next = try await alice.ask(
+            ChangesDatabase.self, .init(syncToken: first.syncToken), in: .shared)
+        #expect(next.zones.isEmpty)
+        let own = try await alice.ask(ChangesDatabase.self, .init()).syncToken
+        let foreign = await alice.refusal(
+            ChangesDatabase.self, .init(syncToken: own), in: .shared)
+        #expect(foreign?.error.code == .badRequest)
+    }
+}

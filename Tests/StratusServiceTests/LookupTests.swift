@@ -1,0 +1,54 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// Fetching records by name.
+@Suite struct LookupTests {
+    @Test func resultsKeepTheOrderAndRepetitionsOfTheRequest() async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify([hut(.create, "a"), hut(.create, "b"), hut(.create, "gone")])
+        try await alice.modify([hut(.forceDelete, "gone")])
+        let found = try await alice.lookup(["b", "nope", "a", "b", "gone"])
+        #expect(found.map(\.name) == ["b", "nope", "a", "b", "gone"])
+        #expect(found.map(\.code) == [nil, .notFound, nil, nil, .notFound])
+        #expect(found[1].failed?.error.frameworkCode == 11)
+    }
+
+    @Test func anItemMayNameItsZoneAndKeys() async throws {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        let fields = [beds(1), text("name", "x")]
+        try await alice.modify([
+            hut(.create, "a", fields), hut(.create, "a", fields, in: "Trips"),
+        ])
+        let found = try await alice.ask(
+            RecordsLookup.self,
+            .init(
+                records: [
+                    .init(recordName: "a"), .init(recordName: "a", zoneID: zone("Trips")),
+                    .init(recordName: "a", desiredKeys: []),
+                    .init(recordName: "a", zoneID: zone("Nowhere")),
+                ], desiredKeys: ["beds"])
+        ).records
+        #expect(found[0].values == ["beds": .int64(1)])
+        #expect(found[1].record?.zoneID?.zoneName == "Trips")
+        #expect(found[2].values.isEmpty)
+        #expect(found[3].code == .zoneNotFound)
+    }
+
+    @Test func tooManyNamesAreRefused() async throws {
+        let alice = try await World().person("alice")
+        let failure = await alice.refusal(
+            RecordsLookup.self,
+            .init(records: (0...400).map { .init(recordName: "r\($0)") }))
+        #expect(failure?.error.frameworkCode == 27)
+    }
+
+    @Test func theSharedDatabaseHasNoZones() async throws {
+        let alice = try await World().person("alice")
+        #expect(try await alice.lookup(["a"], scope: .shared)[0].code == .zoneNotFound)
+        let saved = try await alice.modify([hut(.create, "a")], scope: .shared)
+        #expect(saved[0].code == .zoneNotFound)
+    }
+}

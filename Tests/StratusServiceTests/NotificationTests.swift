@@ -1,0 +1,254 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// Who is told of what.
+@Suite struct NotificationTests {
+    typealias Make = SubscriptionsTests
+
+    @Test(arguments: Backend.allCases)
+    func theOtherDevicesAreToldOnceAndTheOriginIsNot(_ backend: Backend) async throws {
+        let phone = try await World(try backend.storehouse()).person("alice")
+        let tablet = phone.at("tablet")
+        let phoneToken = try await phone.listen()
+        let tabletToken = try await tablet.listen()
+        try await phone.makeZone("Trips")
+        try await phone.subscribe([Make.database("d"), Make.zone("z", "Trips")])
+        for number in 0..<3 {
+            try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
+        }
+        // Unread notifications of one subscription are one.
+        let told = try await tablet.told(tabletToken)
+        #expect(told.map(\.subscriptionID).sorted() == ["d", "z"])
+        #expect(told.allSatisfy { $0.userRecordName == phone.name && $0.scope == .private })
+        #expect(
+            told.contains { $0.cause == .zone(ZoneID(name: "Trips", ownerName: phone.name)) })
+        #expect(told.contains { $0.cause == .database })
+        #expect(try await phone.told(phoneToken).isEmpty)
+    }
+
+    @Test func zonesThatComeAndGoAreNewsOfTheDatabase() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.database("d")])
+        try await phone.makeZone("Trips")
+        #expect(try await phone.told(token).count == 1)
+        try await phone.deleteZone("Trips")
+        #expect(try await phone.told(token).count == 1)
+        try await phone.deleteZone("Trips")
+        #expect(try await phone.told(token).isEmpty)
+    }
+
+    @Test func theDefaultZoneAndFailedSavesAreNoNewsOfTheDatabase() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.makeZone("Trips")
+        try await phone.subscribe([Make.database("d"), Make.zone("z", "Trips")])
+        try await phone.modify([hut(.create, "hut")])
+        _ = await phone.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [hut(.create, "a"), hut(.update, "b", tag: "x")], zoneID: zone("Trips"))
+        )
+        try await phone.modify([hut(.forceDelete, "nothing")], in: "Trips")
+        #expect(try await phone.told(token).isEmpty)
+    }
+
+    @Test func aTypeNarrowsAZoneSubscription() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.makeZone("Trips")
+        var narrow = Make.zone("z", "Trips")
+        narrow.recordType = "Trail"
+        try await phone.subscribe([narrow])
+        try await phone.modify([hut(.create, "hut")], in: "Trips")
+        #expect(try await phone.told(token).isEmpty)
+        try await phone.modify([hut(.create, "t", type: "Trail")], in: "Trips")
+        #expect(try await phone.told(token).count == 1)
+    }
+
+    /// A query subscription fires for what matches after a change, or before a deletion.
+    @Test func aQueryFiresOnItsOccasionsForWhatMatches() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        var subscription = Make.query(
+            "big", on: [.create, .delete],
+            filters: [.init(.greaterThan, .user("beds"), .int64(10))])
+        subscription.notificationInfo = .init(additionalFields: ["name"])
+        try await phone.subscribe([subscription])
+        try await phone.modify([
+            hut(.create, "big", [beds(20), text("name", "Palace")]),
+            hut(.create, "small", [beds(2)]),
+            hut(.create, "t", [beds(20)], type: "Trail"),
+        ])
+        let created = try await phone.told(token)
+        #expect(created.count == 1)
+        #expect(
+            created.first?.cause
+                == .query(
+                    recordName: "big", reason: .recordCreated,
+                    zoneID: ZoneID(name: "_defaultZone", ownerName: phone.name),
+                    additionalFields: [text("name", "Palace")]))
+        try await phone.modify([hut(.forceUpdate, "big", [beds(30)])])
+        #expect(try await phone.told(token).isEmpty)
+        try await phone.modify([hut(.forceDelete, "big"), hut(.forceDelete, "small")])
+        let deleted = try await phone.told(token)
+        #expect(deleted.count == 1)
+        guard case .query("big", .recordDeleted, _, _) = deleted.first?.cause else {
+            Issue.record("The deletion was not told.")
+            return
+        }
+    }
+
+    @Test func publicQueriesTellAllWhoAsked() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob", device: "bobs-phone")
+        let bobsToken = try await bob.listen()
+        let alicesToken = try await alice.at("tablet").listen()
+        for person in [alice, bob] { try await person.subscribe([Make.query("q")], in: .public) }
+        try await alice.modify([hut(.create, "hut")], scope: .public)
+        let bobs = try await bob.told(bobsToken)
+        #expect(bobs.map(\.userRecordName) == [bob.name])
+        #expect(bobs.map(\.scope) == [.public])
+        #expect(
+            try await alice.told(alicesToken).map(\.notificationID) == bobs.map(\.notificationID))
+    }
+
+    @Test func whatFiresOnceIsGoneAfterwards() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        var once = Make.query("q")
+        once.firesOnce = true
+        try await phone.subscribe([once])
+        try await phone.modify([hut(.create, "a"), hut(.create, "b")])
+        #expect(try await phone.told(token).count == 1)
+        try await phone.modify([hut(.create, "c")])
+        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.isEmpty)
+    }
+
+    @Test func aFullQueueDropsTheOldest() async throws {
+        var limits = Limits()
+        limits.notificationsPerDevice = 2
+        let phone = try await World(limits: limits).person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.query("q")])
+        for name in ["a", "b", "c"] { try await phone.modify([hut(.create, name)]) }
+        let names = try await phone.told(token).compactMap { payload in
+            if case .query(let name, _, _, _) = payload.cause { name } else { nil }
+        }
+        #expect(names == ["b", "c"])
+    }
+
+    @Test(arguments: Backend.allCases)
+    func newsThatACrashLeftBehindIsToldAtTheNextUse(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let phone = try await World(storehouse).person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.makeZone("Trips")
+        try await phone.subscribe([Make.zone("z", "Trips")])
+        try await phone.modify([hut(.create, "hut")], in: "Trips")
+        // A service that starts anew finds the row, which no later save has removed.
+        let again = World(storehouse)
+        let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
+        _ = try await tablet.ask(ZonesList.self, .init())
+        #expect(try await tablet.told(token).map(\.subscriptionID) == ["z"])
+    }
+
+    @Test func toldNewsLeavesTheOutboxWithTheNextSave() async throws {
+        let storehouse = MemoryStorehouse()
+        let world = World(storehouse)
+        let phone = try await world.person("alice")
+        try await phone.makeZone("Trips")
+        try await phone.subscribe([Make.zone("z", "Trips")])
+        let store = try await storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: phone.name)))
+        for number in 0..<5 {
+            try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
+            await world.service.settle()
+            #expect(try await store.read { try $0.outbox(limit: 10) }.count == 1)
+        }
+    }
+
+    // MARK: Devices
+
+    @Test func anUnregisteredOrForeignDeviceIsNotTold() async throws {
+        let world = World()
+        let phone = try await world.person("alice")
+        let bob = try await world.person("bob")
+        let made = try await phone.at("tablet").ask(
+            TokensCreate.self, .init(apnsEnvironment: "development"), in: nil)
+        #expect(made.webcourierURL == "/courier/aps?tok=\(made.apnsToken)&ttl=43200")
+        try await phone.subscribe([Make.query("q")])
+        try await phone.modify([hut(.create, "a")])
+        #expect(try await phone.told(made.apnsToken).isEmpty)
+        let foreign = await bob.refusal(
+            TokensRegister.self,
+            .init(apnsEnvironment: "development", apnsToken: made.apnsToken), in: nil)
+        #expect(foreign?.error.code == .notFound)
+    }
+
+    @Test func aPushTokenLastsWhileItIsUsed() async throws {
+        let world = World()
+        let phone = try await world.person("alice")
+        let token = try await phone.listen()
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.nextNotification(pushToken: "unknown", timeoutSeconds: 0)
+        }
+        for _ in 0..<3 {
+            world.advance(seconds: 11 * 3600)
+            _ = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
+        }
+        world.advance(seconds: 13 * 3600)
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
+        }
+    }
+
+    @Test func theLongestUnusedDevicesGiveWay() async throws {
+        var limits = Limits()
+        limits.devicesPerUser = 2
+        let world = World(limits: limits)
+        let phone = try await world.person("alice")
+        var tokens: [String] = []
+        for _ in 0..<3 {
+            tokens.append(try await phone.listen())
+            world.advance(seconds: 1)
+        }
+        #expect(Set(tokens).count == 3)
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.nextNotification(pushToken: tokens[0], timeoutSeconds: 0)
+        }
+        for token in tokens.dropFirst() {
+            let news = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
+            #expect(news == nil)
+        }
+    }
+}
+
+extension Person {
+    /// Makes and registers a push token.
+    func listen() async throws -> String {
+        let token = try await ask(
+            TokensCreate.self, .init(apnsEnvironment: "development"), in: nil
+        ).apnsToken
+        _ = try await ask(
+            TokensRegister.self, .init(apnsEnvironment: "development", apnsToken: token), in: nil)
+        return token
+    }
+
+    /// Everything that waits for a device.
+    func told(_ pushToken: String) async throws -> [NotificationPayload] {
+        await world.service.settle()
+        var told: [NotificationPayload] = []
+        while let next = try await world.service.nextNotification(
+            pushToken: pushToken, timeoutSeconds: 0)
+        {
+            told.append(next)
+        }
+        return told
+    }
+}

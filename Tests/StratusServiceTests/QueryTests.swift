@@ -1,0 +1,230 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// Finding records by their fields.
+@Suite struct QueryTests {
+    typealias Filter = QueryDictionary.Filter
+
+    /// Five huts of every kind of field; the fifth has none.
+    static func world() async throws -> Person {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        func fields(_ number: Int64, _ name: String, _ tags: [String]) -> [Field] {
+            [
+                beds(number), text("name", name),
+                Field(name: "price", value: .double(Double(number) / 2)),
+                Field(name: "opened", value: .timestamp(milliseconds: number * 1000)),
+                Field(name: "tags", value: .stringList(tags)),
+                Field(name: "guide", value: .reference(Reference(recordName: "guide-\(number)"))),
+            ]
+        }
+        try await alice.modify(
+            [
+                hut(.create, "a", fields(1, "Alpenblick", ["high", "cold"])),
+                hut(.create, "b", fields(2, "Bergheim", ["high"])),
+                hut(.create, "c", fields(3, "Alpenrose", ["low"])),
+                hut(.create, "d", fields(3, "Talhof", [])),
+                hut(.create, "e"),
+                hut(.create, "t", fields(1, "Trail", []), type: "Trail"),
+            ], in: "Trips")
+        return alice
+    }
+
+    static func names(
+        _ person: Person, _ filters: [Filter], sortBy: [QueryDictionary.Sort] = []
+    ) async throws -> String {
+        try await person.ask(
+            RecordsQuery.self,
+            .init(
+                query: QueryDictionary(recordType: "Hut", filterBy: filters, sortBy: sortBy),
+                zoneID: zone("Trips"))
+        ).records.compactMap(\.name).joined()
+    }
+
+    @Test(arguments: [
+        (Filter(.equals, .user("beds"), .int64(3)), "cd"),
+        (Filter(.notEquals, .user("beds"), .int64(3)), "abe"),
+        (Filter(.lessThan, .user("beds"), .int64(2)), "a"),
+        (Filter(.lessThanOrEquals, .user("beds"), .int64(2)), "ab"),
+        (Filter(.greaterThan, .user("beds"), .int64(2)), "cd"),
+        (Filter(.greaterThanOrEquals, .user("beds"), .int64(2)), "bcd"),
+        (Filter(.equals, .user("price"), .int64(1), isTypeDeclared: false), "b"),
+        (Filter(.lessThan, .user("opened"), .int64(2500), isTypeDeclared: false), "ab"),
+        (Filter(.in, .user("beds"), .int64List([1, 3])), "acd"),
+        (Filter(.notIn, .user("beds"), .int64List([1, 3])), "be"),
+        (Filter(.in, .user("beds"), .emptyList, isTypeDeclared: false), ""),
+        (Filter(.beginsWith, .user("name"), .string("Alpen")), "ac"),
+        (Filter(.notBeginsWith, .user("name"), .string("Alpen")), "bde"),
+        (Filter(.listContains, .user("tags"), .string("high")), "ab"),
+        (Filter(.notListContains, .user("tags"), .string("high")), "cde"),
+        (Filter(.listContainsAny, .user("tags"), .stringList(["cold", "low"])), "ac"),
+        (Filter(.notListContainsAny, .user("tags"), .stringList(["cold", "low"])), "bde"),
+        (Filter(.listContainsAll, .user("tags"), .stringList(["cold", "high"])), "a"),
+        (Filter(.notListContainsAll, .user("tags"), .stringList(["cold", "high"])), "bcde"),
+        (Filter(.listMemberBeginsWith, .user("tags"), .string("hi")), "ab"),
+        (Filter(.notListMemberBeginsWith, .user("tags"), .string("hi")), "cde"),
+        (Filter(.equals, .user("guide"), .reference(Reference(recordName: "guide-1"))), "a"),
+        (Filter(.equals, .system(.recordName), .reference(Reference(recordName: "b"))), "b"),
+        (Filter(.in, .system(.recordName), .stringList(["b", "c", "x"])), "bc"),
+        (Filter(.greaterThan, .system(.createdTimestamp), .timestamp(milliseconds: 5)), "abcde"),
+        (Filter(.lessThan, .system(.modifiedTimestamp), .timestamp(milliseconds: 5)), ""),
+        (
+            Filter(
+                .equals, .system(.createdUserRecordName),
+                .reference(Reference(recordName: "_somebody"))), ""
+        ),
+    ])
+    func aComparatorFinds(_ filter: Filter, _ expected: String) async throws {
+        #expect(try await Self.names(try await Self.world(), [filter]) == expected)
+    }
+
+    @Test func allFiltersMustHold() async throws {
+        let filters = [
+            Filter(.equals, .user("beds"), .int64(3)),
+            Filter(.beginsWith, .user("name"), .string("Alp")),
+        ]
+        #expect(try await Self.names(try await Self.world(), filters) == "c")
+    }
+
+    @Test(arguments: [
+        ([QueryDictionary.Sort(.user("name"))], "eacbd"),
+        ([QueryDictionary.Sort(.user("name"), isAscending: false)], "dbcae"),
+        ([QueryDictionary.Sort(.user("beds"), isAscending: false)], "cdbae"),
+        (
+            [
+                QueryDictionary.Sort(.user("beds"), isAscending: false),
+                QueryDictionary.Sort(.user("name"), isAscending: false),
+            ], "dcbae"
+        ),
+        ([QueryDictionary.Sort(.system(.recordName), isAscending: false)], "edcba"),
+    ])
+    func sortKeysOrderAndNamesBreakTies(
+        _ sorts: [QueryDictionary.Sort], _ expected: String
+    ) async throws {
+        #expect(try await Self.names(try await Self.world(), [], sortBy: sorts) == expected)
+    }
+
+    @Test(arguments: [
+        Filter(.equals, .user("beds"), .string("3")),
+        Filter(.equals, .user("nothing"), .string("3")),
+        Filter(.in, .user("beds"), .int64(3)),
+        Filter(.beginsWith, .user("beds"), .string("3")),
+        Filter(.listContains, .user("beds"), .int64(3)),
+        Filter(.lessThan, .user("tags"), .stringList(["a"])),
+        Filter(.near, .user("beds"), .int64(3)),
+        Filter(.containsAllTokens, .user("name"), .string("a")),
+    ])
+    func aFilterThatDoesNotFitIsRefused(_ filter: Filter) async throws {
+        let alice = try await Self.world()
+        let failure = await alice.refusal(
+            RecordsQuery.self,
+            .init(
+                query: QueryDictionary(recordType: "Hut", filterBy: [filter]),
+                zoneID: zone("Trips")))
+        #expect(failure?.error.code == .badRequest)
+    }
+
+    @Test func whatIsNotThereIsSaidSo() async throws {
+        let alice = try await Self.world()
+        let unknown = await alice.refusal(
+            RecordsQuery.self, .init(query: QueryDictionary(recordType: "Lake")))
+        #expect(unknown?.error.code == .notFound)
+        let nowhere = await alice.refusal(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut"), zoneID: zone("Nowhere")))
+        #expect(nowhere?.error.code == .zoneNotFound)
+    }
+
+    @Test func aQueryIsAboutOneZoneOrAll() async throws {
+        let alice = try await Self.world()
+        try await alice.modify([hut(.create, "z", [beds(9)])])
+        let query = QueryDictionary(recordType: "Hut", sortBy: [.init(.user("beds"))])
+        let inDefault = try await alice.ask(RecordsQuery.self, .init(query: query))
+        #expect(inDefault.records.compactMap(\.name) == ["z"])
+        let everywhere = try await alice.ask(
+            RecordsQuery.self, .init(query: query, isZoneWide: true))
+        #expect(everywhere.records.compactMap(\.name) == ["e", "a", "b", "c", "d", "z"])
+        #expect(everywhere.records.last?.record?.zoneID?.zoneName == "_defaultZone")
+    }
+
+    @Test func thePublicDatabaseAnswersNobodysQueries() async throws {
+        let alice = try await Self.world()
+        try await alice.modify([hut(.create, "open", [beds(4)])], scope: .public)
+        let found = try await alice.world.nobody.ask(
+            RecordsQuery.self, .init(query: QueryDictionary(recordType: "Hut")), in: .public)
+        #expect(found.records.compactMap(\.name) == ["open"])
+    }
+
+    // MARK: Pages
+
+    private func request(_ sorts: [QueryDictionary.Sort], _ marker: String?, _ limit: Int = 2)
+        -> RecordsQuery.Request
+    {
+        RecordsQuery.Request(
+            query: QueryDictionary(recordType: "Hut", sortBy: sorts), zoneID: zone("Trips"),
+            resultsLimit: limit, continuationMarker: marker)
+    }
+
+    @Test(arguments: [true, false])
+    func recordsThatComeAndGoNeitherRepeatNorHideOthers(_ isSorted: Bool) async throws {
+        let sorts = isSorted ? [QueryDictionary.Sort(.user("beds"))] : []
+        let alice = try await Self.world()
+        let all = try await alice.ask(RecordsQuery.self, request(sorts, nil, 10))
+        #expect(all.continuationMarker == nil)
+        var page = try await alice.ask(RecordsQuery.self, request(sorts, nil))
+        var names = page.records.compactMap(\.name)
+        try await alice.modify(
+            [hut(.create, "0", [beds(0)]), hut(.forceDelete, "a")], in: "Trips")
+        while let marker = page.continuationMarker {
+            page = try await alice.ask(RecordsQuery.self, request(sorts, marker))
+            names += page.records.compactMap(\.name)
+        }
+        // "0" has its place before the first page's end; "a" was read before it went.
+        #expect(
+            names == (isSorted ? ["e", "a"] : ["a", "b"])
+                + all.records.compactMap(\.name).dropFirst(2))
+    }
+
+    @Test func aMarkerBelongsToItsQuery() async throws {
+        let alice = try await Self.world()
+        let bob = try await alice.world.person("bob")
+        try await bob.makeZone("Trips")
+        let sorts = [QueryDictionary.Sort(.user("beds"))]
+        let marker = try #require(
+            try await alice.ask(RecordsQuery.self, request(sorts, nil)).continuationMarker)
+        for failure in [
+            await alice.refusal(RecordsQuery.self, request([], marker)),
+            await bob.refusal(RecordsQuery.self, request(sorts, marker)),
+            await alice.refusal(RecordsQuery.self, request(sorts, "AgICAAAB")),
+            await alice.refusal(RecordsQuery.self, request(sorts, marker + "AAAA")),
+        ] {
+            #expect(failure?.error.code == .badRequest)
+        }
+    }
+
+    /// Pages of a sorted query over many records are the whole in order, whatever the page's length.
+    @Test(arguments: [1, 7, 50])
+    func pagesOfASortedQueryAreTheWhole(_ limit: Int) async throws {
+        var numbers = SeededNumbers(seed: 3)
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        let operations = (0..<120).map { index in
+            hut(.create, "r\(index)", [beds(Int64.random(in: 0..<10, using: &numbers))])
+        }
+        try await alice.modify(operations, in: "Trips")
+        let sorts = [QueryDictionary.Sort(.user("beds"), isAscending: false)]
+        let whole = try await alice.ask(RecordsQuery.self, request(sorts, nil, 200)).records
+        #expect(whole.count == 120)
+        var paged: [RecordResult] = []
+        var marker: String?
+        repeat {
+            let page = try await alice.ask(RecordsQuery.self, request(sorts, marker, limit))
+            #expect(page.records.count <= limit)
+            paged += page.records
+            marker = page.continuationMarker
+        } while marker != nil
+        #expect(paged == whole)
+    }
+}

@@ -1,0 +1,291 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// Saving and deleting single records.
+@Suite struct RecordsModifyTests {
+    let world = World()
+
+    @Test(arguments: Backend.allCases)
+    func aCreatedRecordIsAnsweredWholeAndCanBeLookedUp(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        let saved = try await alice.modify([hut(.create, "hut-3", [beds(24)])], in: "Trips")
+        let record = try #require(saved[0].record)
+        #expect(record.recordType == "Hut")
+        #expect(record.created?.userRecordName == alice.name)
+        #expect(record.created?.deviceID == "phone")
+        #expect(record.modified?.timestampMilliseconds == 1_750_000_000_000)
+        #expect(record.zoneID?.ownerRecordName == alice.name)
+        #expect(record.zoneID?.zoneType == "REGULAR_CUSTOM_ZONE")
+        #expect(record.recordChangeTag != nil)
+        #expect(try await alice.lookup(["hut-3"], in: "Trips") == saved)
+    }
+
+    @Test func anUnnamedRecordGetsAUUID() async throws {
+        let alice = try await world.person("alice")
+        let saved = try await alice.modify([hut(.create, nil), hut(.create, nil)])
+        let names = saved.compactMap(\.name)
+        #expect(Set(names).count == 2)
+        #expect(names.allSatisfy { $0.utf8.count == 36 })
+    }
+
+    /// What each kind does, with the tag of the stored record or a stale one.
+    @Test(arguments: [
+        (RecordsModify.Kind.create, "current", ServiceError.Code.exists),
+        (.update, "stale", .conflict), (.replace, "stale", .conflict),
+        (.delete, "stale", .conflict), (.update, "none", .conflict), (.replace, "none", .conflict),
+        (.delete, "none", .conflict),
+    ])
+    func aKindWhosePreconditionFailsIsRefusedWithTheServersRecord(
+        _ kind: RecordsModify.Kind, _ which: String, _ code: ServiceError.Code
+    ) async throws {
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([hut(.create, "hut", [beds(1)])])
+        let tag =
+            which == "none" ? nil : which == "stale" ? "0.0000" : first[0].record?.recordChangeTag
+        let result = try await alice.modify([hut(kind, "hut", [beds(2)], tag: tag)])[0]
+        #expect(result.code == code)
+        #expect(result.failed?.serverRecord == first[0].record)
+        #expect(try await alice.lookup(["hut"]) == first)
+    }
+
+    @Test(arguments: [
+        RecordsModify.Kind.update, .forceUpdate, .replace, .forceReplace,
+    ])
+    func savesChangeWhatTheirKindSays(_ kind: RecordsModify.Kind) async throws {
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([
+            hut(.create, "hut", [beds(1), text("name", "Gipfelblick"), text("note", "cold")])
+        ])
+        let force = kind == .forceUpdate || kind == .forceReplace
+        let result = try await alice.modify([
+            hut(
+                kind, "hut", [beds(2), text("note", nil)],
+                tag: force ? nil : first[0].record?.recordChangeTag)
+        ])[0]
+        let isReplacement = kind == .replace || kind == .forceReplace
+        #expect(
+            result.values
+                == (isReplacement
+                    ? ["beds": .int64(2)] : ["beds": .int64(2), "name": .string("Gipfelblick")]))
+        #expect(result.record?.recordChangeTag != first[0].record?.recordChangeTag)
+        #expect(result.record?.created == first[0].record?.created)
+    }
+
+    @Test func aSaveNeedsNoTypeWhereTheRecordHasOne() async throws {
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([hut(.create, "hut", [beds(1)])])
+        let tag = first[0].record?.recordChangeTag
+        let result = try await alice.modify([hut(.update, "hut", [beds(2)], tag: tag, type: nil)])
+        #expect(result[0].record?.recordType == "Hut")
+        #expect(result[0].values == ["beds": .int64(2)])
+    }
+
+    @Test(arguments: [
+        (RecordsModify.Kind.update, 11 as Int?), (.replace, 11), (.forceUpdate, nil),
+        (.forceReplace, nil), (.delete, nil), (.forceDelete, nil),
+    ])
+    func aMissingRecordIsNotFoundOrMadeOrGoneAlready(
+        _ kind: RecordsModify.Kind, _ frameworkCode: Int?
+    ) async throws {
+        let alice = try await world.person("alice")
+        let result = try await alice.modify([hut(kind, "hut", [beds(2)], tag: "1.abcd")])[0]
+        #expect(result.failed?.error.frameworkCode == frameworkCode)
+        #expect((result.code == .notFound) == (frameworkCode == 11))
+        if kind.isDeletion { #expect(result.tombstone?.recordName == "hut") }
+    }
+
+    @Test func aRecreatedRecordHasAFreshTagAndNewOrigin() async throws {
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([hut(.create, "hut", [beds(1)])])[0]
+        try await alice.modify([hut(.forceDelete, "hut")])
+        world.advance(seconds: 5)
+        let again = try await alice.at("tablet").modify([hut(.create, "hut")])[0]
+        #expect(again.record?.recordChangeTag != first.record?.recordChangeTag)
+        #expect(again.record?.created?.deviceID == "tablet")
+        #expect(again.values.isEmpty)
+        let stale = try await alice.modify([
+            hut(.update, "hut", tag: first.record?.recordChangeTag)
+        ])
+        #expect(stale[0].code == .conflict)
+    }
+
+    @Test func aRecordKeepsItsType() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "hut")])
+        let result = try await alice.modify([hut(.forceUpdate, "hut", type: "Trail")])
+        #expect(result[0].code == .badRequest)
+    }
+
+    @Test(arguments: ["_secret", "", "hütte", String(repeating: "x", count: 256)])
+    func aRecordOfAnImpossibleNameIsRefused(_ name: String) async throws {
+        let alice = try await world.person("alice")
+        #expect(try await alice.modify([hut(.create, name)])[0].code == .badRequest)
+    }
+
+    @Test(arguments: ["1Hut", "Hut!", "", "Users", "cloudkit.share", "_Hut"])
+    func aRecordOfAnImpossibleTypeIsRefused(_ type: String) async throws {
+        let alice = try await world.person("alice")
+        #expect(try await alice.modify([hut(.create, "hut", type: type)])[0].code == .badRequest)
+    }
+
+    @Test func aRecordThatIsTooLargeIsRefusedAndTheOthersAreSaved() async throws {
+        let alice = try await world.person("alice")
+        let large = String(repeating: "x", count: 1_100_000)
+        let results = try await alice.modify([
+            hut(.create, "small", [beds(1)]), hut(.create, "large", [text("note", large)]),
+        ])
+        #expect(results[0].record != nil)
+        #expect(results[1].failed?.error.frameworkCode == 27)
+    }
+
+    @Test func aRecordThatGrowsTooLargeByAMergeIsRefused() async throws {
+        let alice = try await world.person("alice")
+        let half = String(repeating: "x", count: 600_000)
+        try await alice.modify([hut(.create, "hut", [text("one", half)])])
+        let result = try await alice.modify([hut(.forceUpdate, "hut", [text("two", half)])])
+        #expect(result[0].failed?.error.frameworkCode == 27)
+        #expect(try await alice.lookup(["hut"])[0].values.count == 1)
+    }
+
+    @Test func tooManyFieldsAreRefused() async throws {
+        let alice = try await world.person("alice")
+        let fields = (0...256).map { text("field\($0)", "") }
+        let result = try await alice.modify([hut(.create, "hut", fields)])
+        #expect(result[0].failed?.error.frameworkCode == 27)
+    }
+
+    @Test func tooManyOperationsAreRefusedAsAWhole() async throws {
+        let alice = try await world.person("alice")
+        let operations = (0...400).map { hut(.create, "hut-\($0)") }
+        let failure = await alice.refusal(RecordsModify.self, .init(operations: operations))
+        #expect(failure?.error.code == .badRequest)
+        #expect(failure?.error.frameworkCode == 27)
+        #expect(try await alice.lookup(["hut-0"])[0].code == .notFound)
+        #expect(try await alice.modify(Array(operations.dropLast())).count == 400)
+    }
+
+    @Test func oneRecordInTwoOperationsIsRefusedAsAWhole() async throws {
+        let alice = try await world.person("alice")
+        let operations = [hut(.forceUpdate, "hut"), hut(.forceDelete, "hut")]
+        let failure = await alice.refusal(RecordsModify.self, .init(operations: operations))
+        #expect(failure?.error.code == .badRequest)
+        #expect(try await alice.lookup(["hut"])[0].code == .notFound)
+    }
+
+    @Test func desiredKeysCutTheAnswerAndNotTheRecord() async throws {
+        let alice = try await world.person("alice")
+        let answer = try await alice.ask(
+            RecordsModify.self,
+            .init(
+                operations: [hut(.create, "hut", [beds(1), text("name", "x")])],
+                desiredKeys: ["beds"]))
+        #expect(answer.records[0].values == ["beds": .int64(1)])
+        #expect(try await alice.lookup(["hut"])[0].values.count == 2)
+    }
+
+    @Test func assetsAndShortGUIDsAreRefusedForNow() async throws {
+        let alice = try await world.person("alice")
+        var shared = hut(.create, "shared")
+        shared.record.createShortGUID = true
+        let photo = Field(name: "photo", value: .asset(AssetReceipt(receipt: "r")))
+        let results = try await alice.modify([shared, hut(.create, "pictured", [photo])])
+        #expect(results.map(\.code) == [.badRequest, .badRequest])
+    }
+
+    // MARK: Repetitions
+
+    @Test(arguments: Backend.allCases)
+    func aRepeatedOperationChangesNothing(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        let operations = [hut(.create, "hut", [beds(1)]), hut(.create, nil, [beds(2)])]
+        let first = try await alice.modify(operations, in: "Trips", operationID: "save-1")
+        let token = try await alice.page("Trips").syncToken
+        #expect(try await alice.modify(operations, in: "Trips", operationID: "save-1") == first)
+        #expect(try await alice.page("Trips", since: token).records.isEmpty)
+        // Another device's operation of the same name is another operation.
+        let other = await alice.at("tablet").refusal(
+            RecordsModify.self,
+            .init(operations: operations, zoneID: zone("Trips"), operationID: "save-1"))
+        #expect(other?.records?[0].code == .exists)
+    }
+
+    @Test func aFailedOperationCanBeRepeatedAndSucceedLater() async throws {
+        let alice = try await world.person("alice")
+        let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]
+        let failed = try await alice.modify(operation, operationID: "save-1")
+        #expect(failed[0].code == .notFound)
+        let saved = try await alice.modify([hut(.forceUpdate, "hut")], operationID: "save-1")
+        #expect(saved[0].record != nil)
+    }
+
+    // MARK: Parents and references
+
+    @Test func aParentMustBeThereOrComeAlong() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let orphan = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "bed", parent: .some("hut"))], zoneID: zone("Trips")))
+        #expect(orphan?.records?[0].code == .validatingReferenceError)
+        #expect(orphan?.records?[0].failed?.error.frameworkCode == 31)
+        let both = try await alice.modify(
+            [hut(.create, "bed", parent: .some("hut")), hut(.create, "hut")], in: "Trips")
+        #expect(both[0].record?.parentRecordName == .some("hut"))
+        let cleared = try await alice.modify(
+            [hut(.forceUpdate, "bed", parent: RecordDictionary.ParentChange.none)], in: "Trips")
+        #expect(cleared[0].record?.parentRecordName == .absent)
+    }
+
+    @Test func aParentIsDeletedWithItsChildrenOrNotAtAll() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "hut"), hut(.create, "bed", parent: .some("hut"))])
+        let alone = try await alice.modify([hut(.forceDelete, "hut")])
+        #expect(alone[0].code == .validatingReferenceError)
+        let both = try await alice.modify([hut(.forceDelete, "hut"), hut(.forceDelete, "bed")])
+        #expect(both.allSatisfy { $0.tombstone != nil })
+    }
+
+    @Test func aValidatedReferenceNeedsItsTarget() async throws {
+        let alice = try await world.person("alice")
+        func guide(_ target: String) -> [Field] {
+            let reference = Reference(recordName: target, action: .validate)
+            return [Field(name: "guide", value: .reference(reference))]
+        }
+        let results = try await alice.modify([
+            hut(.create, "a", guide("nobody")), hut(.create, "b", guide("a")),
+            hut(.create, "c", guide("d")), hut(.create, "d"),
+        ])
+        // The second fails because the first does.
+        #expect(results[0].code == .validatingReferenceError)
+        #expect(results[1].code == .validatingReferenceError)
+        guard case .reference(let stored) = results[2].values["guide"] else {
+            Issue.record("The reference was not stored.")
+            return
+        }
+        #expect(stored.zoneID?.ownerName == alice.name)
+    }
+
+    // MARK: The public database
+
+    @Test func everybodyReadsAndOnlyTheCreatorChangesPublicRecords() async throws {
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        try await alice.modify([hut(.create, "hut", [beds(1)])], scope: .public)
+        #expect(try await bob.lookup(["hut"], scope: .public)[0].values == ["beds": .int64(1)])
+        #expect(try await world.nobody.lookup(["hut"], scope: .public)[0].record != nil)
+        for kind in [RecordsModify.Kind.forceUpdate, .forceReplace, .forceDelete] {
+            let result = try await bob.modify([hut(kind, "hut", [beds(2)])], scope: .public)[0]
+            #expect(result.code == .accessDenied)
+            #expect(result.failed?.error.frameworkCode == 10)
+        }
+        let changed = try await alice.modify([hut(.forceUpdate, "hut", [beds(3)])], scope: .public)
+        #expect(changed[0].values == ["beds": .int64(3)])
+        let anonymous = await world.nobody.refusal(
+            RecordsModify.self, .init(operations: [hut(.create, "x")]), in: .public)
+        #expect(anonymous?.error.code == .authenticationRequired)
+    }
+}

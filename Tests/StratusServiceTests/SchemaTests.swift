@@ -1,0 +1,97 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// How record types and fields come into being, and what fits them.
+@Suite struct SchemaTests {
+    static func guessed(_ value: FieldValue) -> Field {
+        Field(name: "value", value: value, isTypeDeclared: false)
+    }
+
+    /// What a first save declares, what a second one sends without a type, and what is stored.
+    @Test(arguments: [
+        (FieldValue.double(1.5), FieldValue.int64(2), FieldValue.double(2) as FieldValue?),
+        (.timestamp(milliseconds: 5), .int64(-7), .timestamp(milliseconds: -7)),
+        (.bytes([1]), .string("AQI="), .bytes([1, 2])),
+        (.bytes([1]), .string("not base64!"), nil),
+        (.int64(1), .string("1"), nil),
+        (.int64(1), .double(1.5), nil),
+        (.string("a"), .int64(1), nil),
+        (.doubleList([1]), .int64List([2, 3]), .doubleList([2, 3])),
+        (.timestampList(milliseconds: [1]), .int64List([2]), .timestampList(milliseconds: [2])),
+        (.bytesList([[1]]), .stringList(["AQI="]), .bytesList([[1, 2]])),
+        (.stringList(["a"]), .emptyList, .stringList([])),
+        (.string("a"), .emptyList, nil),
+    ])
+    func aGuessedTypeGivesWayToTheFields(
+        _ first: FieldValue, _ second: FieldValue, _ stored: FieldValue?
+    ) async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify([hut(.create, "a", [Field(name: "value", value: first)])])
+        let result = try await alice.modify([hut(.create, "b", [Self.guessed(second)])])[0]
+        #expect(result.values["value"] == stored)
+        #expect((result.code == .badRequest) == (stored == nil))
+        if stored == nil {
+            let tag = try #require(first.type).rawValue
+            #expect(result.failed?.error.reason == "Invalid value, expected type \(tag).")
+        }
+    }
+
+    @Test func aDeclaredTypeMustBeTheFields() async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify([
+            hut(.create, "a", [Field(name: "value", value: .double(1))])
+        ])
+        let result = try await alice.modify([
+            hut(.create, "b", [Field(name: "value", value: .int64(1))])
+        ])
+        #expect(result[0].code == .badRequest)
+    }
+
+    @Test func theFirstOfARequestFixesAFieldsType() async throws {
+        let alice = try await World().person("alice")
+        let results = try await alice.modify([
+            hut(.create, "a", [Field(name: "value", value: .string("x"))]),
+            hut(.create, "b", [Field(name: "value", value: .int64(1))]),
+            hut(.create, "c", [Field(name: "value", value: .string("y"))]),
+        ])
+        #expect(results.map(\.code) == [nil, .badRequest, nil])
+    }
+
+    @Test func theProductionSchemaIsFixed() async throws {
+        let storehouse = MemoryStorehouse()
+        let address = ContainerAddress(container: World.container, environment: .production)
+        _ = try await storehouse.directory.extendSchema(
+            of: address, with: [SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64)])
+        let alice = try await World(storehouse, environment: .production).person("alice")
+        let results = try await alice.modify([
+            hut(.create, "a", [beds(1)]), hut(.create, "b", [text("name", "x")]),
+            hut(.create, "c", type: "Trail"),
+        ])
+        #expect(results.map(\.code) == [nil, .badRequest, .badRequest])
+        #expect(try await storehouse.directory.schema(of: address).count <= 2)
+    }
+
+    @Test func encryptedFieldsStayEncryptedAndPrivate() async throws {
+        let alice = try await World().person("alice")
+        let secret = Field(name: "secret", value: .string("x"), isEncrypted: true)
+        let plain = Field(name: "secret", value: .string("x"))
+        try await alice.modify([hut(.create, "a", [secret])])
+        #expect(try await alice.modify([hut(.create, "b", [plain])])[0].code == .badRequest)
+        let inPublic = try await alice.modify([hut(.create, "c", [secret])], scope: .public)
+        #expect(inPublic[0].code == .badRequest)
+        try await alice.modify([hut(.create, "d", [beds(1)])])
+        let flagged = Field(name: "beds", value: .int64(1), isEncrypted: true)
+        #expect(try await alice.modify([hut(.create, "e", [flagged])])[0].code == .badRequest)
+    }
+
+    @Test func aFieldOfAnImpossibleNameIsRefused() async throws {
+        let alice = try await World().person("alice")
+        for name in ["", "2nd", "a-b", "_a"] {
+            let result = try await alice.modify([hut(.create, "x", [text(name, "y")])])
+            #expect(result[0].code == .badRequest)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Synchronization
+
+/// A sequence of numbers that is the same every time.
+struct SeededNumbers: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Where a test's service keeps its data.
+enum Backend: CaseIterable, Sendable {
+    case memory
+    case sqlite
+
+    func storehouse() throws -> any Storehouse {
+        switch self {
+        case .memory:
+            return MemoryStorehouse(random: SeededNumbers(seed: 7))
+        case .sqlite:
+            let folder = FileManager.default.temporaryDirectory
+                .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)")
+            return try SQLiteStorehouse(folder: folder.path)
+        }
+    }
+}
+
+/// A service whose clock and chance are the test's own.
+final class World: Sendable {
+    static let container = "iCloud.org.example.Trails"
+
+    let service: CloudService
+    let address: ContainerAddress
+    private let time: Time
+
+    private final class Time: Sendable {
+        let milliseconds = Mutex<Int64>(1_750_000_000_000)
+    }
+
+    init(
+        _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
+        environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
+        limits: Limits = Limits()
+    ) {
+        let time = Time()
+        let numbers = Mutex(SeededNumbers(seed: 42))
+        service = CloudService(
+            storehouse: storehouse,
+            settings: ServiceSettings(
+                isForDevelopment: isForDevelopment, limits: limits,
+                nowMilliseconds: { time.milliseconds.withLock { $0 } },
+                randomBytes: { count in
+                    numbers.withLock { numbers in
+                        (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
+                    }
+                }))
+        address = ContainerAddress(container: Self.container, environment: environment)
+        self.time = time
+    }
+
+    func advance(seconds: Double) {
+        time.milliseconds.withLock { $0 += Int64(seconds * 1000) }
+    }
+
+    func person(_ name: String, device: String = "phone") async throws -> Person {
+        let signIn = try await service.signInForDevelopment(user: name)
+        return Person(
+            world: self, name: signIn.userRecordName, device: device,
+            token: signIn.webAuthToken)
+    }
+
+    var nobody: Person { Person(world: self, name: "", device: "kiosk", token: nil) }
+}
+
+/// Somebody at a device.
+struct Person: Sendable {
+    let world: World
+    /// The user record name.
+    let name: String
+    let device: String
+    let token: String?
+
+    func at(_ device: String) -> Person {
+        Person(world: world, name: name, device: device, token: token)
+    }
+
+    func ask<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in scope: DatabaseScope? = .private
+    ) async throws -> E.Answer {
+        try await world.service.respond(
+            to: endpoint, request,
+            from: Credentials(
+                apiToken: ServiceSettings.developmentToken, webAuthToken: token, clientID: device,
+                wantsExtensions: true),
+            at: world.address, scope: scope
+        ).answer
+    }
+
+    /// The failure of a request that must fail as a whole.
+    func refusal<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in scope: DatabaseScope? = .private
+    ) async -> RequestFailure? {
+        do {
+            _ = try await ask(endpoint, request, in: scope)
+            return nil
+        } catch {
+            return error as? RequestFailure
+        }
+    }
+
+    // MARK: Zones
+
+    func makeZone(_ name: String) async throws {
+        _ = try await ask(ZonesModify.self, .init(operations: [.init(.create, zone(name))]))
+    }
+
+    func deleteZone(_ name: String) async throws {
+        _ = try await ask(ZonesModify.self, .init(operations: [.init(.delete, zone(name))]))
+    }
+
+    // MARK: Records
+
+    @discardableResult
+    func modify(
+        _ operations: [RecordsModify.Operation], in zoneName: String? = nil, isAtomic: Bool = true,
+        operationID: String? = nil, scope: DatabaseScope = .private
+    ) async throws -> [RecordResult] {
+        try await ask(
+            RecordsModify.self,
+            .init(
+                operations: operations, zoneID: zoneName.map(zone), isAtomic: isAtomic,
+                operationID: operationID),
+            in: scope
+        ).records
+    }
+
+    func lookup(
+        _ names: [String], in zoneName: String? = nil, keys: [String]? = nil,
+        scope: DatabaseScope = .private
+    ) async throws -> [RecordResult] {
+        try await ask(
+            RecordsLookup.self,
+            .init(
+                records: names.map { .init(recordName: $0) }, zoneID: zoneName.map(zone),
+                desiredKeys: keys), in: scope
+        ).records
+    }
+
+    // MARK: Changes
+
+    func changes(
+        _ zoneName: String, since token: String? = nil, limit: Int? = nil,
+        isReversed: Bool = false, types: [String]? = nil
+    ) async throws -> ChangesZone.Result {
+        try await ask(
+            ChangesZone.self,
+            .init(zones: [
+                .init(
+                    zoneID: zone(zoneName), syncToken: token, resultsLimit: limit,
+                    desiredRecordTypes: types, isReversed: isReversed)
+            ])
+        ).zones[0]
+    }
+
+    func page(
+        _ zoneName: String, since token: String? = nil, limit: Int? = nil,
+        isReversed: Bool = false, types: [String]? = nil
+    ) async throws -> ChangesZone.Page {
+        let result = try await changes(
+            zoneName, since: token, limit: limit, isReversed: isReversed, types: types)
+        switch result {
+        case .page(let page): return page
+        case .failure(let failure): throw failure.error
+        }
+    }
+}
+
+func zone(_ name: String) -> ZoneIDDictionary { ZoneIDDictionary(zoneName: name) }
+
+/// An operation on a record of the type Hut.
+func hut(
+    _ kind: RecordsModify.Kind, _ name: String?, _ fields: [Field] = [], tag: String? = nil,
+    type: String? = "Hut", parent: RecordDictionary.ParentChange = .absent,
+    in zoneName: String? = nil
+) -> RecordsModify.Operation {
+    RecordsModify.Operation(
+        kind,
+        RecordDictionary(
+            recordName: name, recordType: type, recordChangeTag: tag, fields: .values(fields),
+            zoneID: zoneName.map(zone), parentRecordName: parent))
+}
+
+func beds(_ number: Int64) -> Field { Field(name: "beds", value: .int64(number)) }
+func text(_ name: String, _ value: String?) -> Field {
+    Field(name: name, value: value.map { .string($0) })
+}
+
+extension RecordResult {
+    var record: RecordDictionary? { if case .record(let record) = self { record } else { nil } }
+    var tombstone: Tombstone? { if case .deleted(let gone) = self { gone } else { nil } }
+    var failed: RecordFailure? { if case .failure(let failure) = self { failure } else { nil } }
+    var code: ServiceError.Code? { failed?.error.code }
+
+    var name: String? {
+        switch self {
+        case .record(let record): record.recordName
+        case .deleted(let gone): gone.recordName
+        case .failure(let failure): failure.recordName
+        }
+    }
+
+    var values: [String: FieldValue] {
+        let fields = (try? record?.fields.values()) ?? []
+        return Dictionary(
+            fields.compactMap { field in field.value.map { (field.name, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+}

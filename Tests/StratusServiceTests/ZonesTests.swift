@@ -1,0 +1,115 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// Listing, making and deleting zones.
+@Suite struct ZonesTests {
+    let world = World()
+
+    @Test func everyDatabaseHasItsDefaultZone() async throws {
+        let alice = try await world.person("alice")
+        for scope in [DatabaseScope.private, .public] {
+            let zones = try await alice.ask(ZonesList.self, .init(), in: scope).zones
+            #expect(zones.compactMap(\.zone?.zoneID.zoneName) == ["_defaultZone"])
+            #expect(zones[0].zone?.zoneID.zoneType == "DEFAULT_ZONE")
+            #expect(zones[0].zone?.syncToken == nil)
+        }
+        #expect(try await alice.ask(ZonesList.self, .init(), in: .shared).zones.isEmpty)
+    }
+
+    @Test func creatingAndDeletingTwiceSucceeds() async throws {
+        let alice = try await world.person("alice")
+        for _ in 0..<2 {
+            let made = try await alice.ask(
+                ZonesModify.self, .init(operations: [.init(.create, zone("Trips"))]))
+            #expect(made.zones[0].zone?.isAtomic == true)
+            #expect(made.zones[0].zone?.syncToken != nil)
+        }
+        let list = try await alice.ask(ZonesList.self, .init()).zones
+        #expect(list.compactMap(\.zone?.zoneID.zoneName).sorted() == ["Trips", "_defaultZone"])
+        for _ in 0..<2 {
+            let gone = try await alice.ask(
+                ZonesModify.self, .init(operations: [.init(.delete, zone("Trips"))]))
+            #expect(gone.zones[0].zone?.isDeleted == true)
+        }
+        let found = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
+        #expect(found[0].failure?.code == .zoneNotFound)
+        #expect(found[0].failure?.frameworkCode == 26)
+    }
+
+    @Test func aDeletedZonesRecordsDoNotComeBackWithIt() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "hut")], in: "Trips")
+        try await alice.deleteZone("Trips")
+        try await alice.makeZone("Trips")
+        #expect(try await alice.lookup(["hut"], in: "Trips")[0].code == .notFound)
+        #expect(try await alice.page("Trips").records.isEmpty)
+    }
+
+    @Test(arguments: ["_mine", "", "Hütten", String(repeating: "z", count: 256)])
+    func aZoneOfAnImpossibleNameIsRefused(_ name: String) async throws {
+        let alice = try await world.person("alice")
+        let made = try await alice.ask(
+            ZonesModify.self, .init(operations: [.init(.create, zone(name))]))
+        #expect(made.zones[0].failure?.code == .badRequest)
+    }
+
+    @Test func theDefaultZoneIsThereForGood() async throws {
+        let alice = try await world.person("alice")
+        let answer = try await alice.ask(
+            ZonesModify.self, .init(operations: [.init(.delete, zone("_defaultZone"))]))
+        #expect(answer.zones[0].failure?.code == .badRequest)
+    }
+
+    @Test(arguments: [DatabaseScope.public, .shared])
+    func customZonesArePrivate(_ scope: DatabaseScope) async throws {
+        let alice = try await world.person("alice")
+        let failure = await alice.refusal(
+            ZonesModify.self, .init(operations: [.init(.create, zone("Trips"))]), in: scope)
+        #expect(failure?.error.code == .badRequest)
+        #expect(failure?.error.frameworkCode == 24)
+    }
+
+    @Test func zonesHaveALimitAndOneOperationEach() async throws {
+        var limits = Limits()
+        limits.zonesPerDatabase = 3
+        let alice = try await World(limits: limits).person("alice")
+        let answer = try await alice.ask(
+            ZonesModify.self,
+            .init(operations: ["A", "B", "C"].map { .init(.create, zone($0)) }))
+        #expect(answer.zones.map { $0.failure?.frameworkCode } == [nil, nil, 27])
+        let twice = await alice.refusal(
+            ZonesModify.self,
+            .init(operations: [.init(.create, zone("D")), .init(.delete, zone("D"))]))
+        #expect(twice?.error.code == .badRequest)
+    }
+
+    /// An owner may be left out, be called by the framework's name, or by record name.
+    @Test func onlyOnesOwnZonesAreThere() async throws {
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        try await bob.makeZone("Trips")
+        try await alice.makeZone("Trips")
+        for (owner, isFound) in [
+            (nil, true), ("__defaultOwner__", true), (alice.name, true), (bob.name, false),
+        ] as [(String?, Bool)] {
+            let zoneID = ZoneIDDictionary(zoneName: "Trips", ownerRecordName: owner)
+            let found = try await alice.ask(ZonesLookup.self, .init(zones: [zoneID])).zones[0]
+            #expect((found.zone != nil) == isFound)
+            let saved = try await alice.ask(
+                RecordsModify.self, .init(operations: [hut(.forceUpdate, "hut")], zoneID: zoneID)
+            ).records[0]
+            #expect((saved.code == .zoneNotFound) == !isFound)
+        }
+        #expect(try await bob.lookup(["hut"], in: "Trips")[0].code == .notFound)
+    }
+}
+
+extension ZoneResult {
+    var zone: ZoneDictionary? { if case .zone(let zone) = self { zone } else { nil } }
+    var failure: ServiceError? {
+        if case .failure(let failure) = self { failure.error } else { nil }
+    }
+}
