@@ -15,6 +15,11 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
     let wakes: AsyncStream<Void>
     let makeID: @Sendable (RecordID) -> ID
 
+    /// What changed since somebody last looked, without waiting; empty when nothing did.
+    ///
+    /// For an actor that iterates and, after a sync, wants to be up to date at once.
+    public func takeUnseen() -> Set<ID> { Set(box.take().map(makeID)) }
+
     public func makeAsyncIterator() -> Iterator {
         Iterator(box: box, makeID: makeID, wakes: wakes.makeAsyncIterator())
     }

@@ -1,6 +1,6 @@
 /// A field value of a journal record, in the three kinds a journal uses.
 ///
-/// The sync glue turns it into the record's own value; ShoppingCore itself knows no CloudKit.
+/// The sync glue turns it into the record's own value; the journal itself knows no CloudKit.
 public enum JournalField: Hashable, Sendable {
     case string(String)
     case int64(Int64)

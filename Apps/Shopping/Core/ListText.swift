@@ -7,9 +7,18 @@
 ///       [x] 2 pints milk
 public struct ListText: Sendable {
     private let catalogue: Catalogue
+    private let numbersRows: Bool
 
-    public init(catalogue: Catalogue = .standard) {
+    /// - Parameter numbersRows: whether rows and notices bear their numbers, from 1, by which a person
+    ///   can name them; see ``rows(of:)``.
+    public init(catalogue: Catalogue = .standard, numbersRows: Bool = false) {
         self.catalogue = catalogue
+        self.numbersRows = numbersRows
+    }
+
+    /// The rows of a screen in the order in which they are rendered: by aisle.
+    public func rows(of screen: ListScreen) -> [ListScreen.Row] {
+        catalogue.sections(of: screen.rows).flatMap(\.rows)
     }
 
     /// Renders a list; lines end with a newline, the last one too.
@@ -27,20 +36,35 @@ public struct ListText: Sendable {
     /// A removed row has the mark `[-]`.
     public func render(_ screen: ListScreen) -> String {
         var lines = [heading(of: screen.list)]
-        lines += screen.notices.map { "+ \(shownName(of: $0)) (added by \(shownAuthor(of: $0)))" }
+        for (index, item) in screen.notices.enumerated() {
+            let number = numbersRows ? " \(index + 1)" : ""
+            lines.append("+\(number) \(shownName(of: item)) (added by \(shownAuthor(of: item)))")
+        }
+        var rowCount = 0
         for section in catalogue.sections(of: screen.rows) {
             lines.append(section.aisle.name)
-            lines += section.rows.map { line(for: $0.item, isRemoved: $0.isRemoved) }
+            for row in section.rows {
+                rowCount += 1
+                lines.append(
+                    (numbersRows ? number(rowCount) : "")
+                        + line(for: row.item, isRemoved: row.isRemoved))
+            }
         }
         return joined(lines)
     }
 
     private func heading(of list: ShoppingList) -> String {
         let toBuyCount = list.items.count { !$0.isTicked }
-        let title = list.title.isEmpty ? "Untitled list" : oneLine(list.title)
-        let colour = list.colour.map { ", \(oneLine($0))" } ?? ""
+        let title = list.title.isEmpty ? "Untitled list" : Self.oneLine(list.title)
+        let colour = list.colour.map { ", \(Self.oneLine($0))" } ?? ""
         let tickedCount = list.items.count - toBuyCount
         return "\(title) (\(toBuyCount) to buy, \(tickedCount) ticked\(colour))"
+    }
+
+    /// A row's number, right-aligned so that rows stand below each other.
+    private func number(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: " ", count: max(0, 3 - digits.count)) + digits
     }
 
     private func line(for item: ShoppingItem, isRemoved: Bool) -> String {
@@ -49,15 +73,15 @@ public struct ListText: Sendable {
     }
 
     private func shownName(of item: ShoppingItem) -> String {
-        item.name.isEmpty ? "(no name)" : oneLine(item.name)
+        item.name.isEmpty ? "(no name)" : Self.oneLine(item.name)
     }
 
     private func shownAuthor(of item: ShoppingItem) -> String {
-        item.addedBy.isEmpty ? "somebody" : oneLine(item.addedBy)
+        item.addedBy.isEmpty ? "somebody" : Self.oneLine(item.addedBy)
     }
 
     /// Keeps other people's text from breaking lines or steering the terminal.
-    private func oneLine(_ text: String) -> String {
+    public static func oneLine(_ text: String) -> String {
         var plain = ""
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -6,4 +6,6 @@ public enum ShoppingLimits {
     public static let nameCharacters = 200
     /// Suggestions that one request returns at most.
     public static let suggestions = 20
+    /// Changes kept for somebody who watches a store and does not look; the oldest give way.
+    public static let untoldChanges = 10_000
 }

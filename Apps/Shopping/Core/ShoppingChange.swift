@@ -1,0 +1,65 @@
+/// Something that came from another device or from the service, ready to be told to a person.
+public struct ShoppingChange: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        case listAppeared
+        /// The list was deleted elsewhere.
+        case listDisappeared
+        case listRenamed(title: String)
+        case listRecoloured(colour: String)
+        case itemAdded(name: String)
+        case itemTicked(name: String)
+        case itemUnticked(name: String)
+        case itemRemoved(name: String)
+        /// - Parameter laterName: the name the item keeps, when a later rename is known already.
+        case itemRenamed(from: String, to: String, laterName: String?)
+        case itemMoved(name: String)
+        /// The service refuses a change, or syncing halted; the text is a sentence.
+        case trouble(String)
+    }
+
+    public let kind: Kind
+    /// Nil for what concerns no list.
+    public let listID: String?
+    /// The list's title after the change.
+    public let listTitle: String
+    public let author: String
+    public let device: String
+
+    public init(
+        _ kind: Kind, listID: String? = nil, listTitle: String = "", author: String = "",
+        device: String = ""
+    ) {
+        self.kind = kind
+        self.listID = listID
+        self.listTitle = listTitle
+        self.author = author
+        self.device = device
+    }
+
+    /// The change in one line, such as "Milk added by alice on tablet".
+    public var sentence: String {
+        let text =
+            switch kind {
+            case .listAppeared: "list \(shown(listTitle)) appeared"
+            case .listDisappeared: "list \(shown(listTitle)) was deleted elsewhere"
+            case .listRenamed(let title): "the list is now called \(shown(title))\(origin)"
+            case .listRecoloured(let colour): "the list is now \(colour)\(origin)"
+            case .itemAdded(let name): "\(shown(name)) added\(origin)"
+            case .itemTicked(let name): "\(shown(name)) ticked\(origin)"
+            case .itemUnticked(let name): "\(shown(name)) unticked\(origin)"
+            case .itemRemoved(let name): "\(shown(name)) removed\(origin)"
+            case .itemMoved(let name): "\(shown(name)) moved\(origin)"
+            case .itemRenamed(let from, let to, let laterName):
+                "\(shown(from)) renamed to \(shown(to))\(origin)"
+                    + (laterName.map { "; the later name \(shown($0)) stays" } ?? "")
+            case .trouble(let sentence): sentence
+            }
+        return ListText.oneLine(text)
+    }
+
+    private var origin: String {
+        (author.isEmpty ? "" : " by \(author)") + (device.isEmpty ? "" : " on \(device)")
+    }
+
+    private func shown(_ name: String) -> String { name.isEmpty ? "(no name)" : name }
+}

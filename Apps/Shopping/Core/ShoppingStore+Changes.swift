@@ -1,0 +1,149 @@
+import StratusCache
+
+#if canImport(Darwin)
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+/// What comes in: journals grow by the entries that changed, never by reading everything again.
+extension ShoppingStore {
+    /// From this many changed records of one list on, the list's records are read in one go.
+    private static let recordsReadSingly = 200
+
+    /// Takes records that changed on this device; those this device wrote itself are known already.
+    func absorb(_ ids: Set<CKRecord.ID>) {
+        for (zoneID, ids) in Dictionary(grouping: ids, by: \.zoneID) {
+            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
+            do {
+                let records =
+                    ids.count < Self.recordsReadSingly
+                    ? try ids.compactMap { try cache.record(for: $0) }
+                    : try cache.records(inZoneWith: zoneID)
+                take(records, of: listID)
+            } catch {
+                tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
+            }
+        }
+    }
+
+    func readWholeList(_ listID: String) throws {
+        let records = try cache.records(inZoneWith: ShoppingStore.zoneID(listID: listID))
+        guard !records.isEmpty else { return }
+        var known = KnownList(journal: Journal(listID: listID))
+        known.insert(records)
+        known.rebuilt = known.journal.list()
+        known.isTold = known.isVisible
+        listsByID[listID] = known
+    }
+
+    private func take(_ records: [CKRecord], of listID: String) {
+        guard !records.isEmpty else { return }
+        let before = list(listID)
+        var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID))
+        let fresh = known.insert(records)
+        if !fresh.isEmpty || known.rebuilt == nil { known.rebuilt = known.journal.list() }
+        let isNew = !known.isTold && known.isVisible
+        if isNew { known.isTold = true }
+        listsByID[listID] = known
+        if isNew {
+            tell(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
+        } else if known.isTold, let before, let after = known.rebuilt {
+            tell(fresh, before: before, after: after, title: known.title)
+        }
+    }
+
+    private func tell(
+        _ fresh: [JournalEntry], before: ShoppingList, after: ShoppingList, title: String
+    ) {
+        var namesByItemID: [String: String] = [:]
+        for item in before.items { namesByItemID[item.id] = item.name }
+        let lastNames = Dictionary(after.items.map { ($0.id, $0.name) }) { first, _ in first }
+        for entry in fresh.sorted(by: { $0.precedes($1) }) {
+            guard let kind = ShoppingChange.Kind(entry, &namesByItemID, lastNames) else { continue }
+            tell(
+                ShoppingChange(
+                    kind, listID: entry.listID, listTitle: title, author: entry.author,
+                    device: entry.device))
+        }
+    }
+
+    /// Tells of what happened while syncing, as far as it concerns a person.
+    func note(_ event: CacheEvent) {
+        switch event {
+        case .zoneDeleted(let zoneID, _, _):
+            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName),
+                let known = listsByID.removeValue(forKey: listID)
+            else { return }
+            tell(ShoppingChange(.listDisappeared, listID: listID, listTitle: known.title))
+        case .setAside(let item):
+            tell(
+                ShoppingChange(
+                    .trouble(
+                        "The service refuses a change; it is kept here. \(item.failure.message)")))
+        case .quotaExceeded:
+            tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
+        case .halted(let reason):
+            tell(ShoppingChange(.trouble(reason.summary)))
+        case .editOverruled, .editOfDeletedRecord:
+            // Only a root record can be edited twice; its title is settled by the journal.
+            break
+        }
+    }
+
+    private func tell(_ change: ShoppingChange) {
+        for observer in observers.values { observer.yield(change) }
+    }
+}
+
+extension ShoppingStore.KnownList {
+    /// Takes records.
+    ///
+    /// - Returns: the entries that were not known.
+    @discardableResult
+    mutating func insert(_ records: [CKRecord]) -> [JournalEntry] {
+        var fresh: [JournalEntry] = []
+        for record in records {
+            if let entry = JournalEntry(record) {
+                if journal.insert(entry) == .inserted { fresh.append(entry) }
+            } else if record.recordType == ShoppingRecord.shoppingListType {
+                rootTitle = record[ShoppingRecord.titleField] ?? ""
+            }
+        }
+        return fresh
+    }
+}
+
+extension ShoppingChange.Kind {
+    /// The entry in words; nil for what nobody needs to be told.
+    ///
+    /// - Parameters:
+    ///   - names: the items' names before the entry; brought up to date.
+    ///   - lastNames: the items' names after everything.
+    fileprivate init?(
+        _ entry: JournalEntry, _ names: inout [String: String], _ lastNames: [String: String]
+    ) {
+        let itemID = entry.itemID ?? ""
+        let name = names[itemID] ?? lastNames[itemID] ?? ""
+        switch (entry.action, entry.itemID) {
+        case (.add, .some):
+            names[itemID] = entry.value ?? ""
+            self = .itemAdded(name: entry.value ?? "")
+        case (.tick, .some): self = .itemTicked(name: name)
+        case (.untick, .some): self = .itemUnticked(name: name)
+        case (.remove, .some): self = .itemRemoved(name: name)
+        case (.reorder, .some): self = .itemMoved(name: name)
+        case (.rename, .some):
+            let newName = entry.value ?? ""
+            let last = lastNames[itemID] ?? newName
+            // A rename that lost against one made here is told with the name that stays.
+            let isOverruled = last != newName && names[itemID] == last
+            self = .itemRenamed(
+                from: name, to: newName, laterName: isOverruled ? last : nil)
+            if !isOverruled { names[itemID] = newName }
+        case (.rename, nil): self = .listRenamed(title: entry.value ?? "")
+        case (.recolour, nil): self = .listRecoloured(colour: entry.value ?? "")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,64 @@
+#if canImport(Darwin)
+    import Foundation
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+extension ShoppingStore {
+    static func zoneID(listID: String) -> CKRecordZone.ID {
+        CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: listID))
+    }
+
+    /// The root record bears the list's identifier.
+    static func rootID(listID: String) -> CKRecord.ID {
+        CKRecord.ID(recordName: listID, zoneID: zoneID(listID: listID))
+    }
+}
+
+extension JournalEntry {
+    /// The field in which the cache leaves the time of every local edit; an entry has its own.
+    private static let cacheEditDateField = "editedAt"
+
+    /// The entry as a record that was not saved yet.
+    func record() -> CKRecord {
+        let record = CKRecord(
+            recordType: ShoppingRecord.journalEntryType,
+            recordID: CKRecord.ID(
+                recordName: id, zoneID: ShoppingStore.zoneID(listID: listID)))
+        for (name, field) in fields {
+            switch field {
+            case .string(let text): record[name] = text
+            case .int64(let number): record[name] = number
+            case .date(let milliseconds):
+                record[name] = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+            }
+        }
+        return record
+    }
+
+    /// Reads an entry; nil for a record that is none.
+    init?(_ record: CKRecord) {
+        guard record.recordType == ShoppingRecord.journalEntryType else { return nil }
+        var fields: [String: JournalField] = [:]
+        for (name, value) in record where name != Self.cacheEditDateField {
+            fields[name] = JournalField(value)
+        }
+        self.init(id: record.recordID.recordName, fields: fields)
+    }
+}
+
+extension JournalField {
+    /// Nil for a kind that a journal does not use; the record itself keeps such a field.
+    fileprivate init?(_ value: any CKRecordValueProtocol) {
+        switch value {
+        case let text as String: self = .string(text)
+        case let date as Date:
+            self = .date(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+        case let number as NSNumber: self = .int64(number.int64Value)
+        case let number as Int64: self = .int64(number)
+        case let number as Int: self = .int64(Int64(number))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import StratusCache
+
+#if canImport(Darwin)
+    import Foundation
+    import StratusClient
+    import StratusSync
+#else
+    import CloudKit
+#endif
+
+/// The shopping lists of one account on one device: readable and writable offline, in step with the
+/// person's other devices whenever there is a network.
+///
+/// Each list is a zone with a root record and a record for each journal entry. Entries are only ever
+/// created, so they never conflict; the root record's title is settled by the latest edit.
+///
+/// ```swift
+/// let store = try await ShoppingStore.open(
+///     path: path, container: .default(), device: "phone", author: "alice")
+/// await store.start()
+/// let weekly = try await store.create(title: "Groceries")
+/// try await store.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+/// for await change in await store.changes() { print(change.sentence) }
+/// ```
+public actor ShoppingStore {
+    /// The pace of an app whose people watch it: changes leave at once, several a second.
+    public static var watchedPace: SyncSettings {
+        var settings = SyncSettings()
+        settings.minimumDelaySeconds = 0.1
+        settings.coalescingSeconds = 0.02
+        settings.firstRetryDelaySeconds = 0.5
+        settings.maximumDelaySeconds = 15
+        settings.maximumOfflineDelaySeconds = 2
+        settings.fetchIntervalSeconds = 15
+        return settings
+    }
+
+    /// Milliseconds since 1970.
+    public typealias Clock = @Sendable () -> Int64
+
+    /// A list that this device knows.
+    struct KnownList {
+        var journal: Journal
+        /// The root record's title; nil while that record has not arrived.
+        var rootTitle: String?
+        /// Whether its appearance was told, or the list was made or found here.
+        var isTold = false
+        /// The list as rebuilt; nil after a new entry.
+        var rebuilt: ShoppingList?
+
+        var isVisible: Bool { rootTitle != nil || rebuilt?.title.isEmpty == false }
+        var title: String {
+            rebuilt.flatMap { $0.title.isEmpty ? nil : $0.title } ?? rootTitle ?? ""
+        }
+    }
+
+    let cache: RecordCache
+    let device: String
+    let author: String
+    let clock: Clock
+    let newID: @Sendable () -> String
+    var listsByID: [String: KnownList] = [:]
+    var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
+    private var observerCount = 0
+    private let recordChanges: RecordChanges<CKRecord.ID>
+    private var watching: [Task<Void, Never>] = []
+
+    private init(
+        cache: RecordCache, device: String, author: String, clock: @escaping Clock,
+        newID: @escaping @Sendable () -> String
+    ) {
+        self.cache = cache
+        recordChanges = cache.changes()
+        self.device = device
+        self.author = author
+        self.clock = clock
+        self.newID = newID
+    }
+
+    /// Opens or creates the file that keeps an account's lists on this device.
+    ///
+    /// - Parameters:
+    ///   - device: the device's name as others read it.
+    ///   - author: the person's name as others read it.
+    /// - Throws: `CacheError` when the file cannot be opened, or when a newer app wrote it.
+    public static func open(
+        path: String, container: CKContainer, device: String, author: String,
+        settings: SyncSettings = ShoppingStore.watchedPace,
+        clock: @escaping Clock = { Int64((Date().timeIntervalSince1970 * 1_000).rounded()) },
+        newID: @escaping @Sendable () -> String = { UUID().uuidString }
+    ) async throws -> ShoppingStore {
+        let cache = try RecordCache(
+            path: path, database: container.privateCloudDatabase, settings: settings,
+            clock: SyncClock(wallMilliseconds: clock))
+        let store = ShoppingStore(
+            cache: cache, device: device, author: author, clock: clock, newID: newID)
+        try await store.begin()
+        return store
+    }
+
+    /// Watches first and reads then, so that nothing falls between.
+    private func begin() throws {
+        let (changes, events) = (recordChanges, cache.events())
+        for zoneID in try cache.zoneIDs() {
+            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
+            try readWholeList(listID)
+        }
+        watching = [
+            Task { for await ids in changes { self.absorb(ids) } },
+            Task { for await event in events { self.note(event) } },
+        ]
+    }
+
+    /// Ends all observation and closes the file. What was not sent yet is sent after the next start.
+    public func close() async throws {
+        await cache.stop()
+        try cache.close()
+        for task in watching { await task.value }
+        for observer in observers.values { observer.finish() }
+        observers = [:]
+    }
+
+    // MARK: Syncing
+
+    /// Keeps in step with the service until ``close()``; again, it ends a halt.
+    public func start() async { await cache.start() }
+
+    /// Sends and fetches until there is nothing left to do.
+    ///
+    /// - Throws: `CacheError`, at once when the service cannot be reached; nothing is lost.
+    public func sync() async throws {
+        try await cache.sync()
+        // The watching task takes and absorbs in one step of this actor, so nothing is in between.
+        absorb(recordChanges.takeUnseen())
+    }
+
+    /// Goes offline, as in flight mode, or back online. Changes wait meanwhile.
+    public func setOnline(_ isOnline: Bool) async {
+        await cache.setEnabled(isOnline)
+        if isOnline { await cache.fetchSoon() }
+    }
+
+    /// Is everything sent, what is pending, why not.
+    public func status() async throws -> CacheStatus { try await cache.status() }
+
+    // MARK: Looking
+
+    /// What comes from other devices and from the service, from now on.
+    ///
+    /// At most ``ShoppingLimits/untoldChanges`` are kept for somebody who does not look.
+    public func changes() -> AsyncStream<ShoppingChange> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ShoppingChange.self,
+            bufferingPolicy: .bufferingNewest(ShoppingLimits.untoldChanges))
+        observerCount += 1
+        let key = observerCount
+        observers[key] = continuation
+        continuation.onTermination = { _ in Task { await self.forgetObserver(key) } }
+        return stream
+    }
+
+    private func forgetObserver(_ key: Int) { observers[key] = nil }
+
+    /// The lists on this device, by title.
+    public var lists: [ShoppingList] {
+        listsByID.filter { $0.value.isVisible }.keys.compactMap { list($0) }.sorted {
+            ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id)
+        }
+    }
+
+    /// A list as it stands; nil when this device does not know it.
+    public func list(_ listID: String) -> ShoppingList? {
+        guard let known = listsByID[listID] else { return nil }
+        let list = known.rebuilt ?? known.journal.list()
+        listsByID[listID]?.rebuilt = list
+        guard list.title.isEmpty, let title = known.rootTitle else { return list }
+        return ShoppingList(id: list.id, title: title, colour: list.colour, items: list.items)
+    }
+
+    /// The journal of a list; nil when this device does not know it.
+    public func journal(_ listID: String) -> Journal? { listsByID[listID]?.journal }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+import ShoppingCore
+import StratusCache
+
+#if canImport(Darwin)
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+/// `shopping`: shopping lists in the terminal.
+@main
+struct Shopping: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shopping",
+        abstract: "Shopping lists that work offline and are the same on all your devices.",
+        discussion: """
+            Starts a prompt; type help there. From a pipe, every line is a command, there is no \
+            prompt, and each command's output ends with a line that is just a full stop.
+
+            Without further settings the lists stay on this device. To share them among your \
+            devices, name a Stratus service:
+              STRATUS_URL             its address, such as http://127.0.0.1:8080
+              STRATUS_DEV_USER        who you are, at a service that runs with --dev
+              STRATUS_WEB_AUTH_TOKEN  who you are, at any other service
+              STRATUS_API_TOKEN       the app's token there
+              STRATUS_DEVICE_ID       this device's name, as others read it
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder that keeps this device's lists; made when it does not exist.",
+            discussion: "Default: stratus-shopping in $XDG_DATA_HOME or ~/.local/share.",
+            valueName: "dir"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Open this list, now or as soon as it appears.", valueName: "title"))
+    var list: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Send at most this many records in one request, from 1 to 400.", valueName: "n"))
+    var uploadSize = 400
+
+    @Flag(help: "Start offline; type online to connect.")
+    var offline = false
+
+    func validate() throws {
+        guard (1...400).contains(uploadSize) else {
+            throw ValidationError("An upload's size is a number from 1 to 400.")
+        }
+    }
+
+    func run() async throws {
+        let folder: DeviceFolder
+        let store: ShoppingStore
+        let account = Account(environment: ProcessInfo.processInfo.environment)
+        do {
+            folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
+            store = try await openStore(in: folder, account)
+        } catch let error as DeviceFolder.Failure {
+            throw OneSentence(description: error.description)
+        } catch let error as CacheError {
+            throw OneSentence(description: error.description)
+        }
+        let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
+        let session = ShoppingSession(
+            store: store, folder: folder, account: account, terminal: terminal,
+            deviceName: account.deviceName ?? folder.notes.deviceName)
+        await session.begin(listTitle: list, isOnline: !offline)
+        let input = InputLines()
+        while await session.isOpen {
+            terminal.prompt(await session.promptText)
+            guard let line = await input.next() else {
+                // The end of the input ends the session; the shell's prompt wants a line of its own.
+                if terminal.isInteractive { terminal.announce("") }
+                break
+            }
+            await session.take(line: line)
+        }
+        try await session.end()
+    }
+
+    private func openStore(
+        in folder: DeviceFolder, _ account: Account
+    ) async throws -> ShoppingStore {
+        var settings = ShoppingStore.watchedPace
+        settings.itemsPerBatch = uploadSize
+        var environment = ProcessInfo.processInfo.environment
+        let deviceName = account.deviceName ?? folder.notes.deviceName
+        environment["STRATUS_DEVICE_ID"] = deviceName
+        let container = CKContainer(
+            identifier: "iCloud.org.stratus.Shopping",
+            connection: CloudConnection(environmentVariables: environment))
+        return try await ShoppingStore.open(
+            path: folder.listsPath(of: account.fileKey), container: container, device: deviceName,
+            author: account.author, settings: settings)
+    }
+}
+
+/// An error that is told to a person in one sentence, without a stack or a type's name.
+struct OneSentence: Error, CustomStringConvertible {
+    let description: String
+}

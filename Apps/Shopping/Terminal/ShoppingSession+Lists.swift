@@ -1,0 +1,145 @@
+import ShoppingCore
+
+/// Which list is open, and what is seen of it.
+extension ShoppingSession {
+    func open(_ listID: String) async {
+        guard let list = await store.list(listID) else { return }
+        if openListID != listID { numberedItemIDs = [] }
+        openListID = listID
+        wantedTitle = nil
+        screen = ListScreen(list: list, device: deviceName)
+        folder.remember(openListID: listID)
+    }
+
+    func close() {
+        openListID = nil
+        screen = nil
+        numberedItemIDs = []
+    }
+
+    /// Brings the screen up to the newest list.
+    func refresh() async {
+        guard let openListID, let list = await store.list(openListID) else { return }
+        screen?.receive(list)
+    }
+
+    /// The open list as it stands now.
+    func openedList() async throws -> (id: String, list: ShoppingList) {
+        if openListID == nil { await openOnlyList() }
+        guard let openListID, let list = await store.list(openListID) else {
+            if let wantedTitle {
+                throw CannotDo(
+                    "The list \(wantedTitle) is not here yet; type sync, or new \(wantedTitle).")
+            }
+            throw CannotDo(
+                await store.lists.isEmpty
+                    ? "There is no list yet; type new and a title."
+                    : "No list is open; type lists, then open and a title.")
+        }
+        return (openListID, list)
+    }
+
+    /// Opens the only list there is, when no other was asked for.
+    func openOnlyList() async {
+        let lists = await store.lists
+        if wantedTitle == nil, lists.count == 1, let only = lists.first { await open(only.id) }
+    }
+
+    /// Opens a list that is here, or waits for it.
+    func openOrAwait(_ title: String) async -> String {
+        let lists = await store.lists
+        if let list = lists.first(where: { $0.title.lowercased() == title.lowercased() }) {
+            await open(list.id)
+            return "\(list.title) is open."
+        }
+        wantedTitle = title
+        return "There is no list \(title) here yet; it opens when it appears, or type new \(title)."
+    }
+
+    func make(_ title: String) async throws -> String {
+        if await store.lists.contains(where: { $0.title.lowercased() == title.lowercased() }) {
+            throw CannotDo("There is a list \(title) already; type open \(title).")
+        }
+        await open(try await store.create(title: title))
+        return "The list \(title) is made and open."
+    }
+
+    func openList(_ text: String) async throws -> String {
+        let list = try await findList(text)
+        await open(list.id)
+        return "\(list.title) is open."
+    }
+
+    func findList(_ text: String) async throws -> ShoppingList {
+        let lists = await store.lists
+        let wanted = text.lowercased()
+        if let list = lists.first(where: { $0.title.lowercased() == wanted }) { return list }
+        if let number = Int(text), numberedListIDs.indices.contains(number - 1),
+            let list = lists.first(where: { $0.id == numberedListIDs[number - 1] })
+        {
+            return list
+        }
+        let found = lists.filter { $0.title.lowercased().hasPrefix(wanted) }
+        guard let list = found.first, found.count == 1 else {
+            throw CannotDo(
+                found.isEmpty
+                    ? "There is no list \"\(text)\"; type lists."
+                    : "Several lists begin with \"\(text)\"; type lists and use a number.")
+        }
+        return list
+    }
+
+    func allLists() async -> String {
+        let lists = await store.lists
+        numberedListIDs = lists.map(\.id)
+        guard !lists.isEmpty else { return "There is no list yet; type new and a title." }
+        return lists.enumerated().map { index, list in
+            let mark = list.id == openListID ? ">" : " "
+            return "\(mark) \(index + 1) \(ListText.oneLine(list.title)) "
+                + "(\(list.unticked.count) to buy)"
+        }.joined(separator: "\n")
+    }
+
+    func show() async throws -> String {
+        _ = try await openedList()
+        await refresh()
+        guard let screen else { return "" }
+        let text = ListText(catalogue: catalogue, numbersRows: true)
+        numberedItemIDs = text.rows(of: screen).map(\.id)
+        return text.render(screen)
+    }
+
+    // MARK: In the shop
+
+    func enter(_ mode: ListScreen.Mode) async throws -> String {
+        _ = try await openedList()
+        await refresh()
+        screen?.enter(mode)
+        return mode == .shopping
+            ? "Shopping: rows stay in place; what others add waits as notices."
+            : "Planning: every change shows at once."
+    }
+
+    func showNotices() async throws -> String {
+        _ = try await openedList()
+        await refresh()
+        let notices = screen?.notices ?? []
+        guard !notices.isEmpty else { return "No notices." }
+        return notices.enumerated().map { index, item in
+            "\(index + 1) \(ListText.oneLine(item.name)) (added by \(ListText.oneLine(item.addedBy)))"
+        }.joined(separator: "\n")
+    }
+
+    func takeNotice(_ text: String) async throws -> String {
+        _ = try await openedList()
+        await refresh()
+        if text.lowercased() == "all" {
+            screen?.acceptAllNotices()
+            return "All notices are on the list."
+        }
+        let notices = screen?.notices ?? []
+        let item = try ItemFinder(items: notices, numberedIDs: notices.map(\.id)).item(text)
+        screen?.accept(noticeOf: item.id)
+        return "\(ListText.oneLine(item.name)) is on the list."
+    }
+}

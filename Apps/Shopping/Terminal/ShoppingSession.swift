@@ -1,0 +1,186 @@
+import Foundation
+import ShoppingCore
+import StratusCache
+
+/// One person at one device: the open list, its screen, and what each command does.
+actor ShoppingSession {
+    /// Seconds that leaving waits for changes to be sent.
+    static let farewellSeconds: Double = 2
+
+    let store: ShoppingStore
+    let folder: DeviceFolder
+    let account: Account
+    let terminal: TerminalOutput
+    let deviceName: String
+    let catalogue = Catalogue.standard
+
+    private(set) var isOpen = true
+    var isOnline = true
+    var openListID: String?
+    var screen: ListScreen?
+    /// The list to open as soon as it appears.
+    var wantedTitle: String?
+    /// What the numbers of the last `show` and `lists` stand for.
+    var numberedItemIDs: [String] = []
+    var numberedListIDs: [String] = []
+    private var pastedLines: [String]?
+    private var watching: Task<Void, Never>?
+
+    init(
+        store: ShoppingStore, folder: DeviceFolder, account: Account, terminal: TerminalOutput,
+        deviceName: String
+    ) {
+        self.store = store
+        self.folder = folder
+        self.account = account
+        self.terminal = terminal
+        self.deviceName = deviceName
+    }
+
+    var promptText: String {
+        if pastedLines != nil { return "  " }
+        return (screen.map { ListText.oneLine($0.list.title) } ?? "shopping") + "> "
+    }
+
+    /// Opens the list and starts to sync.
+    func begin(listTitle: String?, isOnline: Bool) async {
+        let changes = await store.changes()
+        watching = Task { for await change in changes { await self.tell(change) } }
+        self.isOnline = isOnline
+        var lines = [account.localOnlyReason].compactMap { $0 }
+        if let listTitle {
+            lines.append(await openOrAwait(listTitle))
+        } else if let remembered = folder.notes.openListID,
+            await store.list(remembered) != nil
+        {
+            await open(remembered)
+        } else {
+            await openOnlyList()
+        }
+        if terminal.isInteractive {
+            for line in lines { terminal.announce(line) }
+            terminal.announce(
+                openListID == nil && wantedTitle == nil
+                    ? "Type new and a title to make a list, or help." : "Type help for help.")
+        }
+        if account.localOnlyReason == nil {
+            if !isOnline { await store.setOnline(false) }
+            await store.start()
+        }
+    }
+
+    /// Sends what can be sent quickly, then closes the file.
+    func end() async throws {
+        if account.localOnlyReason == nil, isOnline, try await store.status().pendingCount > 0 {
+            let store = store
+            await withTaskGroup { group in
+                // Not reaching the service now loses nothing: the next start sends it.
+                group.addTask { try? await store.sync() }
+                group.addTask { try? await Task.sleep(for: .seconds(Self.farewellSeconds)) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+        try await store.close()
+        await watching?.value
+    }
+
+    /// Does what a line says and prints what came of it.
+    func take(line: String) async {
+        terminal.lineEntered()
+        do {
+            if pastedLines != nil {
+                if let text = try await takePasted(line) { terminal.answer(text) }
+                return
+            }
+            let command = try Command(line)
+            if command == .paste {
+                _ = try await openedList()
+                pastedLines = []
+                if terminal.isInteractive {
+                    terminal.answer("One item a line; an empty line ends it.")
+                }
+                return
+            }
+            if command == .nothing, terminal.isInteractive { return }
+            terminal.answer(try await answer(to: command))
+        } catch {
+            terminal.answer("\(error)")
+        }
+    }
+
+    /// - Returns: the answer at the empty line that ends the paste.
+    private func takePasted(_ line: String) async throws -> String? {
+        guard !Command.trimmed(line).isEmpty else {
+            let text = (pastedLines ?? []).joined(separator: "\n")
+            pastedLines = nil
+            return try await addPasted(text)
+        }
+        pastedLines?.append(line)
+        return nil
+    }
+
+    private func answer(to command: Command) async throws -> String {
+        switch command {
+        case .nothing, .paste: return ""
+        case .help: return Command.helpText
+        case .lists: return await allLists()
+        case .new(let title): return try await make(title)
+        case .open(let list): return try await openList(list)
+        case .show: return try await show()
+        case .notices: return try await showNotices()
+        case .take(let text): return try await takeNotice(text)
+        case .planning: return try await enter(.planning)
+        case .shopping: return try await enter(.shopping)
+        case .suggest(let text): return suggest(text)
+        case .add(let text): return try await add(text)
+        case .tick(let text): return try await tick(text)
+        case .untick(let text): return try await untick(text)
+        case .remove(let text): return try await remove(text)
+        case .rename(let text): return try await rename(text)
+        case .move(let text): return try await move(text)
+        case .title(let title): return try await retitle(title)
+        case .colour(let colour): return try await recolour(colour)
+        case .copy(let list): return try await copy(list)
+        case .offline: return try await goOffline()
+        case .online: return try await goOnline()
+        case .sync: return try await syncNow()
+        case .status: return try await status()
+        case .quit:
+            isOpen = false
+            return ""
+        }
+    }
+
+    /// Prints what another device did; the open list follows.
+    private func tell(_ change: ShoppingChange) async {
+        if change.listID == openListID {
+            if change.kind == .listDisappeared {
+                close()
+            } else {
+                await refresh()
+            }
+        }
+        var line = "* " + change.sentence
+        let speaksOfList =
+            [.listAppeared, .listDisappeared].contains(change.kind) || change.listID == nil
+        if !speaksOfList, change.listID != openListID {
+            line += " in \(ListText.oneLine(change.listTitle))"
+        }
+        terminal.announce(line)
+        if change.kind == .listAppeared, let wanted = wantedTitle, let listID = change.listID,
+            change.listTitle.lowercased() == wanted.lowercased()
+        {
+            await open(listID)
+        }
+    }
+}
+
+/// Why a command cannot be done, as a sentence.
+struct CannotDo: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ sentence: String) {
+        description = sentence
+    }
+}

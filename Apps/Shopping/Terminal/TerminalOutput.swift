@@ -1,0 +1,62 @@
+import Foundation
+import Synchronization
+
+/// Standard output, shared by commands and by news that arrive at any time; nothing is ever mixed
+/// within a line or within a command's output.
+final class TerminalOutput: Sendable {
+    let isInteractive: Bool
+    /// The prompt that stands at the line's beginning now; nil while a command runs.
+    private let shownPrompt = Mutex<String?>(nil)
+
+    init(isInteractive: Bool) {
+        self.isInteractive = isInteractive
+    }
+
+    /// Asks for the next command, when there is a person to ask.
+    func prompt(_ text: String) {
+        guard isInteractive else { return }
+        shownPrompt.withLock { shown in
+            shown = text
+            write(text)
+        }
+    }
+
+    /// Notes that the person has pressed return.
+    func lineEntered() { shownPrompt.withLock { $0 = nil } }
+
+    /// Prints a command's output; for a script, with the full stop that ends it.
+    func answer(_ text: String) {
+        shownPrompt.withLock { _ in
+            let text = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
+            write(isInteractive ? text : text + ".\n")
+        }
+    }
+
+    /// Prints a line that no command asked for, above the prompt.
+    func announce(_ line: String) {
+        shownPrompt.withLock { shown in
+            if let shown {
+                write("\r\u{1B}[K\(line)\n\(shown)")
+            } else {
+                write(line + "\n")
+            }
+        }
+    }
+
+    private func write(_ text: String) {
+        // A reader that is gone has no use for the rest, and no way to be told.
+        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    }
+}
+
+/// The lines of standard input, read one at a time on a thread that may wait.
+struct InputLines: Sendable {
+    private let queue = DispatchQueue(label: "shopping.input")
+
+    /// The next line without its end; nil at the end of the input.
+    func next() async -> String? {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: readLine()) }
+        }
+    }
+}

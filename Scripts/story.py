@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Plays a story with one service and several devices, each a process of its own.
+
+Usage: story.py FOLDER   (the folder with the built products stratus and shopping)
+
+Ends with "demo: ok" and status 0, or with "demo: failed: why" and status 1.
+Needs nothing but Python's standard library.
+"""
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ANSWER_SECONDS = 20  # how long a device may take to answer a command
+ARRIVAL_SECONDS = 30  # how long a change may take to reach the other device
+START_SECONDS = 30  # how long the service may take to listen
+
+PRODUCTS = """Apples;Bananas;Oranges;Lemons;Grapes;Carrots;Broccoli;Onions;Potatoes;Tomatoes;Cucumber
+Sourdough;Rye Bread;Baguette;Croissants;Chicken Breasts;Whole Chicken;Pork Sausages;Smoked Bacon
+Salmon Fillets;Cod Fillets;Semi-Skimmed Milk;Oat Milk;Salted Butter;Cheddar;Mozzarella;Greek Yogurt
+Double Cream;Eggs;Cooked Ham;Houmous;Frozen Peas;Frozen Chips;Ice Cream;Baked Beans
+Chopped Tomatoes;Tinned Tuna;Chickpeas;Spaghetti;Penne;Basmati Rice;Soy Sauce;Tomato Ketchup
+Mayonnaise;Black Pepper;Dried Oregano;Cornflakes;Porridge Oats;Strawberry Jam;Honey;Peanut Butter
+Plain Flour;Caster Sugar;Digestive Biscuits;Tortilla Chips;Tea Bags;Ground Coffee;Orange Juice
+Washing-Up Liquid;Toilet Rolls""".replace("\n", ";").split(";")
+
+PARTY = """Limes;Strawberries;Celery;Mushrooms;Ciabatta;Chicken Wings;Smoked Salmon;Whole Milk;Brie
+Salami;Chorizo;Frozen Berries;French Fries;Plum Tomatoes;Fusilli;Mango Chutney;Brown Sauce;Sea Salt
+Dried Basil;Muesli;Marmalade;Icing Sugar;Shortbread;Popcorn;Pretzels;Green Tea;Cola;Lemonade
+Tonic Water;Sparkling Water;Red Wine;White Wine;Lager;Candles;Napkins;Paper Plates;Balloons
+Birthday Cake;Ice Cubes;Birthday Card""".replace("\n", ";").split(";")
+
+
+class Failure(Exception):
+    """The story did not go as it must."""
+
+
+def end_with_parent():
+    """Has the system end this child when the story ends, however it ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Program:
+    """A child process whose output lines are read as they come."""
+
+    running = []
+
+    def __init__(self, name, arguments, folder, environment=None):
+        self.name = name
+        self.errors_path = os.path.join(folder, name.replace(" ", "-") + ".errors")
+        with open(self.errors_path, "ab") as errors:
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                env={**os.environ, **(environment or {})}, preexec_fn=end_with_parent)
+        self.lines = []  # (seconds, text)
+        self.has_ended = False
+        self.news = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+        Program.running.append(self)
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.lines.append((time.monotonic(), line.decode("utf-8").rstrip("\n")))
+                self.news.notify_all()
+        with self.news:
+            self.has_ended = True
+            self.news.notify_all()
+
+    def line(self, test, since, seconds, what):
+        """Waits for a line after the given number of lines; its index."""
+        deadline = time.monotonic() + seconds
+        with self.news:
+            index = since
+            while True:
+                while index < len(self.lines):
+                    if test(self.lines[index][1]):
+                        return index
+                    index += 1
+                if self.has_ended:
+                    raise Failure(f"{self.name} ended before {what}. {self.last_error()}")
+                if not self.news.wait(max(0, deadline - time.monotonic())):
+                    if time.monotonic() >= deadline:
+                        raise Failure(f"{self.name}: no sign of {what} in {seconds} s. "
+                                      + self.last_error())
+
+    def last_error(self):
+        with open(self.errors_path, encoding="utf-8", errors="replace") as file:
+            text = file.read().strip()
+        return f"It said: {text[-600:]}" if text else ""
+
+    def kill(self):
+        """Ends the process as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        Program.running.remove(self)
+
+
+class Service(Program):
+    def __init__(self, products, folder, port=0):
+        self.products, self.folder = products, folder
+        super().__init__("the service", [
+            os.path.join(products, "stratus"), "serve", "--dev", "--port", str(port),
+            "--data", os.path.join(folder, "service")], folder)
+        index = self.line(lambda text: text.startswith("listening on http://"), 0, START_SECONDS,
+                          "its address")
+        self.listening_at, text = self.lines[index]
+        self.url = text.removeprefix("listening on ").strip()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def again(self):
+        return Service(self.products, self.folder, self.port)
+
+
+class Device(Program):
+    """A device of Alice: `shopping` with a data folder of its own."""
+
+    def __init__(self, products, folder, name, service, *options):
+        self.products, self.folder, self.device, self.service = products, folder, name, service
+        super().__init__(f"alice's {name}", [
+            os.path.join(products, "shopping"), "--data", os.path.join(folder, name),
+            "--list", "Groceries", *options], folder, {
+                "STRATUS_URL": service.url, "STRATUS_API_TOKEN": "development",
+                "STRATUS_DEV_USER": "alice", "STRATUS_DEVICE_ID": name})
+        self.done = 0  # lines that commands have looked at
+
+    def again(self, *options):
+        return Device(self.products, self.folder, self.device, self.service, *options)
+
+    def tell(self, command):
+        """Types a command; its answer's lines."""
+        with self.news:
+            start = len(self.lines)
+        try:
+            self.process.stdin.write((command + "\n").encode("utf-8"))
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Failure(f"{self.name} ended before '{command}'. {self.last_error()}") from None
+        end = self.line(lambda text: text == ".", start, ANSWER_SECONDS,
+                        f"an answer to '{command.splitlines()[0]}'")
+        return [text for _, text in self.lines[start:end] if not text.startswith("* ")]
+
+    def seen(self, text, since):
+        """Waits until the device tells of a change; when it did."""
+        index = self.line(lambda line: line.startswith("* ") and text in line, since,
+                          ARRIVAL_SECONDS, f"'{text}'")
+        return self.lines[index][0]
+
+    def items(self):
+        """The items as shown: name and mark, in order."""
+        rows = (re.match(r" *\d+  \[(.)\] (.*)", line) for line in self.tell("show"))
+        return [(row.group(2), row.group(1)) for row in rows if row]
+
+    def names(self):
+        return [name for name, _ in self.items()]
+
+    def quit(self):
+        self.tell("quit")
+        if self.process.wait(timeout=ANSWER_SECONDS) != 0:
+            raise Failure(f"{self.name} did not end well. {self.last_error()}")
+        Program.running.remove(self)
+
+
+def require(condition, why):
+    if not condition:
+        raise Failure(why)
+
+
+def until(condition, what, seconds=ARRIVAL_SECONDS):
+    """Waits until something holds; how many seconds it took."""
+    start = time.monotonic()
+    while not condition():
+        if time.monotonic() - start > seconds:
+            raise Failure(f"not in {seconds} s: {what}")
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+class Story:
+    def __init__(self, products, folder):
+        self.products, self.folder = products, folder
+        self.times = []  # (what, seconds)
+        self.steps = 0
+
+    def step(self, heading):
+        self.steps += 1
+        print(f"\n{self.steps}. {heading}", flush=True)
+
+    def say(self, text):
+        print(f"   {text}", flush=True)
+
+    def took(self, what, seconds):
+        self.times.append((what, seconds))
+        self.say(f"{what}: {seconds:.2f} s")
+
+    def change(self, what, source, command, target, news):
+        """Does something on one device and measures when the other one tells of it."""
+        since = len(target.lines)
+        start = time.monotonic()
+        source.tell(command)
+        self.took(what, target.seen(news, since) - start)
+
+    def both_equal(self, why):
+        until(lambda: self.phone.items() == self.tablet.items(), why)
+
+    def play(self):
+        self.begin()
+        self.edit()
+        self.add_offline()
+        self.rename_offline()
+        self.kill_device()
+        self.kill_service()
+        self.new_device()
+        self.show()
+
+    def begin(self):
+        self.step("Alice's phone makes a list of 60 products; her tablet shows it")
+        self.service = Service(self.products, self.folder)
+        self.phone = Device(self.products, self.folder, "phone", self.service)
+        self.tablet = Device(self.products, self.folder, "tablet", self.service)
+        for device in (self.phone, self.tablet):
+            device.tell("sync")
+        since = len(self.tablet.lines)
+        start = time.monotonic()
+        self.phone.tell("new Groceries")
+        self.took("a new list", self.tablet.seen("list Groceries appeared", since) - start)
+        start = time.monotonic()
+        answer = self.phone.tell("paste\n" + "\n".join(PRODUCTS) + "\n")
+        require(answer == ["60 items added."], f"the paste ended with {answer}")
+        self.took("60 products pasted",
+                  self.tablet.seen(PRODUCTS[-1] + " added", since) - start)
+        self.both_equal("both show the same 60 products")
+        require(sorted(self.tablet.names()) == sorted(PRODUCTS), "a product is missing")
+
+    def edit(self):
+        self.step("Each edit is seen on the other device")
+        phone, tablet = self.phone, self.tablet
+        self.change("an item added", phone, "add Dark Chocolate", tablet,
+                    "Dark Chocolate added by alice on phone")
+        self.change("an item ticked", tablet, "tick Bananas", phone,
+                    "Bananas ticked by alice on tablet")
+        self.change("an item renamed", phone, "rename Cheddar to Mature Cheddar", tablet,
+                    "Cheddar renamed to Mature Cheddar by alice on phone")
+        self.change("an item moved", tablet, "move Eggs after Oat Milk", phone,
+                    "Eggs moved by alice on tablet")
+        self.change("an item removed", phone, "remove Honey", tablet,
+                    "Honey removed by alice on phone")
+        self.both_equal("both show the same list after the edits")
+
+    def add_offline(self):
+        self.step("Both offline, both add after the same item, both come back")
+        phone, tablet = self.phone, self.tablet
+        before = phone.names()
+        for device in (phone, tablet):
+            device.tell("offline")
+        phone.tell("add Crème Fraîche; Sour Cream after Double Cream")
+        tablet.tell("add Single Cream; Clotted Cream after Double Cream")
+        require("Single Cream" not in phone.names(), "the phone was not offline")
+        marks = (len(phone.lines), len(tablet.lines))
+        start = time.monotonic()
+        for device in (phone, tablet):
+            device.tell("online")
+        self.took("phone back online, seen on the tablet",
+                  tablet.seen("Sour Cream added by alice on phone", marks[1]) - start)
+        self.took("tablet back online, seen on the phone",
+                  phone.seen("Clotted Cream added by alice on tablet", marks[0]) - start)
+        self.both_equal("both show the same list after coming back")
+        names = phone.names()
+        added = ["Crème Fraîche", "Sour Cream", "Single Cream", "Clotted Cream"]
+        require(sorted(names) == sorted(before + added), "an item was lost or doubled")
+        place = names.index("Double Cream")
+        run = names[place + 1:place + 5]
+        require(run in (added, added[2:] + added[:2]), f"after Double Cream stands {run}")
+        self.say("after Double Cream, on both: " + ", ".join(run))
+
+    def rename_offline(self):
+        self.step("Both offline, both rename the same item: the later wins on both")
+        phone, tablet = self.phone, self.tablet
+        for device in (phone, tablet):
+            device.tell("offline")
+        phone.tell("rename Sourdough to Sliced Sourdough")
+        earlier = time.time()
+        until(lambda: time.time() > earlier + 0.002, "the clock goes on")
+        tablet.tell("rename Sourdough to Sourdough Rolls")
+        # The later one arrives first: the order of arrival must not matter.
+        mark = len(tablet.lines)
+        tablet.tell("online")
+        tablet.tell("sync")
+        start = time.monotonic()
+        phone.tell("online")
+        self.took("the lost rename, told to the tablet",
+                  tablet.seen("renamed to Sliced Sourdough by alice on phone", mark) - start)
+        self.both_equal("both show the same name")
+        for device in (phone, tablet):
+            names = device.names()
+            require("Sourdough Rolls" in names, f"{device.name} lost the later name")
+            require("Sliced Sourdough" not in names, f"{device.name} kept the earlier name")
+        self.say("Sourdough Rolls on both")
+
+    def kill_device(self):
+        self.step("The phone is killed (-9) in the middle of an upload, and started again")
+        self.phone.quit()
+        # Small uploads, so that there is a middle.
+        self.phone = self.phone.again("--upload-size", "2")
+        before = self.phone.names()
+        since = len(self.tablet.lines)
+        self.phone.tell("paste\n" + "\n".join(PARTY) + "\n")
+        self.tablet.seen(f"{PARTY[0]} added", since)
+        self.phone.kill()
+        self.tablet.tell("sync")
+        arrived = len(set(self.tablet.names()) & set(PARTY))
+        require(0 < arrived < len(PARTY), f"{arrived} of {len(PARTY)} arrived before the kill: "
+                "that is not the middle")
+        self.say(f"killed after {arrived} of {len(PARTY)} items")
+        start = time.monotonic()
+        self.phone = self.phone.again()
+        require(sorted(self.phone.names()) == sorted(before + PARTY), "the phone forgot an item")
+        self.took("the rest of the upload after the restart",
+                  self.tablet.seen(f"{PARTY[-1]} added", since) - start)
+        self.both_equal("both show the same list after the phone's restart")
+        require(sorted(self.tablet.names()) == sorted(before + PARTY),
+                "an item was lost or doubled")
+
+    def kill_service(self):
+        self.step("The service is killed (-9) while both devices work, and started again")
+        phone, tablet = self.phone, self.tablet
+        before = phone.names()
+        phone.tell("add Bin Bags")
+        self.service.kill()
+        phone.tell("add Sponges; Kitchen Roll")
+        phone.tell("tick Tea Bags")
+        tablet.tell("add Light Bulbs")
+        marks = (len(phone.lines), len(tablet.lines))
+        self.service = self.service.again()
+        start = self.service.listening_at
+        self.took("phone's work, seen on the tablet after the service's return",
+                  tablet.seen("Tea Bags ticked by alice on phone", marks[1]) - start)
+        self.took("tablet's work, seen on the phone after the service's return",
+                  phone.seen("Light Bulbs added by alice on tablet", marks[0]) - start)
+        self.both_equal("both show the same list after the service's restart")
+        added = ["Bin Bags", "Sponges", "Kitchen Roll", "Light Bulbs"]
+        require(sorted(phone.names()) == sorted(before + added), "an item was lost or doubled")
+
+    def new_device(self):
+        self.step("A new device fetches everything; nothing waits anywhere")
+        start = time.monotonic()
+        laptop = Device(self.products, self.folder, "laptop", self.service)
+        until(lambda: laptop.items() == self.phone.items(), "the laptop shows the same list")
+        self.took("a new device has the whole list", time.monotonic() - start)
+        for device in (self.phone, self.tablet, laptop):
+            device.tell("sync")
+            require("Changes waiting to be sent: 0" in device.tell("status"),
+                    f"changes wait on {device.name}")
+        laptop.quit()
+
+    def show(self):
+        left, right = self.phone.tell("show"), self.tablet.tell("show")
+        require(left == right, "the two lists differ")
+        width = max(len(line) for line in left) + 2
+        print(f"\n{'ALICE’S PHONE':{width}} | ALICE’S TABLET")
+        for pair in zip(left, right):
+            print(f"{pair[0]:{width}} | {pair[1]}")
+        print(f"\n{'seconds':>8}  from a change to its sight on the other device")
+        for what, seconds in self.times:
+            print(f"{seconds:8.2f}  {what}")
+        for device in (self.phone, self.tablet):
+            device.quit()
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+
+    def interrupted(number, _):
+        raise Failure(f"interrupted by {signal.Signals(number).name}")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupted)
+    folder = tempfile.mkdtemp(prefix="stratus-demo-")
+    began = time.monotonic()
+    try:
+        Story(os.path.abspath(sys.argv[1]), folder).play()
+    except (Failure, OSError, subprocess.TimeoutExpired) as failure:
+        print(f"\ndemo: failed: {failure}", flush=True)
+        return 1
+    finally:
+        for program in list(Program.running):
+            program.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"\nThe story took {time.monotonic() - began:.0f} s.")
+    print("demo: ok", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+import Foundation
+import ShoppingCore
+import StratusCache
+import StratusClient
+import StratusSync
+import StratusTesting
+import Synchronization
+import Testing
+
+/// The lists of one account on several devices, over the real service in this process.
+@Suite(.timeLimit(.minutes(1)))
+struct ShoppingStoreTests {
+    private let world: World
+
+    init() throws {
+        world = try World()
+    }
+
+    @Test func aListAppearsOnTheOtherDevice() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        var told = await tablet.changes().makeAsyncIterator()
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(await tablet.lists.map(\.title) == ["Groceries"])
+        #expect(await tablet.list(weekly) == phone.list(weekly))
+        #expect(await tablet.list(weekly)?.items.map(\.name) == ["Milk", "Bread"])
+        let change = await told.next()
+        #expect(change?.sentence == "list Groceries appeared")
+    }
+
+    @Test func changesAreToldInWordsInTheirOrderAndOnce() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let changes = await tablet.changes()
+        let ids = await phone.list(weekly)?.items.map(\.id) ?? []
+        try await phone.perform(
+            [
+                .add(names: ["Eggs"], afterItemID: ids[1]), .tick(itemID: ids[0]),
+                .rename(itemID: ids[1], name: "Rye bread"), .untick(itemID: ids[0]),
+                .move(itemID: ids[0], afterItemID: ids[1]), .remove(itemID: ids[0]),
+                .renameList(title: "Weekly"), .recolour(colour: "green"),
+            ], in: weekly)
+        try await phone.sync()
+        try await tablet.sync()
+        try await tablet.sync()
+        try await tablet.close()
+        var sentences: [String] = []
+        for await change in changes { sentences.append(change.sentence) }
+        #expect(
+            sentences == [
+                "Eggs added by alice on phone", "Milk ticked by alice on phone",
+                "Bread renamed to Rye bread by alice on phone", "Milk unticked by alice on phone",
+                "Milk moved by alice on phone", "Milk removed by alice on phone",
+                "the list is now called Weekly by alice on phone",
+                "the list is now green by alice on phone",
+            ])
+    }
+
+    @Test(arguments: [true, false])
+    func twoOfflineAddsAfterTheSameItemLoseNothing(phoneFirst: Bool) async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let milk = await phone.list(weekly)?.items.first?.id
+        await phone.setOnline(false)
+        await tablet.setOnline(false)
+        try await phone.perform([.add(names: ["Cream", "Butter"], afterItemID: milk)], in: weekly)
+        try await tablet.perform([.add(names: ["Eggs", "Ham"], afterItemID: milk)], in: weekly)
+        await phone.setOnline(true)
+        await tablet.setOnline(true)
+        let order = phoneFirst ? [phone, tablet, phone] : [tablet, phone, tablet]
+        for device in order { try await device.sync() }
+        let names = await phone.list(weekly)?.items.map(\.name)
+        #expect(names == ["Milk", "Eggs", "Ham", "Cream", "Butter", "Bread"])
+        #expect(await tablet.list(weekly) == phone.list(weekly))
+    }
+
+    @Test(arguments: [true, false])
+    func ofTwoOfflineRenamesTheLaterWinsWhoeverSyncsFirst(phoneFirst: Bool) async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Bread"], phone, tablet)
+        let first = await phone.list(weekly)?.items.first
+        let bread = try #require(first?.id)
+        let toldTablet = await tablet.changes()
+        try await phone.perform(
+            [.rename(itemID: bread, name: "Rye"), .renameList(title: "Food")], in: weekly)
+        try await tablet.perform(
+            [.rename(itemID: bread, name: "Rolls"), .renameList(title: "Weekly")], in: weekly)
+        let order = phoneFirst ? [phone, tablet, phone] : [tablet, phone, tablet]
+        for device in order { try await device.sync() }
+        for device in [phone, tablet] {
+            #expect(await device.list(weekly)?.items.map(\.name) == ["Rolls"])
+            #expect(await device.lists.map(\.title) == ["Weekly"])
+            #expect(try await device.status().pendingCount == 0)
+        }
+        // The root record's title, which a device sees before the journal, is the later one too.
+        let third = try await world.container("laptop").privateCloudDatabase
+        let zone = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
+        let root = try await third.record(for: CKRecord.ID(recordName: weekly, zoneID: zone))
+        #expect(root["title"] == "Weekly")
+        try await tablet.close()
+        var sentences: [String] = []
+        for await change in toldTablet { sentences.append(change.sentence) }
+        #expect(
+            sentences.first
+                == "Rolls renamed to Rye by alice on phone; the later name Rolls stays")
+    }
+
+    @Test func aRestartWithTheSameFileGoesOnWithTheSameWork() async throws {
+        let first = try await world.open("phone")
+        let weekly = try await first.create(title: "Groceries")
+        try await first.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        let (list, pending) = (await first.list(weekly), try await first.status().pendingCount)
+        #expect(pending == 3)
+        try await first.close()
+
+        let again = try await world.open("phone")
+        #expect(await again.list(weekly) == list)
+        #expect(try await again.status().pendingCount == pending)
+        try await again.sync()
+        #expect(try await again.status().pendingCount == 0)
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.list(weekly) == list)
+    }
+
+    @Test func offlineChangesWaitUntilTheDeviceIsBack() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
+        await phone.setOnline(false)
+        try await phone.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
+        await #expect(throws: CacheError.self) { try await phone.sync() }
+        try await tablet.sync()
+        #expect(await tablet.list(weekly)?.items.map(\.name) == ["Milk"])
+        #expect(try await phone.status().pendingCount == 1)
+        await phone.setOnline(true)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(await tablet.list(weekly)?.items.map(\.name) == ["Eggs", "Milk"])
+    }
+
+    @Test func aRunningDeviceHearsOfChangesByItself() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
+        var told = await tablet.changes().makeAsyncIterator()
+        await phone.start()
+        await tablet.start()
+        try await phone.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
+        #expect(await told.next()?.sentence == "Eggs added by alice on phone")
+        try await phone.close()
+        try await tablet.close()
+    }
+
+    @Test func anEntryOfOneActionIsLaterThanAllThatIsKnown() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        let entries = try await phone.perform(
+            [.add(names: ["Milk", "Eggs"], afterItemID: nil), .recolour(colour: "red")], in: weekly)
+        let times = entries.map(\.editTimeMilliseconds)
+        #expect(times == times.sorted() && Set(times).count == 3)
+        #expect(await phone.journal(weekly)?.history.suffix(3) == entries[...])
+    }
+
+    @Test func anUnknownListIsRefused() async throws {
+        let phone = try await world.open("phone")
+        await #expect(throws: ShoppingStore.UnknownList.self) {
+            try await phone.perform([.renameList(title: "Food")], in: "nowhere")
+        }
+    }
+}
+
+/// A cloud in this process, a folder for the devices' files, and one clock for everybody.
+private final class World: Sendable {
+    private let cloud = TestCloud()
+    private let folder: URL
+    private let milliseconds = Mutex<Int64>(1_700_000_000_000)
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("shopping-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func container(_ device: String) async throws -> CKContainer {
+        try await cloud.container("iCloud.org.example.Shopping", user: "alice", device: device)
+    }
+
+    func open(_ device: String) async throws -> ShoppingStore {
+        try await ShoppingStore.open(
+            path: folder.appendingPathComponent("\(device).sqlite").path,
+            container: try await container(device), device: device, author: "alice",
+            settings: quick, clock: { self.now() })
+    }
+
+    /// A list that both devices have.
+    func share(
+        _ title: String, _ names: [String], _ phone: ShoppingStore, _ tablet: ShoppingStore
+    ) async throws -> String {
+        let listID = try await phone.create(title: title)
+        try await phone.perform([.add(names: names, afterItemID: nil)], in: listID)
+        try await phone.sync()
+        try await tablet.sync()
+        return listID
+    }
+
+    private var quick: SyncSettings {
+        var settings = ShoppingStore.watchedPace
+        settings.minimumDelaySeconds = 0
+        settings.coalescingSeconds = 0
+        return settings
+    }
+
+    /// A second later at each look.
+    private func now() -> Int64 {
+        milliseconds.withLock { milliseconds in
+            milliseconds += 1_000
+            return milliseconds
+        }
+    }
+}
