@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird, lifecycle,
+                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
+                lifecycle,
                 logging, nio, nioHTTP,
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
                 lifecycle,
@@ -134,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
-                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", "StratusWire",
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
+                "StratusWire",
                 hummingbird, logging,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
