@@ -61,8 +61,7 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
-            exclude: ["DESIGN.md"]),
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
         .target(
             name: "StratusServer",
             dependencies: [
@@ -128,11 +127,6 @@ let package = Package(
             ]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
         .testTarget(
-            name: "StratusServiceTests",
-            dependencies: [
-                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
-            ]),
-        .testTarget(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
@@ -174,8 +168,6 @@ let package = Package(
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere Foundation parses JSON
-    // behind the same face.
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.
     for target in package.targets where target.name == "StratusWire" {

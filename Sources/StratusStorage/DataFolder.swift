@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import Synchronization
 
 /// The folder that holds everything, locked for one process.
 ///
@@ -14,45 +15,48 @@ final class DataFolder: Sendable {
     private static let format = "stratus data 1\n"
 
     let path: String
-    /// The open file that carries the lock. The system lets go of it when the process dies.
-    private let lock: Int32
+    /// The open file that carries the lock, until it is released. The system lets go of it when the
+    /// process dies.
+    private let lock: Mutex<Int32?>
 
     /// Makes the folder when it is not there, and locks it.
     init(path: String) throws {
         self.path = path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw StorageError.notWritable(path: path, underlying: error)
-        }
-        lock = try Self.lock(path + "/lock")
+        try Self.makeFolder(path)
+        let file = try Self.lock(path + "/lock")
+        lock = Mutex(file)
         do {
             try Self.checkFormat(path + "/format")
         } catch {
-            close(lock)
+            release()
             throw error
         }
     }
 
     deinit {
-        close(lock)
+        release()
+    }
+
+    /// Lets another process have the folder.
+    func release() {
+        lock.withLock { file in
+            if let file { close(file) }
+            file = nil
+        }
     }
 
     var directoryFile: String { path + "/directory.sqlite" }
 
     /// The file of a database; its folder is made.
     func file(for address: DatabaseAddress) throws -> String {
-        let folder = folder(of: address.containerAddress)
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw StorageError.notWritable(path: folder, underlying: error)
-        }
-        return folder + "/" + FileName.of(address.tenant) + ".sqlite"
+        let folder = Self.folder(of: address.containerAddress, in: path)
+        try Self.makeFolder(folder)
+        return Self.path(of: address, in: path)
+    }
+
+    static func path(of address: DatabaseAddress, in folder: String) -> String {
+        Self.folder(of: address.containerAddress, in: folder) + "/" + FileName.of(address.tenant)
+            + ".sqlite"
     }
 
     /// Every database that has a file.
@@ -62,7 +66,8 @@ final class DataFolder: Sendable {
             guard let container = FileName.decode(encoded) else { continue }
             for environment in ContainerEnvironment.allCases {
                 let address = ContainerAddress(container: container, environment: environment)
-                for file in try names(in: folder(of: address)) where file.hasSuffix(".sqlite") {
+                for file in try names(in: Self.folder(of: address, in: path))
+                where file.hasSuffix(".sqlite") {
                     guard let tenant = FileName.tenant(String(file.dropLast(7))) else { continue }
                     addresses.append(DatabaseAddress(address, tenant))
                 }
@@ -71,8 +76,8 @@ final class DataFolder: Sendable {
         return addresses
     }
 
-    private func folder(of address: ContainerAddress) -> String {
-        path + "/databases/" + FileName.encode(address.container) + "/"
+    private static func folder(of address: ContainerAddress, in folder: String) -> String {
+        folder + "/databases/" + FileName.encode(address.container) + "/"
             + address.environment.rawValue
     }
 
@@ -83,6 +88,34 @@ final class DataFolder: Sendable {
         } catch {
             throw StorageError.notWritable(path: folder, underlying: error)
         }
+    }
+
+    /// Makes a folder and those above it, so that a power cut does not take them away again.
+    private static func makeFolder(_ path: String) throws {
+        if FileManager.default.fileExists(atPath: path + "/.") { return }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw StorageError.notWritable(path: path, underlying: error)
+        }
+        // Container and environment are the folders that may be new, besides the data folder itself.
+        var folder = URL(fileURLWithPath: path)
+        for _ in 0..<4 {
+            try sync(folder.path)
+            folder.deleteLastPathComponent()
+        }
+    }
+
+    /// Returns when a file or the names in a folder are on the disk.
+    private static func sync(_ path: String) throws {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // A folder above ours need not be readable; then its owner keeps it.
+        if file < 0, errno == EACCES { return }
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
     private static func lock(_ path: String) throws -> Int32 {
@@ -109,5 +142,7 @@ final class DataFolder: Sendable {
         } catch {
             throw StorageError.notWritable(path: path, underlying: error)
         }
+        try sync(path)
+        try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }
 }

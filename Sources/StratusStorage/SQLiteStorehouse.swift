@@ -55,8 +55,14 @@ public final class SQLiteStorehouse: Storehouse {
 
     public func close() async throws {
         try await files.close()
-        try await onDiskThread { [directoryFile] in try directoryFile.close() }
+        try await onDiskThread { [directoryFile, folder] in
+            try directoryFile.close()
+            folder.release()
+        }
     }
+
+    /// How many databases' files are open. For tests.
+    var openFiles: Int { files.count }
 
     /// The file of a database, open as long as `body` runs. For tests.
     func withFile<Outcome: Sendable>(

@@ -14,10 +14,6 @@ extension StorageError {
                 path: path, underlying: error)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             notWritable(path: path, underlying: error)
-        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_WRITE && errno == ENOSPC:
-            StorageError(
-                .diskFull, "The disk is full. Free some space and start the service again.",
-                path: path, underlying: error)
         case .SQLITE_CORRUPT:
             StorageError(
                 .corrupt, "The database file is damaged. Restore it from a backup.",

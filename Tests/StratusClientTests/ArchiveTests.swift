@@ -1,0 +1,159 @@
+import Foundation
+import StratusClient
+import Testing
+
+/// Archives keep what they must, and what is no archive gives nil instead of ending the process.
+@Suite struct ArchiveTests {
+    private func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: object, requiringSecureCoding: true)
+        return try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
+    }
+
+    private func full() -> CKRecord {
+        let record = hut("hut-3")
+        record["name"] = "Gipfel"
+        record["beds"] = 24
+        record["height"] = 1.5
+        record["whole"] = 2.0
+        record["at"] = Date(timeIntervalSince1970: 5)
+        record["blob"] = Data([1])
+        record["tags"] = ["a", "b"]
+        record["trail"] = CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: "trail", zoneID: trips), action: .deleteSelf)
+        record["place"] = CLLocation(
+            latitude: 1, longitude: 2, timestamp: Date(timeIntervalSince1970: 3))
+        record.setParent(CKRecord.ID(recordName: "root", zoneID: trips))
+        return record
+    }
+
+    @Test func aWholeRecord() throws {
+        let record = full()
+        let copy = try roundTrip(record)
+        #expect(copy.recordID == record.recordID)
+        #expect(copy.allKeys() == record.allKeys())
+        #expect(copy.changedKeys() == record.changedKeys())
+        for key in record.allKeys() {
+            #expect(copy[key] as? NSObject == record[key] as? NSObject, "\(key)")
+        }
+        #expect(copy["whole"] as? NSNumber == 2)
+        #expect(copy.parent?.recordID.recordName == "root")
+    }
+
+    @Test func systemFieldsAlone() throws {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        full().encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        reader.requiresSecureCoding = true
+        let copy = try #require(CKRecord(coder: reader))
+        #expect(copy.recordID == hut("hut-3").recordID)
+        #expect(copy.recordType == "Hut")
+        #expect(copy.parent?.recordID.recordName == "root")
+        #expect(copy.allKeys().isEmpty && copy.changedKeys().isEmpty)
+    }
+
+    @Test func smallObjects() throws {
+        let recordID = CKRecord.ID(
+            recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_o"))
+        #expect(try roundTrip(recordID) == recordID)
+        let reference = CKRecord.Reference(recordID: recordID, action: .deleteSelf)
+        #expect(try roundTrip(reference) == reference)
+        let zone = CKRecordZone(zoneName: "Z")
+        #expect(try roundTrip(zone) == zone)
+        let group = CKOperationGroup()
+        group.name = "first sync"
+        group.expectedSendSize = .megabytes
+        let groupCopy = try roundTrip(group)
+        #expect(groupCopy.operationGroupID == group.operationGroupID)
+        #expect(groupCopy.name == "first sync" && groupCopy.expectedSendSize == .megabytes)
+        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
+            resultsLimit: 7, desiredKeys: ["a"])
+        let copy = try roundTrip(configuration)
+        #expect(copy.resultsLimit == 7 && copy.desiredKeys == ["a"])
+    }
+
+    @Test func aQueryWithItsPredicate() throws {
+        let query = CKQuery(
+            recordType: "Hut",
+            predicate: NSPredicate(
+                format: "beds >= %d AND region IN %@ AND NOT (name BEGINSWITH 'x')", 3, ["a", "b"]))
+        query.sortDescriptors = [NSSortDescriptor(key: "beds", ascending: false)]
+        let copy = try roundTrip(query)
+        #expect(copy.recordType == "Hut")
+        #expect(copy.sortDescriptors?.first?.key == "beds")
+        #expect(copy.sortDescriptors?.first?.ascending == false)
+        let record = hut("a")
+        record["beds"] = 4
+        record["region"] = "b"
+        record["name"] = "Gipfel"
+        #expect(copy.predicate.evaluate(with: record))
+        record["name"] = "xy"
+        #expect(!copy.predicate.evaluate(with: record))
+    }
+
+    @Test func subscriptions() throws {
+        let info = CKSubscription.NotificationInfo(alertBody: "New", desiredKeys: ["name"])
+        info.shouldBadge = true
+        let query = CKQuerySubscription(
+            recordType: "Hut", predicate: NSPredicate(format: "beds > 3"), subscriptionID: "q",
+            options: [.firesOnRecordCreation, .firesOnce])
+        query.notificationInfo = info
+        query.zoneID = trips
+        let copy = try roundTrip(query)
+        #expect(copy == query && copy.recordType == "Hut" && copy.zoneID == trips)
+        #expect(copy.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
+        #expect(copy.notificationInfo?.alertBody == "New")
+        #expect(copy.notificationInfo?.desiredKeys == ["name"])
+        #expect(copy.notificationInfo?.shouldBadge == true)
+        #expect(copy.predicate.evaluate(with: ["beds": 4]))
+        let zone = CKRecordZoneSubscription(zoneID: trips, subscriptionID: "z")
+        zone.recordType = "Hut"
+        #expect(try roundTrip(zone).zoneID == trips)
+        let database = CKDatabaseSubscription(subscriptionID: "d")
+        #expect(try roundTrip(database) == database)
+    }
+
+    /// Decodes an archive that holds nothing of what the class needs.
+    private func fromNothing<Object: NSSecureCoding>(_ type: Object.Type) throws -> Object? {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        coder.encode("nothing" as NSString, forKey: "unrelated")
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        return Object(coder: reader)
+    }
+
+    @Test func missingPartsGiveNil() throws {
+        #expect(try fromNothing(CKRecord.self) == nil)
+        #expect(try fromNothing(CKRecordID.self) == nil)
+        #expect(try fromNothing(CKRecordZoneID.self) == nil)
+        #expect(try fromNothing(CKRecordZone.self) == nil)
+        #expect(try fromNothing(CKReference.self) == nil)
+        #expect(try fromNothing(CKServerChangeToken.self) == nil)
+        #expect(try fromNothing(CKQuery.self) == nil)
+        #expect(try fromNothing(CKQueryCursor.self) == nil)
+        #expect(try fromNothing(CKQuerySubscription.self) == nil)
+        #expect(try fromNothing(CKRecordZoneSubscription.self) == nil)
+        #expect(try fromNothing(CKDatabaseSubscription.self) == nil)
+        #expect(try fromNothing(CKNotificationID.self) == nil)
+        #expect(try fromNothing(CKOperationGroup.self) == nil)
+        #expect(try fromNothing(CLLocation.self) == nil)
+    }
+
+    @Test func damagedArchivesNeverEndTheProcess() throws {
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: full(), requiringSecureCoding: true)
+        for length in stride(from: 0, to: data.count, by: 37) {
+            let cut = data.prefix(length)
+            #expect(
+                (try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: cut)) == nil)
+        }
+        for position in stride(from: 0, to: data.count, by: 23) {
+            var bent = data
+            bent[position] ^= 0x15
+            // Either refused or still a record: what matters is that this line is survived.
+            _ = try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: bent)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusWire
+import Testing
+
+@Suite struct ErrorTests {
+    @Test func rawValuesAreApples() {
+        #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+        #expect(CKError.Code.serverRecordChanged.rawValue == 14)
+        #expect(CKError.Code.userDeletedZone.rawValue == 28)
+        #expect(CKError.Code.accountTemporarilyUnavailable.rawValue == 36)
+    }
+
+    @Test func patternsAndBridges() {
+        let error: any Error = CKError(.zoneNotFound, userInfo: [CKErrorRetryAfterKey: 3.5])
+        switch error {
+        case CKError.unknownItem: Issue.record("another code")
+        case CKError.zoneNotFound: break
+        default: Issue.record("no code")
+        }
+        do { throw error } catch CKError.zoneNotFound {} catch { Issue.record("not caught") }
+        #expect((error as? CKError)?.retryAfterSeconds == 3.5)
+        #expect((error as NSError).domain == CKErrorDomain)
+        #expect((error as NSError).code == 26)
+        #expect(((error as NSError).userInfo[CKErrorRetryAfterKey] as? Double) == 3.5)
+    }
+
+    @Test func errorsInSets() {
+        let errors: Set<CKError> = [
+            CKError(.zoneBusy), CKError(.zoneBusy, userInfo: ["a": 1]), CKError(.unknownItem),
+        ]
+        #expect(errors.count == 2)
+        #expect(errors.contains(CKError(.unknownItem)))
+    }
+
+    @Test(arguments: [
+        (ServiceError.Code.accessDenied, CKError.Code.permissionFailure),
+        (.atomicError, .batchRequestFailed), (.authenticationFailed, .notAuthenticated),
+        (.authenticationRequired, .notAuthenticated), (.badRequest, .invalidArguments),
+        (.changeTokenExpired, .changeTokenExpired), (.conflict, .serverRecordChanged),
+        (.exists, .serverRecordChanged), (.internalError, .serverRejectedRequest),
+        (.notFound, .unknownItem), (.quotaExceeded, .quotaExceeded),
+        (.throttled, .requestRateLimited), (.tryAgainLater, .serviceUnavailable),
+        (.uniqueFieldError, .constraintViolation),
+        (.validatingReferenceError, .referenceViolation), (.zoneBusy, .zoneBusy),
+        (.zoneNotFound, .zoneNotFound),
+        (ServiceError.Code(rawValue: "NEVER_HEARD_OF"), .serverRejectedRequest),
+    ])
+    func codesOfTheService(_ code: ServiceError.Code, _ expected: CKError.Code) async {
+        let database = database { _, _ in
+            RecordsLookup.Answer(records: [
+                refused("a", ServiceError(code, "because", retryAfterSeconds: 2))
+            ])
+        }
+        let error = await #expect(throws: CKError.self) {
+            try await database.record(for: CKRecord.ID(recordName: "a"))
+        }
+        #expect(error?.code == expected)
+        #expect(error?.retryAfterSeconds == 2)
+        #expect(error?.localizedDescription == "because")
+    }
+
+    @Test func ourOwnCodeSaysMore() async {
+        let database = database { _, _ in
+            throw ServiceFailure(ServiceError(.badRequest, "too many", frameworkCode: 27))
+        }
+        await #expect(throws: CKError(.limitExceeded)) {
+            try await database.save(CKRecord(recordType: "Hut"))
+        }
+    }
+
+    @Test func anUnknownTokenIsAnExpiredOne() async {
+        let database = database { _, _ in
+            ChangesZone.Answer(zones: [
+                .failure(
+                    ZoneFailure(
+                        zoneID: ZoneIDDictionary(zoneName: "Trips"),
+                        error: ServiceError(.badRequest, "Unknown sync continuation type")))
+            ])
+        }
+        await #expect(throws: CKError(.changeTokenExpired)) {
+            try await database.recordZoneChanges(inZoneWith: trips, since: nil)
+        }
+    }
+
+    @Test(arguments: [
+        (TransportError.Code.noRoute, nil, CKError.Code.networkUnavailable),
+        (.refused, nil, .networkFailure), (.timedOut, nil, .networkFailure),
+        (.answerLost, nil, .serverResponseLost), (.requestTooLarge, nil, .limitExceeded),
+        (.notConfigured, nil, .badContainer), (.answerUnreadable, 503, .serviceUnavailable),
+        (.answerUnreadable, 502, .serviceUnavailable), (.answerUnreadable, 429, .requestRateLimited),
+        (.answerUnreadable, 421, .notAuthenticated), (.answerUnreadable, 413, .limitExceeded),
+        (.answerUnreadable, 403, .permissionFailure), (.answerUnreadable, 200, .serverRejectedRequest),
+    ])
+    func failuresOfTheTransport(
+        _ code: TransportError.Code, _ status: Int?, _ expected: CKError.Code
+    ) async {
+        let database = database { _, _ in
+            throw TransportError(code, "sentence", httpStatus: status)
+        }
+        let error = await #expect(throws: CKError.self) {
+            try await database.allRecordZones()
+        }
+        #expect(error?.code == expected)
+    }
+
+    @Test func withoutAnAccountOnlyPublicReads() async throws {
+        let transport = ScriptedTransport { _, _ in
+            RecordsLookup.Answer(records: [served("a", zone: "_defaultZone")])
+        }
+        let container = container(hasAccount: false, transport)
+        let recordID = CKRecord.ID(recordName: "a")
+        #expect(try await container.accountStatus() == .noAccount)
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await container.privateCloudDatabase.record(for: recordID)
+        }
+        await #expect(throws: CKError(.notAuthenticated)) { try await container.userRecordID() }
+        #expect(transport.requests.isEmpty)
+        let record = try await container.publicCloudDatabase.record(for: recordID)
+        #expect(record.recordID == recordID)
+    }
+
+    @Test func anUnconfiguredProcessIsToldWhatToSet() async {
+        let connection = CloudConnection(environmentVariables: [:])
+        let container = CKContainer(identifier: "iCloud.x", connection: connection)
+        let error = await #expect(throws: CKError.self) {
+            try await container.publicCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+        }
+        #expect(error?.code == .badContainer)
+        #expect(error?.localizedDescription.contains("STRATUS_URL") == true)
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusWire
+import Testing
+
+/// What predicates become on the wire.
+@Suite struct PredicateTests {
+    typealias Filter = QueryDictionary.Filter
+
+    /// Runs a query and gives the filters that the service received.
+    private func filters(_ predicate: NSPredicate) async throws -> [Filter]? {
+        let transport = ScriptedTransport { _, _ in RecordsQuery.Answer(records: []) }
+        let query = CKQuery(recordType: "Hut", predicate: predicate)
+        _ = try await container(transport).privateCloudDatabase.records(matching: query)
+        return transport.requests(RecordsQuery.Request.self).first?.query.filterBy
+    }
+
+    static let owner = CKRecord.ID(recordName: "o")
+    static let date = Date(timeIntervalSince1970: 2)
+    static let ownerValue = FieldValue.reference(
+        Reference(recordName: "o", zoneID: ZoneID(), action: .none))
+
+    static func filter(
+        _ comparator: QueryDictionary.Comparator, _ name: String, _ value: FieldValue
+    ) -> Filter {
+        Filter(comparator, .user(name), value)
+    }
+
+    nonisolated(unsafe) static let table: [(NSPredicate, [Filter])] = [
+        (NSPredicate(value: true), []),
+        (NSPredicate(format: "TRUEPREDICATE"), []),
+        (NSPredicate(format: "a = %@", "x"), [filter(.equals, "a", .string("x"))]),
+        (NSPredicate(format: "a == 'it\\'s'"), [filter(.equals, "a", .string("it's"))]),
+        (NSPredicate(format: "%K == %@", "a", "x"), [filter(.equals, "a", .string("x"))]),
+        (NSPredicate(format: "a != %d", 3), [filter(.notEquals, "a", .int64(3))]),
+        (NSPredicate(format: "a <> 3"), [filter(.notEquals, "a", .int64(3))]),
+        (NSPredicate(format: "a < %f", 1.5), [filter(.lessThan, "a", .double(1.5))]),
+        (NSPredicate(format: "a <= %ld", 3), [filter(.lessThanOrEquals, "a", .int64(3))]),
+        (NSPredicate(format: "a =< -3"), [filter(.lessThanOrEquals, "a", .int64(-3))]),
+        (NSPredicate(format: "a > 2.5"), [filter(.greaterThan, "a", .double(2.5))]),
+        (NSPredicate(format: "a >= 2"), [filter(.greaterThanOrEquals, "a", .int64(2))]),
+        (NSPredicate(format: "3 < a"), [filter(.greaterThan, "a", .int64(3))]),
+        (
+            NSPredicate(format: "creationDate > %@", date as CVarArg),
+            [Filter(.greaterThan, .system(.createdTimestamp), .timestamp(milliseconds: 2_000))]
+        ),
+        (
+            NSPredicate(format: "___modTime > %@", date),
+            [Filter(.greaterThan, .system(.modifiedTimestamp), .timestamp(milliseconds: 2_000))]
+        ),
+        (
+            NSPredicate(format: "a < now()"),
+            [filter(.lessThan, "a", .timestamp(milliseconds: 1_800_000_000_000))]
+        ),
+        (NSPredicate(format: "a IN %@", ["x", "y"]), [filter(.in, "a", .stringList(["x", "y"]))]),
+        (NSPredicate(format: "a in {1, 2}"), [filter(.in, "a", .int64List([1, 2]))]),
+        (NSPredicate(format: "ANY tags IN %@", ["x"]), [filter(.listContainsAny, "tags", .stringList(["x"]))]),
+        (NSPredicate(format: "%@ IN tags", "x"), [filter(.listContains, "tags", .string("x"))]),
+        (NSPredicate(format: "tags CONTAINS %@", "x"), [filter(.listContains, "tags", .string("x"))]),
+        (NSPredicate(format: "a BEGINSWITH %@", "x"), [filter(.beginsWith, "a", .string("x"))]),
+        (NSPredicate(format: "NOT (a BEGINSWITH 'x')"), [filter(.notBeginsWith, "a", .string("x"))]),
+        (NSPredicate(format: "NOT a IN %@", ["x"]), [filter(.notIn, "a", .stringList(["x"]))]),
+        (NSPredicate(format: "!(a == 1)"), [filter(.notEquals, "a", .int64(1))]),
+        (
+            NSPredicate(format: "a BETWEEN {1, 5}"),
+            [
+                filter(.greaterThanOrEquals, "a", .int64(1)),
+                filter(.lessThanOrEquals, "a", .int64(5)),
+            ]
+        ),
+        (NSPredicate(format: "owner == %@", owner), [filter(.equals, "owner", ownerValue)]),
+        (
+            NSPredicate(format: "owner == %@", CKRecord(recordType: "T", recordID: owner)),
+            [filter(.equals, "owner", ownerValue)]
+        ),
+        (
+            NSPredicate(format: "recordID == %@", owner),
+            [Filter(.equals, .system(.recordName), ownerValue)]
+        ),
+        (
+            NSPredicate(format: "a == 1 AND (b == true && c == 'z')"),
+            [
+                filter(.equals, "a", .int64(1)), filter(.equals, "b", .int64(1)),
+                filter(.equals, "c", .string("z")),
+            ]
+        ),
+        (
+            NSCompoundPredicate(andPredicateWithSubpredicates: [
+                NSPredicate(format: "a == 1"),
+                NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate(format: "b == 2")),
+            ]), [filter(.equals, "a", .int64(1)), filter(.notEquals, "b", .int64(2))]
+        ),
+        (
+            NSPredicate(format: "a == %@ AND b > %d", argumentArray: ["x", 3]),
+            [filter(.equals, "a", .string("x")), filter(.greaterThan, "b", .int64(3))]
+        ),
+    ]
+
+    @Test(arguments: 0..<table.count)
+    func filters(_ row: Int) async throws {
+        let (predicate, expected) = Self.table[row]
+        #expect(try await filters(predicate) == expected)
+    }
+
+    @Test func aPlaceAndADistance() async throws {
+        let place = CLLocation(latitude: 1, longitude: 2)
+        let filters = try await filters(
+            NSPredicate(
+                format: "distanceToLocation:fromLocation:(spot, %@) < %f", place, 10_000.0))
+        #expect(filters?.first?.comparator == .near)
+        #expect(filters?.first?.field == .user("spot"))
+        #expect(filters?.first?.distanceMetres == 10_000)
+    }
+
+    @Test func whatNothingSatisfiesIsNotAsked() async throws {
+        #expect(try await filters(NSPredicate(value: false)) == nil)
+        #expect(try await filters(NSPredicate(format: "a == 1 AND FALSEPREDICATE")) == nil)
+    }
+
+    @Test(arguments: [
+        ("a == 1 OR b == 2", "OR"), ("a LIKE 'x*'", "LIKE"), ("a ENDSWITH 'x'", "ENDSWITH"),
+        ("a.b == 1", "letters"), ("ALL tags == 'x'", "ALL"), ("a ==", "side"),
+        ("a == 'x", "quotation"), ("a == b", "field"), ("a BEGINSWITH[c] 'x'", "[c]"),
+        ("a == %@", "arguments"), ("a == 1 b == 2", "AND"), ("foo(a) == 1", "foo"), ("", "side"),
+        ("a == nil", "string"), ("NOT (a == 1 AND b == 2)", "NOT"), ("a BETWEEN 3", "BETWEEN"),
+        ("a ~ 3", "~"), ("a IN 3", "IN"),
+    ])
+    func whatCannotBeAnsweredIsNamed(_ format: String, _ word: String) async {
+        let error = await #expect(throws: CKError.self) {
+            _ = try await filters(NSPredicate(format: format, argumentArray: []))
+        }
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.localizedDescription.contains(word) == true, "\(error as Any)")
+    }
+
+    @Test func blocksCannotBeSent() async {
+        await #expect(throws: CKError(.invalidArguments)) {
+            _ = try await filters(NSPredicate(block: { _, _ in true }))
+        }
+    }
+
+    @Test func predicatesJudgeRecordsHere() {
+        let record = hut("a")
+        record["beds"] = 4
+        record["tags"] = ["x", "y"]
+        record["name"] = "Gipfelblick"
+        let judgements: [(String, Bool)] = [
+            ("beds > 3", true), ("beds BETWEEN {5, 9}", false), ("tags CONTAINS 'x'", true),
+            ("name BEGINSWITH 'Gipfel'", true), ("name == 'x' OR beds == 4", true),
+            ("NOT beds IN {1, 4}", false), ("missing == 3", false), ("beds > 'x'", false),
+            ("ANY tags IN {'y', 'z'}", true), ("self CONTAINS 'gipfelblick'", true),
+        ]
+        for (format, expected) in judgements {
+            #expect(NSPredicate(format: format).evaluate(with: record) == expected, "\(format)")
+        }
+    }
+
+    @Test func sortKeysComeBack() async throws {
+        let transport = ScriptedTransport { _, _ in RecordsQuery.Answer(records: []) }
+        let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
+        query.sortDescriptors = [
+            NSSortDescriptor(key: "beds", ascending: false),
+            NSSortDescriptor(key: "creationDate", ascending: true),
+        ]
+        #expect(query.sortDescriptors?.map(\.key) == ["beds", "creationDate"])
+        _ = try await container(transport).privateCloudDatabase.records(matching: query)
+        #expect(
+            transport.requests(RecordsQuery.Request.self).first?.query.sortBy == [
+                .init(.user("beds"), isAscending: false),
+                .init(.system(.createdTimestamp), isAscending: true),
+            ])
+    }
+}

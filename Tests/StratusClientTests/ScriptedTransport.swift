@@ -1,0 +1,122 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusWire
+import Synchronization
+
+/// A service that answers as a test says, and remembers what it was asked.
+final class ScriptedTransport: Transport {
+    typealias Answering = @Sendable (any Sendable, RequestTarget) async throws -> any Sendable
+
+    private let answering: Answering
+    private let asked = Mutex<[any Sendable]>([])
+    private let notices: AsyncStream<NotificationPayload>?
+
+    init(
+        notices: AsyncStream<NotificationPayload>? = nil, _ answering: @escaping Answering
+    ) {
+        self.notices = notices
+        self.answering = answering
+    }
+
+    var requests: [any Sendable] { asked.withLock { $0 } }
+
+    func requests<Request: Sendable>(_ type: Request.Type) -> [Request] {
+        requests.compactMap { $0 as? Request }
+    }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        asked.withLock { $0.append(request) }
+        guard let answer = try await answering(request, target) as? E.Answer else {
+            throw TransportError(.answerUnreadable, "The test answers something else.")
+        }
+        return answer
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        guard let notices else { return nil }
+        for await notice in notices { return notice }
+        try await Task.sleep(for: .seconds(3_600))
+        return nil
+    }
+}
+
+/// What happened, in order, from any thread.
+final class Log: Sendable {
+    private let entries = Mutex<[String]>([])
+
+    func add(_ entry: String) { entries.withLock { $0.append(entry) } }
+    var all: [String] { entries.withLock { $0 } }
+}
+
+/// A container over a scripted service, with one user and a clock that does not wait.
+func container(
+    hasAccount: Bool = true, slept: Log? = nil, _ transport: ScriptedTransport
+) -> CKContainer {
+    let world = CloudConnection.World(
+        now: { Date(timeIntervalSince1970: 1_800_000_000) },
+        sleep: { seconds in
+            try Task.checkCancellation()
+            slept?.add("\(seconds)")
+        },
+        random: { 0.999_999 })
+    return CKContainer(
+        identifier: "iCloud.org.example.Trails",
+        connection: CloudConnection(
+            transport: transport, hasAccount: hasAccount, deviceID: "phone", world: world))
+}
+
+func database(_ answering: @escaping ScriptedTransport.Answering) -> CKDatabase {
+    container(ScriptedTransport(answering)).privateCloudDatabase
+}
+
+/// Runs an operation to its end, `completionBlock` included.
+func run(_ operation: CKDatabaseOperation, on database: CKDatabase) async {
+    let block = operation.completionBlock
+    await withCheckedContinuation { continuation in
+        operation.completionBlock = {
+            block?()
+            continuation.resume()
+        }
+        database.add(operation)
+    }
+}
+
+let stamp = RecordDictionary.Stamp(
+    timestampMilliseconds: 1_748_800_000_123, userRecordName: "_ida", deviceID: "2")
+
+/// A saved record as a service tells it.
+func served(
+    _ name: String, tag: String = "t1", zone: String = "Trips", fields: [Field] = []
+) -> RecordResult {
+    .record(
+        RecordDictionary(
+            recordName: name, recordType: "Hut", recordChangeTag: tag, fields: .values(fields),
+            zoneID: ZoneIDDictionary(zoneName: zone, ownerRecordName: "_ida"), created: stamp,
+            modified: stamp))
+}
+
+let trips = CKRecordZone.ID(zoneName: "Trips")
+
+func hut(_ name: String) -> CKRecord {
+    CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: name, zoneID: trips))
+}
+
+/// Answers each operation of a modify request.
+@Sendable func accept(_ request: any Sendable) -> RecordsModify.Answer {
+    let operations = (request as? RecordsModify.Request)?.operations ?? []
+    return RecordsModify.Answer(
+        records: operations.map { operation in
+            let name = operation.record.recordName ?? ""
+            return operation.kind.isDeletion
+                ? .deleted(.init(recordName: name)) : served(name, tag: "saved")
+        })
+}
+
+func refused(_ name: String, _ error: ServiceError) -> RecordResult {
+    .failure(RecordFailure(recordName: name, error: error))
+}

@@ -1,0 +1,81 @@
+import GRDB
+import StratusRecords
+import Synchronization
+import Testing
+
+@testable import StratusStorage
+
+/// Everything that runs per request goes by an index: its cost follows what is asked, not what is kept.
+@Suite struct QueryPlanTests {
+    private static let zone = ZoneRow.Key(rawValue: 1)
+    private static let cursor = ChangeCursor(
+        version: 1, skipTombstonesThrough: 5, device: "phone")
+
+    struct Request: Sendable, CustomStringConvertible {
+        var description: String
+        var index: String
+        var run: @Sendable (any StoreWriter) throws -> Void
+    }
+
+    private static let requests = [
+        Request(description: "changes", index: "record_by_version") {
+            _ = try $0.changes(in: zone, after: cursor, limit: 10)
+        },
+        Request(description: "purge", index: "record_by_version") {
+            try $0.purgeTombstones(through: 3, in: zone)
+        },
+        Request(description: "records", index: "record_by_name") {
+            _ = try $0.records(named: ["a"], in: zone)
+        },
+        Request(description: "scan", index: "record_by_name") {
+            try $0.scan(type: "T", in: zone, after: nil) { _ in true }
+        },
+        Request(description: "children", index: "record_by_parent") {
+            _ = try $0.children(of: "a", in: zone, limit: 2)
+        },
+        Request(description: "database feed", index: "sqlite_autoindex_zone_2") {
+            _ = try $0.zones(changedAfter: 1, limit: 2)
+        },
+        Request(description: "expiry", index: "applied_operation_by_expiry") {
+            try $0.deleteOutcomes(expiredAt: 1)
+        },
+        Request(description: "outcome", index: "applied_operation_by_key") {
+            _ = try $0.outcome(of: OperationKey(user: "_a", device: "d", operation: "o"))
+        },
+    ]
+
+    @Test(arguments: requests)
+    func goesByItsIndex(request: Request) async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let address = DatabaseAddress(
+                ContainerAddress(container: "c", environment: .production), .public)
+            let found: [String] = try await house.withFile(of: address) { file in
+                try await file.write { try plans(of: request.run, in: $0) }
+            }
+            #expect(found.contains { $0.contains(request.index) }, "\(found)")
+            #expect(!found.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") })
+            try await house.close()
+        }
+    }
+
+    /// What SQLite plans for each statement of a request.
+    private func plans(
+        of request: (any StoreWriter) throws -> Void, in database: Database
+    ) throws -> [String] {
+        let statements = Mutex<[String]>([])
+        database.trace { event in
+            if case .statement(let statement) = event {
+                statements.withLock { $0.append(statement.sql) }
+            }
+        }
+        try request(SQLiteTransaction(database))
+        database.trace(options: [])
+        return try statements.withLock { $0 }.flatMap { sql in
+            let plan = try database.makeStatement(sql: "EXPLAIN QUERY PLAN \(sql)")
+            // The values make no difference without statistics.
+            plan.setUncheckedArguments([])
+            return try Row.fetchAll(plan).map { row -> String in row["detail"] }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+import Foundation
+import GRDB
+import StratusRecords
+import Testing
+
+@testable import StratusStorage
+
+private let container = ContainerAddress(
+    container: "iCloud.org.example.Trails", environment: .development)
+private let address = DatabaseAddress(container, .private(owner: "_alice"))
+
+/// What is particular to files: what SQLite was told, what is on the disk, what goes wrong there.
+@Suite struct SQLiteStorehouseTests {
+    // MARK: Durability
+
+    @Test func everyConnectionThatCommitsWaitsForTheDisk() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let records = try await house.withFile(of: address) { file in
+                try await file.write { try pragmas($0) }
+            }
+            #expect(records == ["2", "wal"])
+            let directory = try #require(house.directory as? SQLiteDirectory)
+            #expect(try await directory.file.write { try pragmas($0) } == ["2", "wal"])
+            try await house.close()
+        }
+    }
+
+    private func pragmas(_ database: Database) throws -> [String] {
+        try ["synchronous", "journal_mode"].map { name in
+            try #require(try String.fetchOne(database, sql: "PRAGMA \(name)"))
+        }
+    }
+
+    @Test func reopeningKeepsEverything() async throws {
+        try await withTemporaryFolder { folder in
+            let first = try SQLiteStorehouse(folder: folder)
+            let key = try await first.directory.signingKey()
+            try await first.directory.createContainer(container)
+            let incarnation = try await fill(first.store(for: address), names: ["a", "b"])
+            try await first.close()
+
+            let second = try SQLiteStorehouse(folder: folder)
+            #expect(try await second.directory.signingKey() == key)
+            #expect(try await second.directory.container(container))
+            #expect(try await second.databases() == [address])
+            let store = try await second.store(for: address)
+            #expect(try await store.read { try $0.incarnation } == incarnation)
+            #expect(try await names(in: store) == ["a", "b"])
+            try await second.close()
+        }
+    }
+
+    @Test func aHouseThatWasDroppedWithoutClosingLosesNothing() async throws {
+        try await withTemporaryFolder { folder in
+            do {
+                let house = try SQLiteStorehouse(folder: folder)
+                _ = try await fill(house.store(for: address), names: ["a", "b", "c"])
+            }
+            let house = try await opened(folder)
+            #expect(try await names(in: house.store(for: address)) == ["a", "b", "c"])
+            try await house.close()
+        }
+    }
+
+    /// What a power cut leaves: the files as they are at one moment, with the log not yet moved.
+    @Test func aCopyOfTheFilesTakenWhileOpenHasAllThatWasAcknowledged() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            _ = try await fill(house.store(for: address), names: ["a", "b"])
+            let copy = folder + "-copy"
+            try FileManager.default.copyItem(atPath: folder, toPath: copy)
+            defer {
+                // The temporary folder is the system's to clean where this fails.
+                try? FileManager.default.removeItem(atPath: copy)
+            }
+            let restored = try SQLiteStorehouse(folder: copy)
+            #expect(try await names(in: restored.store(for: address)) == ["a", "b"])
+            try await restored.close()
+            try await house.close()
+        }
+    }
+
+    @Test func theLogIsMovedIntoTheFileWhenTheWriterIsIdle() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.logPagesBeforeCheckpoint = 10
+            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            let store = try await house.store(for: address)
+            let file = DataFolder.path(of: address, in: folder)
+            let before = try size(of: file)
+            _ = try await fill(store, names: (0..<500).map(String.init))
+            // The event to wait for is the file's growth; nothing announces it.
+            var rounds = 0
+            while try size(of: file) <= before, rounds < 10_000 {
+                rounds += 1
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(try size(of: file) > before)
+            try await house.close()
+        }
+    }
+
+    private func size(of file: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        return try #require(attributes[.size] as? Int)
+    }
+
+    // MARK: What is refused
+
+    @Test func aSecondOpenerIsRefused() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .inUse)
+            try await house.close()
+            try await SQLiteStorehouse(folder: folder).close()
+        }
+    }
+
+    @Test func aFolderThatCannotBeWrittenIsRefused() async throws {
+        try await withTemporaryFolder { folder in
+            // Under a file there can be no folder, for root neither.
+            try Data("a file".utf8).write(to: URL(fileURLWithPath: folder))
+            #expect(refusal { _ = try SQLiteStorehouse(folder: folder + "/data") } == .notWritable)
+        }
+    }
+
+    @Test func aFolderOfANewerFormatIsRefused() async throws {
+        try await withTemporaryFolder { folder in
+            try await SQLiteStorehouse(folder: folder).close()
+            try Data("stratus data 2\n".utf8).write(
+                to: URL(fileURLWithPath: folder + "/format"))
+            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .unknownFormat)
+        }
+    }
+
+    @Test func aFileOfANewerFormatIsRefusedAndNotTouched() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try await databaseFile(in: folder)
+            try await edit(file) { try $0.execute(sql: "PRAGMA user_version = 99") }
+            let bytes = FileManager.default.contents(atPath: file)
+            let house = try SQLiteStorehouse(folder: folder)
+            #expect(await storeRefusal(house) == .unknownFormat)
+            #expect(FileManager.default.contents(atPath: file) == bytes)
+            try await house.close()
+        }
+    }
+
+    @Test func filesOfOthersAreRefused() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try await databaseFile(in: folder)
+            try FileManager.default.removeItem(atPath: file)
+            try await edit(file) { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+            let house = try SQLiteStorehouse(folder: folder)
+            #expect(await storeRefusal(house) == .unknownFormat)
+            try Data(repeating: 0x20, count: 5_000).write(to: URL(fileURLWithPath: file))
+            #expect(await storeRefusal(house) == .unknownFormat)
+            // A file in the wrong place: the directory's where records are expected.
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.copyItem(atPath: folder + "/directory.sqlite", toPath: file)
+            #expect(await storeRefusal(house) == .unknownFormat)
+            try await house.close()
+        }
+    }
+
+    @Test func aDamagedFileIsReportedAsSuch() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try await databaseFile(in: folder)
+            var bytes = try #require(FileManager.default.contents(atPath: file))
+            for index in 4_096..<bytes.count { bytes[index] = 0xFF }
+            try bytes.write(to: URL(fileURLWithPath: file))
+            let house = try SQLiteStorehouse(folder: folder)
+            let code = await code {
+                let store = try await house.store(for: address)
+                _ = try await store.read { try $0.zones() }
+            }
+            #expect(code == .corrupt)
+            try await house.close()
+        }
+    }
+
+    // MARK: A full disk
+
+    @Test func aFullDiskFailsTheWriteAndLosesNothingAcknowledged() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let store = try await house.store(for: address)
+            _ = try await fill(store, names: ["kept"])
+            let zone = try #require(try await store.read { try $0.zone(named: "Trails") }).key
+            try await limitPages(of: house, toFreePages: 40)
+
+            // Many at once, so that the full disk hits some that were folded together.
+            let outcomes = await withTaskGroup(of: (String, StorageError.Code?).self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        let name = "big\(number)"
+                        let code = await self.code {
+                            try await store.write { writer in
+                                let version = try writer.takeVersions(1, in: zone).lowerBound
+                                try writer.put(
+                                    record(name, zone, version, payload: 20_000))
+                            }
+                        }
+                        return (name, code)
+                    }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 as StorageError.Code?? }
+            }
+            let saved = Set(outcomes.filter { $0.value == .some(nil) }.keys)
+            let refused = Set(outcomes.values.compactMap { $0 ?? nil })
+            #expect(refused == [.diskFull])
+            #expect(Set(try await names(in: store)) == saved.union(["kept"]))
+            let row = try await store.read { try $0.zone(named: "Trails") }
+            #expect(row?.version == Int64(saved.count) + 1)
+
+            // With room again, the versions go on without a gap.
+            try await limitPages(of: house, toFreePages: 4_000)
+            _ = try await store.write { writer in
+                let version = try writer.takeVersions(1, in: zone).lowerBound
+                try writer.put(record("after", zone, version, payload: 20_000))
+            }
+            let page = try await store.read { reader in
+                try reader.changes(
+                    in: zone,
+                    after: ChangeCursor(version: 0, skipTombstonesThrough: 0, device: ""),
+                    limit: 99)
+            }
+            #expect(page.rows.map(\.version) == Array(1...page.version))
+            try await house.close()
+        }
+    }
+
+    private func limitPages(of house: SQLiteStorehouse, toFreePages free: Int) async throws {
+        try await house.withFile(of: address) { file in
+            try await file.write { database in
+                let pages = try #require(try Int.fetchOne(database, sql: "PRAGMA page_count"))
+                try database.execute(sql: "PRAGMA max_page_count = \(pages + free)")
+            }
+        }
+    }
+
+    // MARK: Open files
+
+    @Test func noMoreFilesStayOpenThanTheLimitSays() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.openDatabases = 3
+            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            for number in 0..<10 {
+                let address = DatabaseAddress(container, .private(owner: "_\(number)"))
+                _ = try await fill(house.store(for: address), names: ["\(number)"])
+            }
+            #expect(house.openFiles == 3)
+            for number in 0..<10 {
+                let address = DatabaseAddress(container, .private(owner: "_\(number)"))
+                #expect(try await names(in: house.store(for: address)) == ["\(number)"])
+            }
+            try await house.close()
+            #expect(house.openFiles == 0)
+        }
+    }
+
+    @Test func manyDatabasesInUseAtOnceAllGoOn() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.openDatabases = 2
+            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        let address = DatabaseAddress(container, .private(owner: "_\(number % 6)"))
+                        let store = try await house.store(for: address)
+                        try await store.write { try $0.enqueue([UInt8(number)]) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var bodies: [UInt8] = []
+            for number in 0..<6 {
+                let address = DatabaseAddress(container, .private(owner: "_\(number)"))
+                let store = try await house.store(for: address)
+                bodies += try await store.read { try $0.outbox(limit: 99).flatMap(\.body) }
+            }
+            #expect(bodies.sorted() == Array(0..<60))
+            try await house.close()
+        }
+    }
+
+    @Test func aFullQueueRefusesInsteadOfGrowing() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.waitingWrites = 1
+            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            let store = try await house.store(for: address)
+            let codes = await withTaskGroup(of: StorageError.Code?.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        await self.code {
+                            try await store.write { try $0.enqueue([UInt8(number)]) }
+                        }
+                    }
+                }
+                return await group.reduce(into: [StorageError.Code?]()) { $0.append($1) }
+            }
+            #expect(Set(codes).subtracting([nil, .busy]).isEmpty)
+            let kept = try await store.read { try $0.outbox(limit: 999).count }
+            #expect(kept == codes.count { $0 == nil })
+            try await house.close()
+        }
+    }
+
+    // MARK: -
+
+    private func fill(_ store: any RecordStore, names: [String]) async throws -> Incarnation {
+        try await store.write { writer in
+            let zone = try writer.createZone(named: "Trails", hasFeed: true).key
+            let versions = try writer.takeVersions(names.count, in: zone)
+            for (name, version) in zip(names, versions) {
+                try writer.put(record(name, zone, version, payload: 200))
+            }
+            return try writer.incarnation
+        }
+    }
+
+    private func names(in store: any RecordStore) async throws -> [String] {
+        try await store.read { reader in
+            let zone = try #require(try reader.zone(named: "Trails"))
+            var names: [String] = []
+            try reader.scan(type: "Trail", in: zone.key, after: nil) { row in
+                names.append(row.name)
+                return true
+            }
+            return names
+        }
+    }
+
+    /// A closed house with one database, and the path of its file.
+    private func databaseFile(in folder: String) async throws -> String {
+        let house = try SQLiteStorehouse(folder: folder)
+        _ = try await fill(house.store(for: address), names: ["a"])
+        try await house.close()
+        return DataFolder.path(of: address, in: folder)
+    }
+
+    private func edit(
+        _ file: String, _ body: @escaping @Sendable (Database) throws -> Void
+    ) async throws {
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write(body)
+        try queue.close()
+    }
+
+    /// Opens a folder whose last user was dropped a moment ago and may still be letting go.
+    private func opened(_ folder: String) async throws -> SQLiteStorehouse {
+        for _ in 0..<10_000 {
+            do {
+                return try SQLiteStorehouse(folder: folder)
+            } catch let error as StorageError where error.code == .inUse {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        return try SQLiteStorehouse(folder: folder)
+    }
+
+    private func storeRefusal(_ house: SQLiteStorehouse) async -> StorageError.Code? {
+        await code { _ = try await house.store(for: address) }
+    }
+
+    private func refusal(_ body: () throws -> Void) -> StorageError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? StorageError)?.code ?? StorageError.Code(rawValue: "\(error)")
+        }
+    }
+
+    private func code(_ body: () async throws -> Void) async -> StorageError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? StorageError)?.code ?? StorageError.Code(rawValue: "\(error)")
+        }
+    }
+}
+
+private func record(
+    _ name: String, _ zone: ZoneRow.Key, _ version: Int64, payload: Int
+) -> RecordRow {
+    RecordRow(
+        zone: zone, name: name, type: "Trail", version: version, commitVersion: version,
+        changeTag: "\(version)", isDeleted: false, creatorDevice: "phone", createdMilliseconds: 1,
+        modifiedMilliseconds: 2, creator: "_alice", modifier: "_alice", modifierDevice: "phone",
+        parent: nil, shareRoot: nil, payload: [UInt8](repeating: 7, count: payload))
+}
