@@ -61,16 +61,13 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging]),
+            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle,
-                logging, nio, nioHTTP,
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle,
-                logging, nio,
+                lifecycle, logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -126,6 +123,11 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "StratusServiceTests",
+            dependencies: [
+                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
