@@ -67,8 +67,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle,
-                logging, nio, nioHTTP,
+                lifecycle, logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -125,7 +124,11 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
             ]),
-        .testTarget(name: "ShoppingTests", dependencies: ["ShoppingCore"]),
+        .testTarget(
+            name: "ShoppingTests",
+            dependencies: [
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
+            ]),
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [
@@ -135,8 +138,7 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire",
-                hummingbird, logging,
+                "StratusWire", hummingbird, logging,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
