@@ -121,6 +121,64 @@ import Testing
         #expect(slept.all.count == 1)
     }
 
+    /// A service that holds no poll open, and says when nobody uses the way to it any more.
+    private final class ImpatientTransport: Transport {
+        private let onDeinit: @Sendable () -> Void
+
+        init(onDeinit: @escaping @Sendable () -> Void) {
+            self.onDeinit = onDeinit
+        }
+
+        deinit { onDeinit() }
+
+        func send<E: Endpoint>(
+            _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget,
+            timeoutSeconds: Double
+        ) async throws -> E.Answer {
+            guard let answer = NotificationTests.registering(request) as? E.Answer else {
+                throw TransportError(.answerUnreadable, "The test answers something else.")
+            }
+            return answer
+        }
+
+        func nextNotification(
+            at webcourierURL: String, timeoutSeconds: Double
+        ) async throws -> NotificationPayload? { nil }
+    }
+
+    /// A cancelled poll answers nil without an error; the listener must not ask for ever.
+    @Test(.timeLimit(.minutes(1))) func aListenerThatIsGoneAsksNoMore() async {
+        let (gone, goes) = AsyncStream.makeStream(of: Void.self)
+        do {
+            let connection = CloudConnection(
+                transport: ImpatientTransport { goes.yield() }, hasAccount: true, deviceID: "phone",
+                world: .init(sleep: { _ in await Task.yield() }))
+            for await _ in connection.remoteNotifications(container: "iCloud.x") { break }
+        }
+        // The listener alone still has the transport; it ends with the listener.
+        for await _ in gone { break }
+    }
+
+    @Test func pollsWithoutNewsKeepADistance() async {
+        let (waited, waits) = AsyncStream.makeStream(of: Double.self)
+        let connection = CloudConnection(
+            transport: ImpatientTransport {}, hasAccount: true, deviceID: "phone",
+            world: .init(
+                sleep: { seconds in
+                    try Task.checkCancellation()
+                    waits.yield(seconds)
+                    await Task.yield()
+                }))
+        let listener = Task {
+            for await _ in connection.remoteNotifications(container: "iCloud.x") {}
+        }
+        for await seconds in waited {
+            #expect(seconds == 1)
+            break
+        }
+        listener.cancel()
+    }
+
     @Test func accountChangesAreAnnounced() async {
         let connection = container(ScriptedTransport { _, _ in EmptyBody() }).connection
         let log = Log()

@@ -85,6 +85,9 @@ extension CloudConnection {
     /// Seconds that one long poll may take; longer than the service holds it open.
     static let pollSeconds: Double = 90
 
+    /// Seconds from one poll without news to the next, at the least.
+    static let shortestPollSeconds: Double = 1
+
     /// Listens for the notifications of a container until the stream's consumer ends or is
     /// cancelled.
     ///
@@ -120,8 +123,17 @@ extension CloudConnection {
                 let address = try await register(through: sender)
                 report(.listening)
                 while true {
+                    // A cancelled poll ends without an error, and so would the next one.
+                    try Task.checkCancellation()
+                    let begun = world.now()
                     let payload = try await transport.nextNotification(
                         at: address, timeoutSeconds: Self.pollSeconds)
+                    if payload == nil,
+                        world.now().timeIntervalSince(begun) < Self.shortestPollSeconds
+                    {
+                        // The service holds nothing open; asking it without a pause would hurt both.
+                        try await world.sleep(Self.shortestPollSeconds)
+                    }
                     delaySeconds = RequestPace.firstDelaySeconds
                     if let payload {
                         report(.notification(RemoteNotification(payload: payload)))
