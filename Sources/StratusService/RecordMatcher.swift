@@ -140,7 +140,7 @@ extension QueryDictionary.Filter {
 
 extension QueryDictionary.Comparator {
     /// The types that a filter's value may have for a field's type; empty when the comparator does not
-    /// fit the field at all (Wire.md, 3.9).
+    /// fit the field at all.
     fileprivate func valueTypes(forField type: FieldType) -> [FieldType] {
         let element = type.element
         switch self {

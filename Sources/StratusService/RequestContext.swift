@@ -21,7 +21,7 @@ public struct RequestContext: Sendable {
 
     var limits: Limits { service.settings.limits }
 
-    /// Refuses callers who may not use the endpoint in this database (Wire.md, 1.2).
+    /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
         guard caller.userRecordName == nil else { return }
         if access == .user || scope == .private || scope == .shared {

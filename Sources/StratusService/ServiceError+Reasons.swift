@@ -1,7 +1,7 @@
 import StratusRecords
 
 /// The refusals of the service, each in one place. People match on the sentences that CloudKit's own
-/// service is known to use, so those are word for word (Wire.md, 4.3).
+/// service is known to use, so those are word for word.
 extension ServiceError {
     /// `CKError.Code` raw values that say more than the protocol's code.
     enum Framework {

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// A record as the protocol writes it (Wire.md, "Record dictionary").
+/// A record as the protocol writes it.
 public struct RecordDictionary: Hashable, Sendable {
     /// Who did something to a record, when, and on which device.
     public struct Stamp: Hashable, Sendable {

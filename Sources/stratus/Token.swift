@@ -24,8 +24,12 @@ struct Token: AsyncParsableCommand {
         @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
         var container: String
 
-        @Option(help: "development or production.")
-        var environment: String = "production"
+        @Option(
+            help: """
+                development, where record types grow by use, or production, where they must have been \
+                deployed (which is not served yet).
+                """)
+        var environment: String = "development"
 
         @Option(help: "What the token is for; shown in lists.")
         var name: String = "command line"
@@ -42,7 +46,7 @@ struct Token: AsyncParsableCommand {
         func run() async throws {
             let address = ContainerAddress(
                 container: container,
-                environment: ContainerEnvironment(rawValue: environment) ?? .production)
+                environment: ContainerEnvironment(rawValue: environment) ?? .development)
             do {
                 let storehouse = try SQLiteStorehouse(folder: data)
                 let service = CloudService(

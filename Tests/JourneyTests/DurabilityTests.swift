@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// An acknowledged save survives the process (promise P1 of the storage design).
+/// An acknowledged save survives the process.
 @Suite struct DurabilityTests {
     /// Devices save one record after the other; as soon as a thousand saves were acknowledged the
     /// service is killed with others still under way. Every acknowledged one must be there afterwards.

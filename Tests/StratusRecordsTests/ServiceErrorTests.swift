@@ -2,7 +2,7 @@ import StratusRecords
 import Testing
 
 @Suite struct ServiceErrorTests {
-    /// The statuses of the protocol's error table (Wire.md).
+    /// The statuses of the protocol's error table.
     @Test(arguments: [
         ("ACCESS_DENIED", 403), ("ATOMIC_ERROR", 400), ("AUTHENTICATION_FAILED", 401),
         ("AUTHENTICATION_REQUIRED", 421), ("BAD_REQUEST", 400), ("CONFLICT", 409),

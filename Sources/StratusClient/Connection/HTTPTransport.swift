@@ -5,7 +5,7 @@ import NIOHTTP1
 import StratusRecords
 import StratusWire
 
-/// The way to a service over HTTP (Wire.md, "Transport, URLs, authentication").
+/// The way to a service over HTTP (Wire.md, "Addresses").
 ///
 /// Signs in by itself where a development user is named, adopts the token that an answer carries,
 /// and signs in again once when the service wants a user. All transports of a process share one

@@ -14,7 +14,7 @@ public struct RemoteNotification: Sendable {
 
     /// The dictionary that an app gives to `CKNotification(fromRemoteNotificationDictionary:)`.
     ///
-    /// Keys as Apple's push service delivers them (Wire.md, "Push payload").
+    /// Keys as Apple's push service delivers them.
     public var userInfo: [AnyHashable: Any] {
         var cloud: [String: Any] = [
             "ce": 2, "cid": payload.containerIdentifier, "nid": payload.notificationID,

@@ -14,7 +14,7 @@ extension CKError {
         case changeToken
     }
 
-    /// Translates an error of the service (Wire.md, "Codes").
+    /// Translates an error of the service.
     init(
         _ error: ServiceError, about subject: Subject = .request, uuid: String? = nil,
         details: [String: Any] = [:]
@@ -35,7 +35,7 @@ extension CKError {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        // The live service says so of tokens that it does not know (Wire.md, fact 18).
+        // The live service says so of tokens that it does not know.
         case .badRequest where error.reason.hasPrefix("Unknown sync continuation"):
             .changeTokenExpired
         case .badRequest: .invalidArguments

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The dictionary of a delivered notification (Wire.md, "Push payload").
+/// The dictionary of a delivered notification.
 struct NotificationDictionary {
     enum Kind: String, CaseIterable {
         case query = "qry"
