@@ -130,7 +130,8 @@ struct ModifyDecisions {
         if let merged = operation.merged, merged.changeTag == old.changeTag {
             return merged.payload
         }
-        let payload = try PlannedOperation.merge(old.payload, with: operation.changes)
+        let payload = try PlannedOperation.merge(
+            old.payload, with: operation.changes, limits: context.limits)
         guard payload.count <= context.limits.recordBytes else {
             throw ServiceError.recordTooLarge
         }

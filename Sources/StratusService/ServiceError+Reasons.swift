@@ -67,6 +67,7 @@ extension ServiceError {
     static let recordExists = ServiceError(.exists, "record to insert already exists")
     static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
+    static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let recordTooLarge = overLimit("The record is larger than a record may be.")
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",

@@ -141,6 +141,19 @@ import Testing
         #expect(results[1].failed?.error.frameworkCode == 27)
     }
 
+    /// Stored, it could not be read again: neither it nor any query of its type.
+    @Test func aRecordThatGetsTooManyFieldsByAMergeIsRefused() async throws {
+        let alice = try await world.person("alice")
+        func fields(_ numbers: Range<Int>) -> [Field] {
+            numbers.map { Field(name: "field\($0)", value: .int64(Int64($0))) }
+        }
+        try await alice.modify([hut(.create, "hut", fields(0..<200))])
+        let results = try await alice.modify([hut(.forceUpdate, "hut", fields(200..<300))])
+        #expect(results[0].failed?.error.frameworkCode == 27)
+        let kept = try await alice.lookup(["hut"], keys: ["field7", "field250"])
+        #expect(kept[0].values == ["field7": .int64(7)])
+    }
+
     @Test func aRecordThatGrowsTooLargeByAMergeIsRefused() async throws {
         let alice = try await world.person("alice")
         let half = String(repeating: "x", count: 600_000)
