@@ -124,7 +124,7 @@ private struct ZoneFeed {
             if let types, !types.contains(row.type) { return nil }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
-                tellsType: context.caller.wantsExtensions)
+                numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions)
         }
     }
 }

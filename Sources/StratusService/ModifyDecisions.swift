@@ -302,11 +302,12 @@ struct ModifyDecisions {
             case (.save(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
+                    numbersAsStrings: operation.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             case (.delete(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
-                    tellsType: context.caller.wantsExtensions)
+                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

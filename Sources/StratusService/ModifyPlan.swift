@@ -146,6 +146,7 @@ struct PlannedOperation: Sendable {
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
     var desiredKeys: [String]?
+    var numbersAsStrings: Bool
 
     /// The stored fields with the changes applied: what was not sent stays.
     ///

@@ -61,7 +61,8 @@ struct ModifyPlanning {
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
             changeTag: record.recordChangeTag, changes: [], payload: [], parentChange: .absent,
-            required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys)
+            required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
+            numbersAsStrings: request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {

@@ -93,6 +93,7 @@ struct OperationOutcome {
                 return try RecordResult(
                     row, in: context.zoneID(zoneName),
                     keys: operation.desiredKeys ?? request.desiredKeys,
+                    numbersAsStrings: request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }
         }

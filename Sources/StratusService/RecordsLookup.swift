@@ -50,7 +50,8 @@ extension RecordsLookup: ServedEndpoint {
                 }
                 return .record(
                     try RecordDictionary(
-                        row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys))
+                        row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
+                        numbersAsStrings: request.numbersAsStrings))
             })
     }
 }

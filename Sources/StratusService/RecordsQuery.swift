@@ -46,7 +46,7 @@ extension RecordsQuery: ServedEndpoint {
                 .record(
                     try RecordDictionary(
                         $0.row, in: context.zoneID($0.position.zoneName),
-                        keys: request.desiredKeys))
+                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings))
             },
             continuationMarker: try page.hasMore
                 ? page.found.last.map {
