@@ -35,8 +35,12 @@ public struct Limits: Hashable, Sendable {
     /// Subscriptions of one user in one database.
     public var subscriptionsPerUser = 1_000
 
-    /// Values of one list field, and filters or sort keys of one query.
+    /// Filters and sort keys of one query.
     public var filtersPerQuery = 100
+
+    /// Values in the list of one filter. CloudKit's own refusal names the figure: "Query filter exceeds
+    /// the limit of values: 250 for container".
+    public var valuesPerFilter = 250
 
     /// Notifications kept for a device that is not listening; the oldest give way.
     public var notificationsPerDevice = 100

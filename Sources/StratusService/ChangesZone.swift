@@ -13,6 +13,10 @@ extension ChangesZone: ServedEndpoint {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
         try context.checkCount(request.zones.count)
+        for item in request.zones {
+            try context.checkNames(item.desiredKeys)
+            try context.checkNames(item.desiredRecordTypes)
+        }
         let seal = try await context.service.seal()
         guard let address = try context.databaseAddress() else {
             return Answer(

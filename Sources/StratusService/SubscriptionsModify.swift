@@ -105,9 +105,7 @@ private struct SubscriptionChanges {
         guard !subscription.firesOn.isEmpty else {
             throw ServiceError.invalid("Say on what the subscription fires.")
         }
-        guard query.filterBy.count <= context.limits.filtersPerQuery else {
-            throw ServiceError.overLimit("Give a query fewer filters.")
-        }
+        try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)
         var subscription = subscription
         if let zoneID = subscription.zoneID {
