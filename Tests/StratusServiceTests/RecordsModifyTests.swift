@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusService
+import StratusStorage
 import StratusWire
 import Testing
 
@@ -139,6 +140,25 @@ import Testing
         ])
         #expect(results[0].record != nil)
         #expect(results[1].failed?.error.frameworkCode == 27)
+    }
+
+    /// A short request can conflict with many large records: its outcome must not copy them.
+    @Test func theOutcomeOfAConflictIsKeptWithoutTheRecordAndAnsweredWithIt() async throws {
+        let storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7))
+        let world = World(storehouse)
+        let alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.create, "hut", [text("note", String(repeating: "x", count: 100_000))])
+        ])
+        let operations = [hut(.create, "new"), hut(.update, "hut", [beds(1)], tag: "stale")]
+        let first = try await alice.modify(operations, operationID: "save-1")
+        #expect(first[1].failed?.serverRecord != nil)
+        #expect(try await alice.modify(operations, operationID: "save-1") == first)
+        let store = try await storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
+        let outcome = try #require(try await store.read { try $0.outcome(of: key) })
+        #expect(outcome.count < 1_000)
     }
 
     /// Stored, it could not be read again: neither it nor any query of its type.
