@@ -59,6 +59,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
+        Self.raiseFileLimit()
         let storehouse: any Storehouse
         do {
             storehouse = try openStorehouse()
@@ -82,6 +83,21 @@ struct Serve: AsyncParsableCommand {
         try await group.run()
         try await storehouse.close()
         if let error = await stop.error { throw OneSentence(error) }
+    }
+
+    /// Takes as many file descriptors as the system grants: an open database needs nine, a waiting
+    /// device one, and the usual first grant of 1,024 is soon spent.
+    private static func raiseFileLimit() {
+        #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let files = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(files, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = limit.rlim_max
+        // Where it is refused the service has fewer, as without the attempt.
+        _ = setrlimit(files, &limit)
     }
 
     private func openStorehouse() throws -> any Storehouse {
