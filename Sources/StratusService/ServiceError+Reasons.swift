@@ -35,6 +35,7 @@ extension ServiceError {
 
     static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
+    static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let notCreator = ServiceError(
         .accessDenied, "WRITE operation not permitted",
         frameworkCode: Framework.permissionFailure)
