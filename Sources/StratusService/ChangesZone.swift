@@ -17,6 +17,11 @@ extension ChangesZone: ServedEndpoint {
             try context.checkNames(item.desiredKeys)
             try context.checkNames(item.desiredRecordTypes)
         }
+        let names = request.zones.compactMap { context.zoneName($0.zoneID) }
+        guard Set(names).count == names.count else {
+            // Else one request could ask 400 times for the largest page of one zone.
+            throw ServiceError.invalid("Name a zone once in a request.")
+        }
         let seal = try await context.service.seal()
         guard let address = try context.databaseAddress() else {
             return Answer(

@@ -186,6 +186,19 @@ import Testing
         #expect(refusal?.error.code == .changeTokenExpired)
     }
 
+    /// Else one request could ask for the largest page of one zone 400 times.
+    @Test func aZoneIsNamedOnceInARequest() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let refusal = await alice.refusal(
+            ChangesZone.self,
+            .init(zones: [
+                .init(zoneID: zone("Trips")),
+                .init(zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: alice.name)),
+            ]))
+        #expect(refusal?.error.code == .badRequest)
+    }
+
     @Test func theDefaultZoneAndThePublicDatabaseHaveNoFeed() async throws {
         let alice = try await world.person("alice")
         guard case .failure(let failure) = try await alice.changes("_defaultZone") else {
