@@ -44,6 +44,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
 
+    /// How long requests under way may take once the service was told to stop, in seconds: less than the
+    /// ten after which containers are killed.
+    private static let stopSeconds = 5
+
     func validate() throws {
         guard !(memory && data != nil) else {
             throw ValidationError("Give either --data or --memory, not both.")
@@ -70,17 +74,23 @@ struct Serve: AsyncParsableCommand {
         let service = CloudService(
             storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
         service.onFatalStorageError { stop.tell($0) }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [
-                    .init(service: makeServer(service, logger)),
-                    .init(
-                        service: StopWatch(reason: stop),
-                        successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        // A client that neither finishes its request nor goes away must not hold up the stop.
-        try await group.run()
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(service: makeServer(service, logger)),
+                .init(
+                    service: StopWatch(reason: stop),
+                    successTerminationBehavior: .gracefullyShutdownGroup),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A client that neither finishes its request, nor reads its answer, nor goes away must not hold
+        // up the stop.
+        configuration.maximumGracefulShutdownDuration = .seconds(Self.stopSeconds)
+        let group = ServiceGroup(configuration: configuration)
+        do {
+            try await group.run()
+        } catch is CancellationError {
+            // The stop was held up and cut short. What was acknowledged is on the disk.
+        }
         try await storehouse.close()
         if let error = await stop.error { throw OneSentence(error) }
     }
@@ -135,6 +145,8 @@ struct OneSentence: Error, CustomStringConvertible {
 /// Why the service has to stop by itself, once there is a reason.
 actor StopReason {
     private(set) var error: StorageError?
+    /// Whether the service stops for another reason, perhaps before anybody waits for this one.
+    private var isReleased = false
     private var waiting: CheckedContinuation<Void, Never>?
 
     nonisolated func tell(_ error: StorageError) {
@@ -148,11 +160,12 @@ actor StopReason {
     }
 
     func wait() async {
-        if error != nil { return }
+        if error != nil || isReleased { return }
         await withCheckedContinuation { waiting = $0 }
     }
 
     fileprivate func release() {
+        isReleased = true
         waiting?.resume()
         waiting = nil
     }
