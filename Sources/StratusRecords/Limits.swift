@@ -42,6 +42,14 @@ public struct Limits: Hashable, Sendable {
     /// the limit of values: 250 for container".
     public var valuesPerFilter = 250
 
+    /// Bytes of one subscription with its query and texts: it is kept in memory, and its texts are in
+    /// every notification.
+    public var subscriptionBytes = 64_000
+
+    /// Bytes of the additional fields of one notification; the last ones are left out of a larger one.
+    /// Apple's push service takes 4 KB in all.
+    public var notificationFieldBytes = 2_048
+
     /// Notifications kept for a device that is not listening; the oldest give way.
     public var notificationsPerDevice = 100
 
