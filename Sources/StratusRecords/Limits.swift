@@ -19,6 +19,10 @@ public struct Limits: Hashable, Sendable {
     /// rest is an extension of ours.
     public var maximumRecordsPerPage = 2_000
 
+    /// Bytes of the records of one answer with changes, after which the rest is left to the next pages.
+    /// An answer is made in memory.
+    public var changedBytesPerAnswer = 16_000_000
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 
