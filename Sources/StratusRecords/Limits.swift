@@ -19,6 +19,10 @@ public struct Limits: Hashable, Sendable {
     /// rest is an extension of ours.
     public var maximumRecordsPerPage = 2_000
 
+    /// Bytes of the records of one answer with changes, after which the rest is left to the next pages.
+    /// An answer is made in memory.
+    public var changedBytesPerAnswer = 16_000_000
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 
@@ -35,8 +39,20 @@ public struct Limits: Hashable, Sendable {
     /// Subscriptions of one user in one database.
     public var subscriptionsPerUser = 1_000
 
-    /// Values of one list field, and filters or sort keys of one query.
+    /// Filters and sort keys of one query.
     public var filtersPerQuery = 100
+
+    /// Values in the list of one filter. CloudKit's own refusal names the figure: "Query filter exceeds
+    /// the limit of values: 250 for container".
+    public var valuesPerFilter = 250
+
+    /// Bytes of one subscription with its query and texts: it is kept in memory, and its texts are in
+    /// every notification.
+    public var subscriptionBytes = 64_000
+
+    /// Bytes of the additional fields of one notification; the last ones are left out of a larger one.
+    /// Apple's push service takes 4 KB in all.
+    public var notificationFieldBytes = 2_048
 
     /// Notifications kept for a device that is not listening; the oldest give way.
     public var notificationsPerDevice = 100

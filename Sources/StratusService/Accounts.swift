@@ -25,6 +25,9 @@ public final class Accounts: Sendable {
         }
     }
 
+    /// Bytes of a device's identifier: it is stored with every record that the device touches.
+    static let clientIDBytes = 255
+
     /// A caller who showed good credentials.
     struct Admitted {
         var caller: Caller
@@ -51,6 +54,9 @@ public final class Accounts: Sendable {
         _ credentials: Credentials, at address: ContainerAddress, seal: Seal
     ) async throws -> Admitted {
         try await checkAPIToken(credentials.apiToken, at: address)
+        guard (credentials.clientID?.utf8.count ?? 0) <= Self.clientIDBytes else {
+            throw ServiceError.longClientID
+        }
         guard let text = credentials.webAuthToken else {
             let device = credentials.clientID ?? "web"
             return Admitted(
@@ -98,7 +104,8 @@ public final class Accounts: Sendable {
         guard !remembered.withLock({ $0.containers.contains(address) }) else { return }
         guard Self.isContainerIdentifier(address.container) else {
             throw ServiceError.invalid(
-                "A container's name has letters, digits, dots, hyphens and underscores.")
+                "A container's name has at most 127 letters, digits, dots, hyphens and underscores."
+            )
         }
         if try await !directory.container(address) {
             try await directory.createContainer(address)
@@ -106,8 +113,10 @@ public final class Accounts: Sendable {
         remembered.withLock { _ = $0.containers.insert(address) }
     }
 
+    /// At most 127 bytes: a folder's name has 255, and an uppercase letter takes two of them. A folder
+    /// that cannot be made would pass for a disk that cannot be written, and stop the service.
     private static func isContainerIdentifier(_ name: String) -> Bool {
-        (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
+        (1...127).contains(name.utf8.count) && !name.hasPrefix(".")
             && name.utf8.allSatisfy {
                 (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
                     || (0x61...0x7A).contains($0) || [0x2D, 0x2E, 0x5F].contains($0)

@@ -13,6 +13,15 @@ extension ChangesZone: ServedEndpoint {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
         try context.checkCount(request.zones.count)
+        for item in request.zones {
+            try context.checkNames(item.desiredKeys)
+            try context.checkNames(item.desiredRecordTypes)
+        }
+        let names = request.zones.compactMap { context.zoneName($0.zoneID) }
+        guard Set(names).count == names.count else {
+            // Else one request could ask 400 times for the largest page of one zone.
+            throw ServiceError.invalid("Name a zone once in a request.")
+        }
         let seal = try await context.service.seal()
         guard let address = try context.databaseAddress() else {
             return Answer(
@@ -26,10 +35,11 @@ extension ChangesZone: ServedEndpoint {
                 seal: seal, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: now)
             let feed = ZoneFeed(reader: reader, tokens: tokens, context: context)
+            var room = context.limits.changedBytesPerAnswer
             return Answer(
                 zones: try request.zones.map { item in
                     do {
-                        return .page(try feed.page(item))
+                        return .page(try feed.page(item, room: &room))
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }
@@ -44,8 +54,10 @@ private struct ZoneFeed {
     let tokens: ChangeTokens
     let context: RequestContext
 
+    /// - Parameter room: The bytes that the answer has left for records; every zone has a page all the
+    ///   same.
     /// - Throws: ``ServiceError`` when this zone cannot be served.
-    func page(_ item: ChangesZone.Item) throws -> ChangesZone.Page {
+    func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
         guard name != ZoneID.defaultZoneName else { throw ServiceError.noChangesInDefaultZone }
         guard let zone = try reader.livingZone(named: name) else {
@@ -58,14 +70,16 @@ private struct ZoneFeed {
             device: context.caller.device)
         return try item.isReversed || token?.reverse != nil
             ? newestFirst(item, zone, cursor, token?.reverse)
-            : oldestFirst(item, zone, cursor)
+            : oldestFirst(item, zone, cursor, room: &room)
     }
 
     private func oldestFirst(
-        _ item: ChangesZone.Item, _ zone: ZoneRow, _ cursor: ChangeCursor
+        _ item: ChangesZone.Item, _ zone: ZoneRow, _ cursor: ChangeCursor, room: inout Int
     ) throws -> ChangesZone.Page {
         let changes = try reader.changes(
-            in: zone.key, after: cursor, limit: context.pageLength(item.resultsLimit))
+            in: zone.key, after: cursor, limit: context.pageLength(item.resultsLimit),
+            payloadBytes: room)
+        room -= changes.rows.reduce(0) { $0 + $1.payload.count }
         return ChangesZone.Page(
             zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
             syncToken: tokens.token(
@@ -124,7 +138,7 @@ private struct ZoneFeed {
             if let types, !types.contains(row.type) { return nil }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
-                tellsType: context.caller.wantsExtensions)
+                numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions)
         }
     }
 }

@@ -130,7 +130,8 @@ struct ModifyDecisions {
         if let merged = operation.merged, merged.changeTag == old.changeTag {
             return merged.payload
         }
-        let payload = try PlannedOperation.merge(old.payload, with: operation.changes)
+        let payload = try PlannedOperation.merge(
+            old.payload, with: operation.changes, limits: context.limits)
         guard payload.count <= context.limits.recordBytes else {
             throw ServiceError.recordTooLarge
         }
@@ -159,11 +160,12 @@ struct ModifyDecisions {
     /// Applies what makes operations depend on each other, until nothing changes: references must be
     /// satisfied, and in an atomic zone one failure takes the others with it.
     mutating func settle(isAtomic: Bool, reader: any StoreReader) throws {
+        let bonds = try decisions.indices.map { try bond(of: $0, reader: reader) }
         repeat {
             var hasChanged = false
             for index in decisions.indices {
-                guard let key = try violation(of: index, reader: reader) else { continue }
-                decisions[index] = .failed(failure(key, .referenceViolation))
+                guard let bond = bonds[index], isViolated(bond, of: index) else { continue }
+                decisions[index] = .failed(failure(bond.key, .referenceViolation))
                 hasChanged = true
             }
             if isAtomic, failOthers() { hasChanged = true }
@@ -171,39 +173,70 @@ struct ModifyDecisions {
         } while true
     }
 
-    /// The key of an operation that would leave a parent or a VALIDATE reference without its target.
-    private func violation(of index: Int, reader: any StoreReader) throws -> RecordKey? {
+    /// What an operation's success depends on, looked up once: a chain may need as many passes as it
+    /// has links.
+    private struct Bond {
+        var key: RecordKey
+        /// Whether something that the request does not touch forbids it.
+        var isBroken: Bool
+        /// The operations on its targets, or on the children of the record that it deletes.
+        var others: Set<Int>
+    }
+
+    private func bond(of index: Int, reader: any StoreReader) throws -> Bond? {
         guard case .ready(let operation) = plan.items[index] else { return nil }
+        var bond = Bond(key: operation.key, isBroken: false, others: [])
         switch decisions[index] {
         case .save:
-            return operation.required.allSatisfy(willExist) ? nil : operation.key
+            for key in operation.required {
+                if let other = indexByKey[key] {
+                    bond.others.insert(other)
+                } else if stored.living(key) == nil {
+                    bond.isBroken = true
+                }
+            }
         case .delete(_, let old):
             let children = try reader.children(
                 of: old.name, in: old.zone, limit: decisions.count + 1)
-            let areHandled = children.allSatisfy { name in
-                leaves(RecordKey(zoneName: operation.key.zoneName, name: name), parent: old.name)
+            for name in children {
+                let child = RecordKey(zoneName: operation.key.zoneName, name: name)
+                if let other = indexByKey[child] {
+                    bond.others.insert(other)
+                } else {
+                    bond.isBroken = true
+                }
             }
-            return areHandled ? nil : operation.key
         case .alreadyGone, .failed: return nil
+        }
+        return bond
+    }
+
+    /// Whether an operation would leave a parent or a VALIDATE reference without its target.
+    private func isViolated(_ bond: Bond, of index: Int) -> Bool {
+        switch decisions[index] {
+        case .save: bond.isBroken || !bond.others.allSatisfy(willExist)
+        case .delete(_, let old):
+            bond.isBroken || !bond.others.allSatisfy { leaves($0, parent: old.name) }
+        case .alreadyGone, .failed: false
         }
     }
 
-    private func willExist(_ key: RecordKey) -> Bool {
-        guard let index = indexByKey[key] else { return stored.living(key) != nil }
+    private func willExist(_ index: Int) -> Bool {
         switch decisions[index] {
         case .save: return true
         case .delete, .alreadyGone: return false
-        case .failed: return stored.living(key) != nil
+        case .failed:
+            guard case .ready(let operation) = plan.items[index] else { return false }
+            return stored.living(operation.key) != nil
         }
     }
 
     /// Whether a child is deleted with its parent or given another one.
-    private func leaves(_ child: RecordKey, parent: String) -> Bool {
-        guard let index = indexByKey[child] else { return false }
+    private func leaves(_ index: Int, parent: String) -> Bool {
         switch decisions[index] {
-        case .save(let row, _): return row.parent != parent
-        case .delete, .alreadyGone: return true
-        case .failed: return false
+        case .save(let row, _): row.parent != parent
+        case .delete, .alreadyGone: true
+        case .failed: false
         }
     }
 
@@ -301,11 +334,12 @@ struct ModifyDecisions {
             case (.save(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
+                    numbersAsStrings: operation.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             case (.delete(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
-                    tellsType: context.caller.wantsExtensions)
+                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

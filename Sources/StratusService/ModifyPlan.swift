@@ -146,11 +146,15 @@ struct PlannedOperation: Sendable {
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
     var desiredKeys: [String]?
+    var numbersAsStrings: Bool
 
     /// The stored fields with the changes applied: what was not sent stays.
+    ///
+    /// - Throws: ``ServiceError`` when the record would have more fields than a record may have:
+    ///   stored all the same, it could not be read again, and no query of its type be answered.
     static func merge(
-        _ payload: [UInt8], with changes: [Field]
-    ) throws(WireError) -> [UInt8] {
+        _ payload: [UInt8], with changes: [Field], limits: Limits
+    ) throws -> [UInt8] {
         var fields = try RecordFields.encoded(payload).values()
         for change in changes {
             let index = fields.firstIndex { $0.name == change.name }
@@ -161,6 +165,7 @@ struct PlannedOperation: Sendable {
             case (nil, _): fields.append(change)
             }
         }
+        guard fields.count <= limits.fieldsPerRecord else { throw ServiceError.tooManyFields }
         return RecordFields.values(fields).encoded()
     }
 }

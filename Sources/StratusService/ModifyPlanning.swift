@@ -61,7 +61,8 @@ struct ModifyPlanning {
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
             changeTag: record.recordChangeTag, changes: [], payload: [], parentChange: .absent,
-            required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys)
+            required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
+            numbersAsStrings: request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
@@ -106,7 +107,7 @@ struct ModifyPlanning {
     ) throws {
         let sent = try record.fields.values()
         guard sent.count <= context.limits.fieldsPerRecord else {
-            throw ServiceError.overLimit("The record has more fields than a record may have.")
+            throw ServiceError.tooManyFields
         }
         guard Set(sent.lazy.map(\.name)).count == sent.count else {
             throw ServiceError.invalid("Name a field of a record once.")
@@ -121,7 +122,8 @@ struct ModifyPlanning {
         let values = planned.changes.filter { $0.value != nil }
         planned.payload = RecordFields.values(values).encoded()
         if !planned.kind.isReplacement, planned.kind != .create, let row = stored[planned.key] {
-            let payload = try PlannedOperation.merge(row.payload, with: planned.changes)
+            let payload = try PlannedOperation.merge(
+                row.payload, with: planned.changes, limits: context.limits)
             planned.merged = (row.changeTag, payload)
         }
         let sizeBytes = max(planned.payload.count, planned.merged?.payload.count ?? 0)

@@ -9,6 +9,7 @@ struct NewsMatching {
     /// Shared by all notifications of one change.
     let notificationID: String
     let schema: ContainerSchema
+    let limits: Limits
 
     func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
         let subscription = entry.subscription
@@ -47,12 +48,16 @@ struct NewsMatching {
             // Stored bytes that cannot be read match nothing; whoever fetches the record is told.
             return (try? matcher.matches(row)) ?? false
         }
-        let payloads = matches.map { change in
-            payload(
+        let payloads = matches.map { change -> NotificationPayload in
+            let wanted = additionalFields(of: change, for: subscription)
+            let fields = fitting(wanted)
+            var notification = payload(
                 entry,
                 .query(
                     recordName: change.recordName, reason: change.reason, zoneID: zoneID,
-                    additionalFields: additionalFields(of: change, for: subscription)))
+                    additionalFields: fields))
+            notification.isPruned = fields.count < wanted.count
+            return notification
         }
         return Array(subscription.firesOnce ? payloads.prefix(1) : payloads.prefix(.max))
     }
@@ -66,6 +71,16 @@ struct NewsMatching {
         // A notification without its extra fields is still the hint it has to be.
         let fields = (try? RecordFields.encoded(row.payload).values()) ?? []
         return fields.filter { wanted.contains($0.name) }
+    }
+
+    /// As many of the fields as a notification has room for: it waits in memory, and is a hint.
+    private func fitting(_ fields: [Field]) -> [Field] {
+        var bytes = 0
+        return Array(
+            fields.prefix { field in
+                bytes += RecordFields.values([field]).encoded().count
+                return bytes <= limits.notificationFieldBytes
+            })
     }
 
     private func payload(

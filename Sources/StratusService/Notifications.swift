@@ -134,7 +134,7 @@ final class Notifications: Sendable {
         let containerAddress = store.address.containerAddress
         let matching = NewsMatching(
             news: news, address: store.address, notificationID: settings.newUUID(),
-            schema: try await schemas.schema(of: containerAddress))
+            schema: try await schemas.schema(of: containerAddress), limits: settings.limits)
         var devices: [String: [DeviceRow]] = [:]
         for entry in try await subscriptions.summary(of: store).entries {
             let payloads = matching.notifications(for: entry)

@@ -5,8 +5,8 @@ import StratusWire
 /// What a `records/modify` request came to, kept so that its repetition changes nothing.
 ///
 /// Format 1: the byte 1, the number of operations, then for each: 0 and the record's name for a success,
-/// 1 and the item's JSON for a failure. Successes are answered with the record as it is at the time of
-/// the repetition.
+/// 1 and the item's JSON for a failure, without the stored record that it may carry. Records are answered
+/// as they are at the time of the repetition.
 struct OperationOutcome {
     /// A request that has a name.
     struct Repetition {
@@ -33,10 +33,12 @@ struct OperationOutcome {
 
     init(_ results: [RecordResult], _ recordNames: [String]) {
         items = zip(results, recordNames).map { result, recordName in
-            if case .failure(let failure) = result {
-                .failure(wireBytes(of: failure))
-            } else {
-                .success(recordName: recordName)
+            switch result {
+            case .failure(var failure):
+                // A short request can conflict with 400 large records; they are stored already.
+                failure.serverRecord = nil
+                return .failure(wireBytes(of: failure))
+            case .record, .deleted: return .success(recordName: recordName)
             }
         }
     }
@@ -82,17 +84,31 @@ struct OperationOutcome {
                 "Another request was sent under this operation's identifier.")
         }
         return try zip(request.operations, items).map { operation, item in
+            let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
+            func stored(_ name: String) throws -> RecordRow? {
+                guard let zoneName, let zone = try reader.livingZone(named: zoneName) else {
+                    return nil
+                }
+                return try reader.records(named: [name], in: zone.key)[name]
+            }
             switch item {
             case .failure(let bytes):
-                return .failure(try readWire(RecordFailure.self, from: bytes))
+                var failure = try readWire(RecordFailure.self, from: bytes)
+                if failure.error.code == .conflict || failure.error.code == .exists,
+                    let name = failure.recordName, let row = try stored(name), !row.isDeleted
+                {
+                    failure.serverRecord = RecordDictionary(
+                        row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName))
+                }
+                return .failure(failure)
             case .success(let name):
-                let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
-                guard let zoneName, let zone = try reader.livingZone(named: zoneName),
-                    let row = try reader.records(named: [name], in: zone.key)[name]
-                else { return .deleted(.init(recordName: name)) }
+                guard let zoneName, let row = try stored(name) else {
+                    return .deleted(.init(recordName: name))
+                }
                 return try RecordResult(
                     row, in: context.zoneID(zoneName),
                     keys: operation.desiredKeys ?? request.desiredKeys,
+                    numbersAsStrings: request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }
         }

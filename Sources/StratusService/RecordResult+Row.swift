@@ -7,22 +7,29 @@ extension RecordResult {
     ///
     /// - Parameter tellsType: Whether a tombstone says its record's type, which is ours alone.
     init(
-        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, tellsType: Bool
+        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
+        tellsType: Bool
     ) throws {
         self =
             row.isDeleted
             ? .deleted(
                 Tombstone(
                     recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID))
-            : .record(try RecordDictionary(row, in: zoneID, keys: keys))
+            : .record(
+                try RecordDictionary(
+                    row, in: zoneID, keys: keys, numbersAsStrings: numbersAsStrings))
     }
 }
 
 extension RecordDictionary {
-    /// A stored record. Its fields are the stored bytes, unread unless only some keys are wanted.
-    init(_ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?) throws {
+    /// A stored record. Its fields are the stored bytes, unread unless only some keys are wanted or
+    /// numbers in another form.
+    init(
+        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool
+    ) throws {
         self.init(row, in: zoneID)
-        if let keys { fields = .encoded(try fields.encoded(only: keys)) }
+        fields = .encoded(
+            try fields.encoded(only: keys, numbersAsStrings: numbersAsStrings))
     }
 
     init(_ row: RecordRow, in zoneID: ZoneIDDictionary) {

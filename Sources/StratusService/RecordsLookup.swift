@@ -9,6 +9,8 @@ extension RecordsLookup: ServedEndpoint {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         try context.checkCount(request.records.count)
+        try context.checkNames(request.desiredKeys)
+        for item in request.records { try context.checkNames(item.desiredKeys) }
         guard let store = try await context.store() else {
             return Answer(
                 records: request.records.map {
@@ -50,7 +52,8 @@ extension RecordsLookup: ServedEndpoint {
                 }
                 return .record(
                     try RecordDictionary(
-                        row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys))
+                        row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
+                        numbersAsStrings: request.numbersAsStrings))
             })
     }
 }

@@ -18,6 +18,8 @@ extension RecordsModify: ServedEndpoint {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         try context.checkCount(request.operations.count)
+        try context.checkNames(request.desiredKeys)
+        for operation in request.operations { try context.checkNames(operation.desiredKeys) }
         guard let address = try context.databaseAddress() else {
             return refusedAnswer(request)
         }

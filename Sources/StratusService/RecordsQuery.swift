@@ -9,9 +9,8 @@ extension RecordsQuery: ServedEndpoint {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         let query = request.query
-        guard query.filterBy.count + query.sortBy.count <= context.limits.filtersPerQuery else {
-            throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
-        }
+        try context.checkLength(of: query)
+        try context.checkNames(request.desiredKeys)
         let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
         guard let address = try context.databaseAddress() else {
             // The shared database has no zones until sharing is served.
@@ -46,7 +45,7 @@ extension RecordsQuery: ServedEndpoint {
                 .record(
                     try RecordDictionary(
                         $0.row, in: context.zoneID($0.position.zoneName),
-                        keys: request.desiredKeys))
+                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings))
             },
             continuationMarker: try page.hasMore
                 ? page.found.last.map {

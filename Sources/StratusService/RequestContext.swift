@@ -56,6 +56,24 @@ public struct RequestContext: Sendable {
         guard count <= limits.operationsPerRequest else { throw ServiceError.tooManyOperations }
     }
 
+    /// Refuses a list of names that is longer than any record could need: it is compared with every
+    /// record of the answer.
+    func checkNames(_ names: [String]?) throws {
+        guard (names?.count ?? 0) <= limits.fieldsPerRecord else {
+            throw ServiceError.overLimit("Name fewer keys or record types.")
+        }
+    }
+
+    /// Refuses a query that is too long to be compared with every record of its type.
+    func checkLength(of query: QueryDictionary) throws {
+        guard query.filterBy.count + query.sortBy.count <= limits.filtersPerQuery else {
+            throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
+        }
+        guard
+            query.filterBy.allSatisfy({ ($0.value.members?.count ?? 0) <= limits.valuesPerFilter })
+        else { throw ServiceError.overLimit("Give a filter fewer values.") }
+    }
+
     /// How many results a page has.
     func pageLength(_ resultsLimit: Int?) -> Int {
         guard let resultsLimit, resultsLimit > 0 else { return limits.recordsPerPage }

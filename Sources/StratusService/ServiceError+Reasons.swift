@@ -35,6 +35,7 @@ extension ServiceError {
 
     static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
+    static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let notCreator = ServiceError(
         .accessDenied, "WRITE operation not permitted",
         frameworkCode: Framework.permissionFailure)
@@ -67,6 +68,7 @@ extension ServiceError {
     static let recordExists = ServiceError(.exists, "record to insert already exists")
     static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
+    static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let recordTooLarge = overLimit("The record is larger than a record may be.")
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",

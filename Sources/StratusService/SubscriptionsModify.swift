@@ -75,9 +75,13 @@ private struct SubscriptionChanges {
         guard !stored.contains(where: { $0 != identifier && subscription.isSame(as: $1) }) else {
             throw ServiceError.duplicateSubscription
         }
+        let row = SubscriptionRow(
+            user: subscriber, identifier: identifier, subscription: subscription)
+        guard row.body.count <= context.limits.subscriptionBytes else {
+            throw ServiceError.overLimit("Give a subscription shorter texts and filters.")
+        }
         stored[identifier] = subscription
-        try writer.put(
-            SubscriptionRow(user: subscriber, identifier: identifier, subscription: subscription))
+        try writer.put(row)
         return .subscription(subscription)
     }
 
@@ -105,9 +109,7 @@ private struct SubscriptionChanges {
         guard !subscription.firesOn.isEmpty else {
             throw ServiceError.invalid("Say on what the subscription fires.")
         }
-        guard query.filterBy.count <= context.limits.filtersPerQuery else {
-            throw ServiceError.overLimit("Give a query fewer filters.")
-        }
+        try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)
         var subscription = subscription
         if let zoneID = subscription.zoneID {

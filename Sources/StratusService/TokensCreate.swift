@@ -9,6 +9,9 @@ extension TokensCreate: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
+        guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
+            throw ServiceError.longClientID
+        }
         let user = try context.user()
         let settings = context.service.settings
         let directory = context.service.storehouse.directory

@@ -8,6 +8,9 @@ extension TokensRegister: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
+        guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
+            throw ServiceError.longClientID
+        }
         let directory = context.service.storehouse.directory
         guard var device = try await directory.device(pushToken: request.apnsToken),
             device.userRecordName == (try context.user()), device.address == context.address

@@ -44,15 +44,20 @@ extension MemoryTransaction {
 
     // MARK: Changes
 
-    func changes(in key: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage {
+    func changes(
+        in key: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
+    ) throws -> ChangePage {
         guard let zone = state.zones[key] else { throw StorageError.zoneMissing() }
         var rows: [RecordRow] = []
+        var bytes = 0
         for row in zone.changed(after: cursor.version) where cursor.shows(row) {
             // No page ends inside a request.
-            if rows.count >= max(limit, 1), row.commitVersion != rows.last?.commitVersion {
-                let version = rows.last?.version ?? zone.row.version
-                return ChangePage(rows: rows, version: version, moreComing: true)
+            if rows.count >= max(limit, 1) || bytes >= payloadBytes, let last = rows.last,
+                row.commitVersion != last.commitVersion
+            {
+                return ChangePage(rows: rows, version: last.version, moreComing: true)
             }
+            bytes += row.payload.count
             rows.append(row)
         }
         return ChangePage(rows: rows, version: zone.row.version, moreComing: false)

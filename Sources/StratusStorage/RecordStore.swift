@@ -55,9 +55,12 @@ public protocol StoreReader {
 
     /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
     ///
-    /// The page is longer than `limit` where it would end inside a request's batch. The work depends on
-    /// what changed after the cursor, not on how much the zone holds.
-    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage
+    /// The page ends at `limit` records, or where their payloads have that many bytes, and is longer
+    /// where it would end inside a request's batch. The work depends on what changed after the cursor,
+    /// not on how much the zone holds.
+    func changes(
+        in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
+    ) throws -> ChangePage
 
     /// Calls `body` for the live records of a type, by name after `name` in byte order, until it
     /// returns false. Reads every record of the zone up to there: there is no index by type.
@@ -77,6 +80,15 @@ public protocol StoreReader {
 
     /// What waits to be told to subscribers, oldest first.
     func outbox(limit: Int) throws -> [OutboxRow]
+}
+
+extension StoreReader {
+    /// The changes of a zone after a cursor, whatever their size.
+    public func changes(
+        in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int
+    ) throws -> ChangePage {
+        try changes(in: zone, after: cursor, limit: limit, payloadBytes: .max)
+    }
 }
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.

@@ -1,9 +1,11 @@
 extension SQLiteTransaction {
-    func changes(in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int) throws -> ChangePage
-    {
+    func changes(
+        in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
+    ) throws -> ChangePage {
         guard let zoneVersion = try version(of: zone) else { throw StorageError.zoneMissing() }
         let limit = max(limit, 1)
         var rows: [RecordRow] = []
+        var bytes = 0
         var moreComing = false
         // No LIMIT: rows are read one by one, and reading stops at the first that is too many.
         try statement(
@@ -19,11 +21,15 @@ extension SQLiteTransaction {
         .bind(4, cursor.device)
         .rows { row in
             // No page ends inside a request.
-            if rows.count >= limit, row.integer(4) != rows.last?.commitVersion {
+            if rows.count >= limit || bytes >= payloadBytes, let last = rows.last,
+                row.integer(4) != last.commitVersion
+            {
                 moreComing = true
                 return false
             }
-            rows.append(Self.record(row))
+            let record = Self.record(row)
+            bytes += record.payload.count
+            rows.append(record)
             return true
         }
         let version = moreComing ? rows.last?.version : zoneVersion

@@ -12,6 +12,8 @@ extension StorageError {
             StorageError(
                 .diskFull, "The disk is full. Free some space and start the service again.",
                 path: path, underlying: error)
+        case .SQLITE_CANTOPEN where isWritable(path):
+            tooManyFiles(path: path, underlying: error)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             notWritable(path: path, underlying: error)
         case .SQLITE_CORRUPT:
@@ -35,6 +37,7 @@ extension StorageError {
             StorageError(
                 .diskFull, "The disk is full. Free some space and start the service again.",
                 path: path, underlying: underlying)
+        case EMFILE, ENFILE: tooManyFiles(path: path, underlying: underlying)
         case EWOULDBLOCK:
             StorageError(
                 .inUse, "Another process uses this data folder. Stop it or name another folder.",
@@ -42,6 +45,21 @@ extension StorageError {
         default:
             notWritable(path: path, underlying: underlying)
         }
+    }
+
+    /// Whether nothing but a want of file descriptors can keep a file from being opened: SQLite has one
+    /// code for that and for a folder that cannot be written, and the service stops for the latter.
+    private static func isWritable(_ path: String) -> Bool {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard access(folder, W_OK | X_OK) == 0 else { return false }
+        return access(path, F_OK) != 0 || access(path, R_OK | W_OK) == 0
+    }
+
+    /// Passes by itself when clients go away, so the service goes on.
+    static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
+        StorageError(
+            .busy, "Too many files and connections are open. Ask again later, or raise the limit.",
+            path: path, underlying: underlying)
     }
 
     static func notWritable(path: String, underlying: (any Error)?) -> StorageError {

@@ -15,7 +15,7 @@ public struct StorageError: Error, Sendable {
         public static let unknownFormat = Self(rawValue: "unknownFormat")
         /// The file is damaged.
         public static let corrupt = Self(rawValue: "corrupt")
-        /// Too many writes wait for this database; ask again later.
+        /// Too many writes wait for this database, or too many files are open; ask again later.
         public static let busy = Self(rawValue: "busy")
         /// The store was closed.
         public static let closed = Self(rawValue: "closed")

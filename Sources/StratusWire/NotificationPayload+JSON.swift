@@ -59,7 +59,8 @@ extension NotificationPayload: WireReadable, WireWritable {
             subscriptionID: try origin.required("sid"),
             scope: try scope(origin),
             cause: cause,
-            notificationInfo: info)
+            notificationInfo: info,
+            isPruned: ck["p"].map { !$0.isNull } ?? false)
     }
 
     private static func zoneID(_ node: JSONNode) throws(WireError) -> ZoneID {
@@ -106,6 +107,7 @@ extension NotificationPayload: WireReadable, WireWritable {
                 writer.member("cid", containerIdentifier)
                 writer.member("nid", notificationID)
                 writer.member("ckuserid", userRecordName)
+                if isPruned { writer.member("p", 1) }
                 writeCause(to: &writer)
             }
         }

@@ -25,11 +25,13 @@ public struct NotificationPayload: Hashable, Sendable {
     public var scope: DatabaseScope
     public var cause: Cause
     public var notificationInfo: SubscriptionDictionary.NotificationInfo?
+    /// Whether fields were left out because there was no room for them.
+    public var isPruned: Bool
 
     public init(
         containerIdentifier: String, notificationID: String, userRecordName: String,
         subscriptionID: String, scope: DatabaseScope, cause: Cause,
-        notificationInfo: SubscriptionDictionary.NotificationInfo?
+        notificationInfo: SubscriptionDictionary.NotificationInfo?, isPruned: Bool = false
     ) {
         self.containerIdentifier = containerIdentifier
         self.notificationID = notificationID
@@ -38,5 +40,6 @@ public struct NotificationPayload: Hashable, Sendable {
         self.scope = scope
         self.cause = cause
         self.notificationInfo = notificationInfo
+        self.isPruned = isPruned
     }
 }

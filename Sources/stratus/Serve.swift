@@ -44,6 +44,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
 
+    /// How long requests under way may take once the service was told to stop, in seconds: less than the
+    /// ten after which containers are killed.
+    private static let stopSeconds = 5
+
     func validate() throws {
         guard !(memory && data != nil) else {
             throw ValidationError("Give either --data or --memory, not both.")
@@ -59,6 +63,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
+        Self.raiseFileLimit()
         let storehouse: any Storehouse
         do {
             storehouse = try openStorehouse()
@@ -69,19 +74,40 @@ struct Serve: AsyncParsableCommand {
         let service = CloudService(
             storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
         service.onFatalStorageError { stop.tell($0) }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [
-                    .init(service: makeServer(service, logger)),
-                    .init(
-                        service: StopWatch(reason: stop),
-                        successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        // A client that neither finishes its request nor goes away must not hold up the stop.
-        try await group.run()
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(service: makeServer(service, logger)),
+                .init(
+                    service: StopWatch(reason: stop),
+                    successTerminationBehavior: .gracefullyShutdownGroup),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A client that neither finishes its request, nor reads its answer, nor goes away must not hold
+        // up the stop.
+        configuration.maximumGracefulShutdownDuration = .seconds(Self.stopSeconds)
+        let group = ServiceGroup(configuration: configuration)
+        do {
+            try await group.run()
+        } catch is CancellationError {
+            // The stop was held up and cut short. What was acknowledged is on the disk.
+        }
         try await storehouse.close()
         if let error = await stop.error { throw OneSentence(error) }
+    }
+
+    /// Takes as many file descriptors as the system grants: an open database needs nine, a waiting
+    /// device one, and the usual first grant of 1,024 is soon spent.
+    private static func raiseFileLimit() {
+        #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let files = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(files, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = limit.rlim_max
+        // Where it is refused the service has fewer, as without the attempt.
+        _ = setrlimit(files, &limit)
     }
 
     private func openStorehouse() throws -> any Storehouse {
@@ -119,6 +145,8 @@ struct OneSentence: Error, CustomStringConvertible {
 /// Why the service has to stop by itself, once there is a reason.
 actor StopReason {
     private(set) var error: StorageError?
+    /// Whether the service stops for another reason, perhaps before anybody waits for this one.
+    private var isReleased = false
     private var waiting: CheckedContinuation<Void, Never>?
 
     nonisolated func tell(_ error: StorageError) {
@@ -132,11 +160,12 @@ actor StopReason {
     }
 
     func wait() async {
-        if error != nil { return }
+        if error != nil || isReleased { return }
         await withCheckedContinuation { waiting = $0 }
     }
 
     fileprivate func release() {
+        isReleased = true
         waiting?.resume()
         waiting = nil
     }

@@ -18,6 +18,19 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    @Test func aHalfSentRequestDoesNotHoldUpTheStop() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        let half = try RawConnection(port: instance.port)
+        try half.send(
+            "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"us")
+        #expect(try Session(instance, user: "alice").post("zones/list", "{}").status == 200)
+        let start = ContinuousClock.now
+        #expect(instance.terminate() == 0)
+        // Less than the 30 seconds that a slow body is given.
+        #expect(ContinuousClock.now - start < .seconds(20))
+        _ = half
+    }
+
     @Test func refusesADataFolderThatCannotBe() throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/file"

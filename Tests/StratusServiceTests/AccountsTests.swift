@@ -100,6 +100,40 @@ import Testing
         #expect(code(refused) == .authenticationRequired)
     }
 
+    /// A folder bears the container's name: one that is too long must not pass for a bad disk.
+    @Test func aLongContainerNameIsRefusedOrStored() async throws {
+        let world = World(try Backend.sqlite.storehouse())
+        let stopped = Mutex(false)
+        world.service.onFatalStorageError { _ in stopped.withLock { $0 = true } }
+        let signIn = try await world.service.signInForDevelopment(user: "alice")
+        let credentials = Credentials(
+            apiToken: "development", webAuthToken: signIn.webAuthToken)
+        for (length, expected) in [
+            (127, nil as ServiceError.Code?), (128, .badRequest), (255, .badRequest),
+        ] {
+            var address = world.address
+            address.container = String(repeating: "A", count: length)
+            #expect(code(await answer(world.service, credentials, at: address)) == expected)
+        }
+        #expect(!stopped.withLock { $0 })
+    }
+
+    /// It is stored with every record.
+    @Test func aLongDeviceIdentifierIsRefused() async throws {
+        let alice = try await World().person("alice")
+        let long = String(repeating: "x", count: 256)
+        let refusals = [
+            await alice.at(long).refusal(ZonesList.self, .init()),
+            await alice.refusal(
+                TokensCreate.self, .init(apnsEnvironment: "development", clientID: long), in: nil),
+            await alice.refusal(
+                TokensRegister.self,
+                .init(apnsEnvironment: "development", apnsToken: "x", clientID: long), in: nil),
+        ]
+        #expect(refusals.map { $0?.error.code } == [.badRequest, .badRequest, .badRequest])
+        #expect(await alice.at(String(long.dropLast())).refusal(ZonesList.self, .init()) == nil)
+    }
+
     @Test func theSameNameIsTheSameUserAndUsersAreApart() async throws {
         let world = World()
         let alice = try await world.person("alice")

@@ -24,6 +24,24 @@ import Testing
         #expect(try await alice.page("Trips", since: token).records.isEmpty)
     }
 
+    /// A failure at the end of a chain of 400 parents comes up link by link, while the database waits:
+    /// what each link asks of the store must be asked once.
+    @Test(.timeLimit(.minutes(1)))
+    func aLongChainThatFailsIsDecidedSoon() async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify(
+            (0..<400).map { number in
+                hut(.create, "r\(number)", parent: number == 0 ? .absent : .some("r\(number - 1)"))
+            })
+        let results = try await alice.modify(
+            (0..<400).map { number in
+                number == 399
+                    ? hut(.delete, "r399", tag: "stale") : hut(.forceDelete, "r\(number)")
+            })
+        #expect(results.last?.code == .conflict)
+        #expect(results.dropLast().allSatisfy { $0.code == .validatingReferenceError })
+    }
+
     @Test func withoutAtomicityTheOthersAreSaved() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")

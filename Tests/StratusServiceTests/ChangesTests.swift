@@ -186,6 +186,43 @@ import Testing
         #expect(refusal?.error.code == .changeTokenExpired)
     }
 
+    /// An answer is made in memory: large records make short pages, and every zone has one.
+    @Test(arguments: Backend.allCases)
+    func largeRecordsMakeShortPages(_ backend: Backend) async throws {
+        var limits = Limits()
+        limits.changedBytesPerAnswer = 2_500
+        let alice = try await World(try backend.storehouse(), limits: limits).person("alice")
+        for name in ["Trips", "Other"] {
+            try await alice.makeZone(name)
+            for number in 0..<5 {
+                let note = text("note", String(repeating: "x", count: 1_000))
+                try await alice.modify([hut(.create, "hut-\(number)", [note])], in: name)
+            }
+        }
+        let answer = try await alice.ask(
+            ChangesZone.self,
+            .init(zones: [.init(zoneID: zone("Trips")), .init(zoneID: zone("Other"))]))
+        let pages = answer.zones.compactMap { if case .page(let page) = $0 { page } else { nil } }
+        #expect(pages.map(\.records.count) == [3, 1])
+        #expect(pages.map(\.moreComing) == [true, true])
+        let rest = try await alice.page("Trips", since: pages[0].syncToken)
+        #expect(rest.records.compactMap(\.name) == ["hut-3", "hut-4"])
+        #expect(!rest.moreComing)
+    }
+
+    /// Else one request could ask for the largest page of one zone 400 times.
+    @Test func aZoneIsNamedOnceInARequest() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let refusal = await alice.refusal(
+            ChangesZone.self,
+            .init(zones: [
+                .init(zoneID: zone("Trips")),
+                .init(zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: alice.name)),
+            ]))
+        #expect(refusal?.error.code == .badRequest)
+    }
+
     @Test func theDefaultZoneAndThePublicDatabaseHaveNoFeed() async throws {
         let alice = try await world.person("alice")
         guard case .failure(let failure) = try await alice.changes("_defaultZone") else {

@@ -37,6 +37,42 @@ import Testing
         #expect(found[3].code == .zoneNotFound)
     }
 
+    /// For clients whose language has no integers of 64 bits.
+    @Test func numbersAreStringsWhereTheRequestSaysSo() async throws {
+        let alice = try await World().person("alice")
+        try await alice.makeZone("Trips")
+        let saved = try await alice.ask(
+            RecordsModify.self,
+            .init(
+                operations: [hut(.create, "a", [beds(9_007_199_254_740_993)])],
+                zoneID: zone("Trips"), numbersAsStrings: true)
+        ).records
+        let found = try await alice.ask(
+            RecordsLookup.self,
+            .init(
+                records: [.init(recordName: "a")], zoneID: zone("Trips"), numbersAsStrings: true)
+        ).records
+        let queried = try await alice.ask(
+            RecordsQuery.self,
+            .init(
+                query: QueryDictionary(recordType: "Hut"), zoneID: zone("Trips"),
+                numbersAsStrings: true)
+        ).records
+        let changes = try await alice.ask(
+            ChangesZone.self,
+            .init(zones: [.init(zoneID: zone("Trips"), numbersAsStrings: true)])
+        ).zones
+        for answer in [
+            wireBytes(of: RecordsLookup.Answer(records: saved)),
+            wireBytes(of: RecordsLookup.Answer(records: found)),
+            wireBytes(of: RecordsLookup.Answer(records: queried)),
+            wireBytes(of: ChangesZone.Answer(zones: changes)),
+        ] {
+            let text = String(decoding: answer, as: UTF8.self)
+            #expect(text.contains(#""value":"9007199254740993""#), "\(text)")
+        }
+    }
+
     @Test func tooManyNamesAreRefused() async throws {
         let alice = try await World().person("alice")
         let failure = await alice.refusal(

@@ -102,6 +102,36 @@ import Testing
         }
     }
 
+    /// A notification waits in memory, one for each device: it has no room for a record.
+    @Test func fieldsForWhichThereIsNoRoomAreLeftOut() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        var subscription = Make.query("q")
+        subscription.notificationInfo = .init(additionalFields: ["name", "note"])
+        try await phone.subscribe([subscription])
+        let long = text("note", String(repeating: "x", count: 10_000))
+        try await phone.modify([hut(.create, "hut", [text("name", "Palace"), long])])
+        let told = try await phone.told(token)
+        #expect(told.map(\.isPruned) == [true])
+        guard case .query(_, _, _, let fields) = told.first?.cause else {
+            Issue.record("The creation was not told.")
+            return
+        }
+        #expect(fields == [text("name", "Palace")])
+    }
+
+    @Test func aLongSubscriptionIsRefused() async throws {
+        let phone = try await World().person("alice")
+        var subscription = Make.query("q")
+        subscription.notificationInfo = .init(
+            alertBody: String(repeating: "x", count: 100_000))
+        guard case .failure(_, let error) = try await phone.subscribe([subscription])[0] else {
+            Issue.record("The subscription was taken.")
+            return
+        }
+        #expect(error.frameworkCode == 27)
+    }
+
     @Test func publicQueriesTellAllWhoAsked() async throws {
         let world = World()
         let alice = try await world.person("alice")

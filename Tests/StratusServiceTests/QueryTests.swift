@@ -43,6 +43,45 @@ import Testing
         ).records.compactMap(\.name).joined()
     }
 
+    /// What is compared with every record must be short: a body has room for a million names.
+    @Test func longListsAreRefused() async throws {
+        let alice = try await Self.world()
+        let names = (0...256).map { "name\($0)" }
+        let values = Filter(.in, .user("beds"), .int64List(Array(0...250)))
+        let query = QueryDictionary(recordType: "Hut")
+        let item = RecordsLookup.Item(recordName: "a", desiredKeys: names)
+        let subscription = SubscriptionsTests.query("long", filters: [values])
+        let refusals = [
+            await alice.refusal(
+                RecordsQuery.self,
+                .init(query: .init(recordType: "Hut", filterBy: [values]), zoneID: zone("Trips"))),
+            await alice.refusal(
+                RecordsQuery.self, .init(query: query, zoneID: zone("Trips"), desiredKeys: names)),
+            await alice.refusal(
+                RecordsLookup.self,
+                .init(records: [.init(recordName: "a")], desiredKeys: names)),
+            await alice.refusal(RecordsLookup.self, .init(records: [item])),
+            await alice.refusal(
+                RecordsModify.self,
+                .init(operations: [hut(.forceDelete, "a")], desiredKeys: names)),
+            await alice.refusal(
+                ChangesZone.self,
+                .init(zones: [.init(zoneID: zone("Trips"), desiredKeys: names)])),
+            await alice.refusal(
+                ChangesZone.self,
+                .init(zones: [.init(zoneID: zone("Trips"), desiredRecordTypes: names)])),
+        ]
+        #expect(refusals.map { $0?.error.frameworkCode } == [Int?](repeating: 27, count: 7))
+        let subscribed = try await alice.ask(
+            SubscriptionsModify.self, .init(operations: [.init(.create, subscription)])
+        ).subscriptions
+        guard case .failure(_, let error) = subscribed[0] else {
+            Issue.record("The subscription was taken.")
+            return
+        }
+        #expect(error.frameworkCode == 27)
+    }
+
     @Test(arguments: [
         (Filter(.equals, .user("beds"), .int64(3)), "cd"),
         (Filter(.notEquals, .user("beds"), .int64(3)), "abe"),

@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusService
+import StratusStorage
 import StratusWire
 import Testing
 
@@ -139,6 +140,38 @@ import Testing
         ])
         #expect(results[0].record != nil)
         #expect(results[1].failed?.error.frameworkCode == 27)
+    }
+
+    /// A short request can conflict with many large records: its outcome must not copy them.
+    @Test func theOutcomeOfAConflictIsKeptWithoutTheRecordAndAnsweredWithIt() async throws {
+        let storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7))
+        let world = World(storehouse)
+        let alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.create, "hut", [text("note", String(repeating: "x", count: 100_000))])
+        ])
+        let operations = [hut(.create, "new"), hut(.update, "hut", [beds(1)], tag: "stale")]
+        let first = try await alice.modify(operations, operationID: "save-1")
+        #expect(first[1].failed?.serverRecord != nil)
+        #expect(try await alice.modify(operations, operationID: "save-1") == first)
+        let store = try await storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
+        let outcome = try #require(try await store.read { try $0.outcome(of: key) })
+        #expect(outcome.count < 1_000)
+    }
+
+    /// Stored, it could not be read again: neither it nor any query of its type.
+    @Test func aRecordThatGetsTooManyFieldsByAMergeIsRefused() async throws {
+        let alice = try await world.person("alice")
+        func fields(_ numbers: Range<Int>) -> [Field] {
+            numbers.map { Field(name: "field\($0)", value: .int64(Int64($0))) }
+        }
+        try await alice.modify([hut(.create, "hut", fields(0..<200))])
+        let results = try await alice.modify([hut(.forceUpdate, "hut", fields(200..<300))])
+        #expect(results[0].failed?.error.frameworkCode == 27)
+        let kept = try await alice.lookup(["hut"], keys: ["field7", "field250"])
+        #expect(kept[0].values == ["field7": .int64(7)])
     }
 
     @Test func aRecordThatGrowsTooLargeByAMergeIsRefused() async throws {

@@ -125,6 +125,25 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
+    /// Anybody who opens enough connections can bring this about; it must not stop the service.
+    @Test func aWantOfFileDescriptorsPassesAndStopsNobody() async throws {
+        for code in [EMFILE, ENFILE] {
+            let error = StorageError.translating(errno: code, path: "/data")
+            #expect(error.code == .busy)
+            #expect(!error.stopsService)
+        }
+        try await withTemporaryFolder { folder in
+            let file = try await databaseFile(in: folder)
+            let refusal = DatabaseError(resultCode: .SQLITE_CANTOPEN)
+            for path in [file, folder + "/none.sqlite"] {
+                let error = StorageError.translating(refusal, path: path) as? StorageError
+                #expect(error?.code == .busy)
+            }
+            let error = StorageError.translating(refusal, path: folder + "/none/none.sqlite")
+            #expect((error as? StorageError)?.code == .notWritable)
+        }
+    }
+
     @Test func aFolderOfANewerFormatIsRefused() async throws {
         try await withTemporaryFolder { folder in
             try await SQLiteStorehouse(folder: folder).close()
