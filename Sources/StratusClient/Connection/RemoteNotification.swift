@@ -20,6 +20,7 @@ public struct RemoteNotification: Sendable {
             "ce": 2, "cid": payload.containerIdentifier, "nid": payload.notificationID,
             "ckuserid": payload.userRecordName,
         ]
+        if payload.isPruned { cloud["p"] = 1 }
         var cause: [String: Any] = [
             "sid": payload.subscriptionID, "dbs": payload.scope.rawValue,
         ]
