@@ -27,8 +27,8 @@ public struct ServiceError: Error, Hashable, Sendable {
     public var frameworkCode: Int?
 
     public init(
-        _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil, redirectURL: String? = nil,
-        frameworkCode: Int? = nil
+        _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
+        redirectURL: String? = nil, frameworkCode: Int? = nil
     ) {
         self.code = code
         self.reason = reason

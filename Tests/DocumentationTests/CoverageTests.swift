@@ -12,7 +12,8 @@ import Testing
     }
 
     static func rows() throws -> [Row] {
-        try SnippetTests.text("Documentation/coverage.md").split(separator: "\n").compactMap { line in
+        try SnippetTests.text("Documentation/coverage.md").split(separator: "\n").compactMap {
+            line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count >= 4, counts[String(cells[0].prefix(1))] != nil,
                 Int(cells[0].dropFirst()) != nil

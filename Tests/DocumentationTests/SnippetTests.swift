@@ -14,7 +14,8 @@ import Testing
     static var pages: [String] {
         get throws {
             let documentation = root.appendingPathComponent("Documentation")
-            let names = FileManager.default.enumerator(atPath: documentation.path)?
+            let names =
+                FileManager.default.enumerator(atPath: documentation.path)?
                 .compactMap { $0 as? String } ?? []
             return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
                 + names.filter { $0.hasSuffix(".md") }.map { "Documentation/\($0)" }.sorted()

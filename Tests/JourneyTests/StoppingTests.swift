@@ -56,7 +56,8 @@ import Testing
     func stopsWithOneSentenceWhenTheDiskIsFull() throws {
         let folder = try TemporaryFolder()
         try Self.tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder.path)
-        defer { try? Self.tool("umount", "-l", folder.path) }  // gone with the machine at the latest
+        // A mount that is left behind is gone with the machine at the latest.
+        defer { try? Self.tool("umount", "-l", folder.path) }
         let errors = Pipe()
         let instance = try ServedInstance(
             dataFolder: folder.path + "/data", standardError: errors)
