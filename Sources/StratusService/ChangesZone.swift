@@ -30,7 +30,9 @@ extension ChangesZone: ServedEndpoint {
                 })
         }
         let now = context.service.settings.nowMilliseconds()
-        return try await context.service.store(for: address).read { reader in
+        // Newest-first pages are found from the oldest change on.
+        let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
+        return try await context.service.store(for: address).read(length) { reader in
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: now)

@@ -37,7 +37,7 @@ extension RecordsQuery: ServedEndpoint {
                 sortKeys: query.sortBy.count
             ).position
         }
-        let page = try await context.service.store(for: address).read { reader in
+        let page = try await context.service.store(for: address).read(.zone) { reader in
             try search.page(of: reader, zoneName: zoneName, after: start)
         }
         return Answer(

@@ -21,6 +21,7 @@ final class MemoryRecordStore: RecordStore {
     }
 
     func read<Outcome: Sendable>(
+        _ length: ReadLength,
         _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
     ) async throws -> Outcome {
         try checkOpen()

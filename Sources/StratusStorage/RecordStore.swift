@@ -20,8 +20,10 @@ public protocol RecordStore: Sendable {
 
     /// Runs `body` on one snapshot.
     ///
+    /// - Parameter length: How much `body` reads: what may take long must not hold the caller's thread.
     /// - Throws: what `body` throws, or ``StorageError``.
     func read<Outcome: Sendable>(
+        _ length: ReadLength,
         _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
     ) async throws -> Outcome
 
@@ -31,6 +33,23 @@ public protocol RecordStore: Sendable {
     func write<Outcome: Sendable>(
         _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
     ) async throws -> Outcome
+}
+
+/// How much a read takes up.
+public enum ReadLength: Hashable, Sendable {
+    /// About a page of rows.
+    case page
+    /// All rows of a zone, perhaps.
+    case zone
+}
+
+extension RecordStore {
+    /// Runs `body`, which reads about a page, on one snapshot.
+    public func read<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
+    ) async throws -> Outcome {
+        try await read(.page, body)
+    }
 }
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.

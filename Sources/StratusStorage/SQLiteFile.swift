@@ -58,12 +58,13 @@ final class SQLiteFile: Sendable {
 
     /// Runs `body` on one snapshot.
     ///
-    /// On the caller's thread while a reading connection is free, which saves two changes of thread; a
-    /// page of changes costs less than those. When all are taken, nobody's thread is held to wait.
+    /// A page is read on the caller's thread while a reading connection is free, which saves two changes
+    /// of thread; a page of changes costs less than those. When all are taken, nobody's thread is held
+    /// to wait, nor ever for a zone: two of those would hold all of a small machine's threads.
     func read<Outcome: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Outcome
+        _ length: ReadLength = .page, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
-        guard try beginRead() else { return try await readLater(body) }
+        guard try beginRead(), length == .page else { return try await readLater(body) }
         defer { endRead() }
         return try readNow(body)
     }

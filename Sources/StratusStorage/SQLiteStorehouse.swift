@@ -78,10 +78,11 @@ struct SQLiteRecordStore: RecordStore {
     let files: OpenFiles
 
     func read<Outcome: Sendable>(
+        _ length: ReadLength,
         _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
     ) async throws -> Outcome {
         try await files.use(address) { file in
-            try await file.read { try body(SQLiteTransaction($0)) }
+            try await file.read(length) { try body(SQLiteTransaction($0)) }
         }
     }
 
