@@ -73,7 +73,7 @@ let package = Package(
             name: "stratus",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                argumentParser, lifecycle, logging,
+                argumentParser, hummingbird, lifecycle, logging, nio,
             ]),
 
         // The device.

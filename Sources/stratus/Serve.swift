@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Hummingbird
 import Logging
+import NIOCore
 import ServiceLifecycle
 import StratusRecords
 import StratusServer
@@ -90,6 +91,8 @@ struct Serve: AsyncParsableCommand {
             try await group.run()
         } catch is CancellationError {
             // The stop was held up and cut short. What was acknowledged is on the disk.
+        } catch let error as IOError {
+            throw OneSentence(listeningFailed: error, host: host, port: port)
         }
         try await storehouse.close()
         if let error = await stop.error { throw OneSentence(error) }
@@ -139,6 +142,18 @@ struct OneSentence: Error, CustomStringConvertible {
 
     init(_ error: StorageError) {
         description = error.message + (error.path.map { " (\($0))" } ?? "")
+    }
+
+    /// Why an address cannot be listened on.
+    init(listeningFailed error: IOError, host: String, port: Int) {
+        let reason =
+            switch error.errnoCode {
+            case EADDRINUSE: "Another program listens there already; take another --port, or 0."
+            case EACCES: "The system does not let this user listen there; take a port from 1024 on."
+            case EADDRNOTAVAIL: "This machine has no such address; take another --host."
+            default: "The system refused (errno \(error.errnoCode))."
+            }
+        description = "Cannot listen on \(host):\(port). \(reason)"
     }
 }
 

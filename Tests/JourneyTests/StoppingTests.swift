@@ -41,6 +41,15 @@ import Testing
         #expect(error.contains(file), "\(error)")
     }
 
+    @Test func refusesAPortInUse() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        let (status, error) = try Self.run(["serve", "--memory", "--port", "\(instance.port)"])
+        #expect(status != 0)
+        #expect(error.split(separator: "\n").count == 1, "\(error)")
+        #expect(error.contains("take another --port"), "\(error)")
+        #expect(instance.terminate() == 0)
+    }
+
     @Test func refusesADataFolderInUse() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
