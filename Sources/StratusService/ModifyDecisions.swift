@@ -5,8 +5,8 @@ import StratusWire
 /// What becomes of each operation of a modify request: decided in memory, written by others.
 struct ModifyDecisions {
     private enum Decision {
-        /// The row as it will be, and as it was.
-        case save(RecordRow, old: RecordRow?)
+        /// The row as it will be, its fields, and the row as it was.
+        case save(RecordRow, fields: [Field], old: RecordRow?)
         case delete(RecordRow, old: RecordRow)
         /// A deletion of what is not there: a success that writes nothing.
         case alreadyGone
@@ -63,8 +63,10 @@ struct ModifyDecisions {
             return .delete(tombstone(of: old), old: old)
         }
         do {
-            let row = try row(operation, old: old, zone: zone.key)
-            return .save(row, old: old)
+            let content = try content(
+                of: operation, old: operation.kind.isReplacement ? nil : old)
+            let row = try row(operation, content, old: old, zone: zone.key)
+            return .save(row, fields: content.fields, old: old)
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
         } catch {
@@ -103,7 +105,8 @@ struct ModifyDecisions {
     }
 
     private func row(
-        _ operation: PlannedOperation, old: RecordRow?, zone: ZoneRow.Key
+        _ operation: PlannedOperation, _ content: PlannedOperation.Content, old: RecordRow?,
+        zone: ZoneRow.Key
     ) throws -> RecordRow {
         let user = try context.user()
         let device = context.caller.device
@@ -121,21 +124,23 @@ struct ModifyDecisions {
             createdMilliseconds: old?.createdMilliseconds ?? nowMilliseconds,
             modifiedMilliseconds: nowMilliseconds, creator: old?.creator ?? user, modifier: user,
             modifierDevice: device, parent: parent, shareRoot: old?.shareRoot,
-            payload: try payload(operation, old: keepsRest ? old : nil))
+            payload: content.payload)
     }
 
-    /// The bytes to store: made before the transaction, unless the record changed since.
-    private func payload(_ operation: PlannedOperation, old: RecordRow?) throws -> [UInt8] {
-        guard let old else { return operation.payload }
+    /// What to store: made before the transaction, unless the record changed since.
+    private func content(
+        of operation: PlannedOperation, old: RecordRow?
+    ) throws -> PlannedOperation.Content {
+        guard let old else { return operation.content }
         if let merged = operation.merged, merged.changeTag == old.changeTag {
-            return merged.payload
+            return merged.content
         }
-        let payload = try PlannedOperation.merge(
+        let content = try PlannedOperation.merge(
             old.payload, with: operation.changes, limits: context.limits)
-        guard payload.count <= context.limits.recordBytes else {
+        guard content.payload.count <= context.limits.recordBytes else {
             throw ServiceError.recordTooLarge
         }
-        return payload
+        return content
     }
 
     private func tombstone(of old: RecordRow) -> RecordRow {
@@ -234,7 +239,7 @@ struct ModifyDecisions {
     /// Whether a child is deleted with its parent or given another one.
     private func leaves(_ index: Int, parent: String) -> Bool {
         switch decisions[index] {
-        case .save(let row, _): row.parent != parent
+        case .save(let row, _, _): row.parent != parent
         case .delete, .alreadyGone: true
         case .failed: false
         }
@@ -285,10 +290,19 @@ struct ModifyDecisions {
         }
     }
 
+    /// A record as it is to be stored, with what other tables derive from it.
+    struct Write {
+        var row: RecordRow
+        /// All its fields; empty for a tombstone.
+        var fields: [Field]
+        /// The living record before.
+        var old: RecordRow?
+    }
+
     /// Gives a row its versions and tag, and returns it as it is to be stored.
     mutating func number(
         _ index: Int, version: Int64, commitVersion: Int64, changeTag: String
-    ) -> RecordRow {
+    ) -> Write {
         func numbered(_ row: RecordRow) -> RecordRow {
             var row = row
             row.version = version
@@ -297,14 +311,14 @@ struct ModifyDecisions {
             return row
         }
         switch decisions[index] {
-        case .save(let row, let old):
+        case .save(let row, let fields, let old):
             let row = numbered(row)
-            decisions[index] = .save(row, old: old)
-            return row
+            decisions[index] = .save(row, fields: fields, old: old)
+            return Write(row: row, fields: fields, old: old)
         case .delete(let row, let old):
             let row = numbered(row)
             decisions[index] = .delete(row, old: old)
-            return row
+            return Write(row: row, fields: [], old: old)
         case .alreadyGone, .failed:
             preconditionFailure("Only what indicesToWrite(in:) names is numbered.")
         }
@@ -315,7 +329,7 @@ struct ModifyDecisions {
         let row: RecordRow
         let reason: NotificationPayload.Reason
         switch decisions[index] {
-        case .save(let new, let old):
+        case .save(let new, _, let old):
             (row, reason) = (new, old == nil ? .recordCreated : .recordUpdated)
         case .delete(_, let old):
             (row, reason) = (old, .recordDeleted)
@@ -331,7 +345,7 @@ struct ModifyDecisions {
     func results() throws -> [RecordResult] {
         try zip(plan.items, decisions).map { item, decision in
             switch (decision, item) {
-            case (.save(let row, _), .ready(let operation)):
+            case (.save(let row, _, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
                     numbersAsStrings: operation.numbersAsStrings,

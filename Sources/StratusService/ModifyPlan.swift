@@ -139,9 +139,9 @@ struct PlannedOperation: Sendable {
     /// The fields that the request sets or, with nil, clears; their types are the schema's.
     var changes: [Field]
     /// What a new or replaced record is stored as.
-    var payload: [UInt8]
+    var content: Content
     /// What an updated record is stored as, if it is still the one of this tag.
-    var merged: (changeTag: String, payload: [UInt8])?
+    var merged: (changeTag: String, content: Content)?
     var parentChange: RecordDictionary.ParentChange
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
@@ -154,7 +154,7 @@ struct PlannedOperation: Sendable {
     ///   stored all the same, it could not be read again, and no query of its type be answered.
     static func merge(
         _ payload: [UInt8], with changes: [Field], limits: Limits
-    ) throws -> [UInt8] {
+    ) throws -> Content {
         var fields = try RecordFields.encoded(payload).values()
         for change in changes {
             let index = fields.firstIndex { $0.name == change.name }
@@ -166,6 +166,17 @@ struct PlannedOperation: Sendable {
             }
         }
         guard fields.count <= limits.fieldsPerRecord else { throw ServiceError.tooManyFields }
-        return RecordFields.values(fields).encoded()
+        return Content(fields)
+    }
+
+    /// All fields of a record as they will be: as values, and as the bytes that are stored.
+    struct Content: Sendable {
+        var fields: [Field]
+        var payload: [UInt8]
+
+        init(_ fields: [Field]) {
+            self.fields = fields
+            payload = RecordFields.values(fields).encoded()
+        }
     }
 }

@@ -60,7 +60,8 @@ struct ModifyPlanning {
         }
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
-            changeTag: record.recordChangeTag, changes: [], payload: [], parentChange: .absent,
+            changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
+            parentChange: .absent,
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
             numbersAsStrings: request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
@@ -120,13 +121,14 @@ struct ModifyPlanning {
         }
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }
-        planned.payload = RecordFields.values(values).encoded()
+        planned.content = PlannedOperation.Content(values)
         if !planned.kind.isReplacement, planned.kind != .create, let row = stored[planned.key] {
-            let payload = try PlannedOperation.merge(
+            let content = try PlannedOperation.merge(
                 row.payload, with: planned.changes, limits: context.limits)
-            planned.merged = (row.changeTag, payload)
+            planned.merged = (row.changeTag, content)
         }
-        let sizeBytes = max(planned.payload.count, planned.merged?.payload.count ?? 0)
+        let sizeBytes = max(
+            planned.content.payload.count, planned.merged?.content.payload.count ?? 0)
         guard sizeBytes <= context.limits.recordBytes else { throw ServiceError.recordTooLarge }
         schema = fitting.schema
         growth += fitting.growth

@@ -63,10 +63,10 @@ struct ModifyTransaction: Sendable {
             let versions = try writer.takeVersions(indices.count, in: zone.key)
             var changes: [News.Change] = []
             for (index, version) in zip(indices, versions) {
-                let row = decisions.number(
+                let write = decisions.number(
                     index, version: version, commitVersion: versions.upperBound,
                     changeTag: ChangeTag(version: version, incarnation: incarnation).text)
-                try writer.put(row)
+                try writer.put(write.row)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
             guard !summary.isEmpty else { continue }
