@@ -17,8 +17,8 @@ extension SQLiteTransaction {
         var last: Int64?
         try statement(
             """
-            SELECT version, modified_ms FROM record WHERE zone = ? AND deleted = 1
-            ORDER BY version LIMIT ?
+            SELECT version, modified_ms FROM record INDEXED BY record_tombstone
+            WHERE zone = ? AND deleted = 1 ORDER BY version LIMIT ?
             """
         )
         .bind(1, zone.rawValue)
