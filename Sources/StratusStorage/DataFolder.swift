@@ -2,11 +2,11 @@ import Foundation
 import StratusRecords
 import Synchronization
 
-/// The folder that holds everything, locked for one process.
+/// The folder that holds everything, locked for one service.
 ///
 /// ```
 /// format                                        "stratus data 1"
-/// lock                                          locked while a process has the folder
+/// lock                                          locked while a service has the folder
 /// directory.sqlite
 /// databases/<container>/<environment>/public.sqlite
 /// databases/<container>/<environment>/<owner>.sqlite
@@ -19,11 +19,11 @@ final class DataFolder: Sendable {
     /// process dies.
     private let lock: Mutex<Int32?>
 
-    /// Makes the folder when it is not there, and locks it.
-    init(path: String) throws {
+    /// Makes the folder when it is not there, and locks it for a service.
+    init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
-        let file = try Self.lock(path + "/lock")
+        let file = isLocked ? try Self.lock(path + "/lock") : nil
         lock = Mutex(file)
         do {
             try Self.checkFormat(path + "/format")

@@ -23,6 +23,10 @@ public protocol Directory: Sendable {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
+    /// A number that is another one after another process changed the directory: what was remembered
+    /// from before must be read again. Cheap; a service asks about once a second.
+    func changesByOthers() async throws -> Int64
+
     func container(_ address: ContainerAddress) async throws -> Bool
     func createContainer(_ address: ContainerAddress) async throws
 

@@ -38,6 +38,9 @@ final class MemoryDirectory: Directory {
 
     func signingKey() async throws -> [UInt8] { try use { _ in key } }
 
+    /// No other process can reach it.
+    func changesByOthers() async throws -> Int64 { try use { _ in 0 } }
+
     func container(_ address: ContainerAddress) async throws -> Bool {
         try use { $0.containers.contains(address) }
     }

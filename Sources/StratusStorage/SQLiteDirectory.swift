@@ -18,6 +18,13 @@ struct SQLiteDirectory: Directory {
         return key
     }
 
+    /// SQLite's `data_version` as the writing connection sees it, which its own commits leave alone.
+    func changesByOthers() async throws -> Int64 {
+        try await file.write { database in
+            try SQLStatement(database, "PRAGMA data_version").first { $0.integer(0) } ?? 0
+        }
+    }
+
     // MARK: Containers and API tokens
 
     func container(_ address: ContainerAddress) async throws -> Bool {

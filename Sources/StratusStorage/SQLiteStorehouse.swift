@@ -2,7 +2,8 @@ import StratusRecords
 
 /// The databases of one service in a folder: a file for each, and a small directory beside them.
 ///
-/// One process has the folder at a time. Every commit is on the disk before it is answered.
+/// One service has the folder at a time; commands may work beside it (``Access``). Every commit is on
+/// the disk before it is answered.
 ///
 /// ```swift
 /// let house = try SQLiteStorehouse(folder: "/var/lib/stratus")
@@ -10,6 +11,15 @@ import StratusRecords
 /// try await house.close()
 /// ```
 public final class SQLiteStorehouse: Storehouse {
+    /// How a process has a data folder.
+    public enum Access: Hashable, Sendable {
+        /// Alone, as a service has it: what it remembers cannot become wrong behind its back.
+        case alone
+        /// Beside the service that may have it, as a command has it: nothing is remembered from one
+        /// question to the next, and the service notices by ``Directory/changesByOthers()``.
+        case beside
+    }
+
     private let folder: DataFolder
     private let directoryFile: SQLiteFile
     private let files: OpenFiles
@@ -20,17 +30,18 @@ public final class SQLiteStorehouse: Storehouse {
     ///
     /// - Parameters:
     ///   - folder: the path of the folder.
+    ///   - access: alone, unless a service may have the folder.
     ///   - limits: how much is kept open and folded together.
     ///   - random: names new histories and makes the signing key.
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when another process has the folder,
     ///   ``StorageError/Code/notWritable``, ``StorageError/Code/unknownFormat``,
     ///   ``StorageError/Code/diskFull`` or ``StorageError/Code/corrupt``.
     public init(
-        folder path: String, limits: StorageLimits = StorageLimits(),
+        folder path: String, access: Access = .alone, limits: StorageLimits = StorageLimits(),
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws {
         let source = RandomSource(random)
-        let folder = try DataFolder(path: path)
+        let folder = try DataFolder(path: path, isLocked: access == .alone)
         self.folder = folder
         directoryFile = try SQLiteFile(
             path: folder.directoryFile, format: DirectoryFile.format(random: source),

@@ -117,6 +117,24 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
+    @Test func aCommandWorksBesideTheServiceWhichNotices() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try SQLiteStorehouse(folder: folder)
+            let before = try await service.directory.changesByOthers()
+            _ = try await service.directory.insert(UserRow(recordName: "_own", name: "own"))
+            #expect(try await service.directory.changesByOthers() == before)
+
+            let command = try SQLiteStorehouse(folder: folder, access: .beside)
+            _ = try await command.directory.insert(UserRow(recordName: "_other", name: "other"))
+            try await command.close()
+            #expect(try await service.directory.changesByOthers() != before)
+            #expect(try await service.directory.user(named: "other")?.recordName == "_other")
+            // The command did not take the lock with it.
+            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .inUse)
+            try await service.close()
+        }
+    }
+
     @Test func aFolderThatCannotBeWrittenIsRefused() async throws {
         try await withTemporaryFolder { folder in
             // Under a file there can be no folder, for root neither.
