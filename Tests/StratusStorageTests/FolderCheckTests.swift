@@ -35,13 +35,31 @@ import Testing
 
     static let directoryBreaches = [
         Breach("The directory has its", "DELETE FROM setting"),
-        Breach("An API token", "INSERT INTO api_token VALUES ('t', 'nowhere', 'production', 'n')"),
-        Breach("A session", "INSERT INTO session VALUES ('s', '_nobody', 0, 0)"),
         Breach(
-            "A device", "INSERT INTO device VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)"),
+            "An API token",
+            """
+            INSERT INTO api_token (token, container, environment, name)
+            VALUES ('t', 'nowhere', 'production', 'n')
+            """),
+        Breach(
+            "A session",
+            """
+            INSERT INTO session (identifier, user, stays_signed_in, created_ms)
+            VALUES ('s', '_nobody', 0, 0)
+            """),
+        Breach(
+            "A device",
+            """
+            INSERT INTO device
+                (push_token, container, environment, user, client_id, last_used_ms, is_registered)
+            VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
+            """),
         Breach(
             "A record type",
-            "INSERT INTO schema_field VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)"),
+            """
+            INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
+            VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
+            """),
     ]
 
     static let address = DatabaseAddress(
