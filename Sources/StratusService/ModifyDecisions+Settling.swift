@@ -133,7 +133,7 @@ extension ModifyDecisions {
             let limit = context.limits.sourcesPerTarget
             let all = try dependents.of(target, .deleteSelf, limit: limit + decisions.count + 1)
             var excess = all.count { !cascade.contains($0) } - limit
-            for holder in holders.reversed() where excess > 0 {
+            for holder in holders.reversed() where excess > 0 && !cascade.contains(holder) {
                 guard !isSource(holder, of: target) else { continue }
                 refused.append(holder)
                 excess -= 1
