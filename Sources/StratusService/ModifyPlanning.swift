@@ -63,7 +63,7 @@ struct ModifyPlanning {
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
             parentChange: .absent,
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings)
+            numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
@@ -118,6 +118,9 @@ struct ModifyPlanning {
             schema: schema, recordType: recordType, holder: planned.key, context: context)
         for field in sent {
             planned.changes.append(try fitting.fitted(field))
+        }
+        guard fitting.actingReferences <= context.limits.referencesPerRecord else {
+            throw ServiceError.tooManyReferences
         }
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }

@@ -37,6 +37,7 @@ struct OperationOutcome {
             case .failure(var failure):
                 // A short request can conflict with 400 large records; they are stored already.
                 failure.serverRecord = nil
+                failure.ancestorRecord = nil
                 return .failure(wireBytes(of: failure))
             case .record, .deleted: return .success(recordName: recordName)
             }
@@ -97,18 +98,34 @@ struct OperationOutcome {
                 if failure.error.code == .conflict || failure.error.code == .exists,
                     let name = failure.recordName, let row = try stored(name), !row.isDeleted
                 {
-                    failure.serverRecord = RecordDictionary(
-                        row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName))
+                    let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
+                    failure.serverRecord = RecordDictionary(row, in: zoneID)
+                    if context.caller.wantsExtensions, let tag = operation.record.recordChangeTag {
+                        failure.ancestorRecord = try reader.ancestor(of: row, tagged: tag)
+                            .map { RecordDictionary($0, in: zoneID) }
+                    }
                 }
                 return .failure(failure)
             case .success(let name):
-                guard let zoneName, let row = try stored(name) else {
-                    return .deleted(.init(recordName: name))
+                let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
+                let row = try stored(name)
+                if operation.kind.isDeletion {
+                    // Also where somebody has saved another record under the name since.
+                    return .deleted(
+                        .init(
+                            recordName: name,
+                            recordType: context.caller.wantsExtensions ? row?.type : nil,
+                            zoneID: zoneID))
+                }
+                guard let row, !row.isDeleted else {
+                    // Saved, and deleted since.
+                    return .failure(
+                        RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }
                 return try RecordResult(
-                    row, in: context.zoneID(zoneName),
+                    row, in: zoneID,
                     keys: operation.desiredKeys ?? request.desiredKeys,
-                    numbersAsStrings: request.numbersAsStrings,
+                    numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }
         }
