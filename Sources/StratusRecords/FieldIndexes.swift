@@ -30,6 +30,16 @@ extension FieldType {
     }
 }
 
+extension FieldType {
+    /// Whether fields of this type may be encrypted: all but references and assets.
+    public var canBeEncrypted: Bool {
+        switch element ?? self {
+        case .reference, .asset: false
+        default: true
+        }
+    }
+}
+
 /// A field that every record has without anybody's doing. A schema can only mark it.
 ///
 /// The raw values are the schema language's spelling.
