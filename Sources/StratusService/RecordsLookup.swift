@@ -20,13 +20,18 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
+        let access =
+            context.scope == .public
+            ? context.recordAccess(
+                try await context.service.schemas.schema(of: context.address)) : .unrestricted
         return try await store.read { reader in
-            try Self.answer(request, in: context, reader: reader)
+            try Self.answer(request, in: context, access: access, reader: reader)
         }
     }
 
     private static func answer(
-        _ request: Request, in context: RequestContext, reader: any StoreReader
+        _ request: Request, in context: RequestContext, access: RecordAccess,
+        reader: any StoreReader
     ) throws -> Answer {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
@@ -49,6 +54,11 @@ extension RecordsLookup: ServedEndpoint {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: zoneID, error: .recordNotFound))
+                }
+                guard access.mayRead(row) else {
+                    return .failure(
+                        RecordFailure(
+                            recordName: item.recordName, zoneID: zoneID, error: .readNotPermitted))
                 }
                 return .record(
                     try RecordDictionary(
