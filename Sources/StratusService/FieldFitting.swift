@@ -68,7 +68,7 @@ struct FieldFitting {
                 SchemaFieldRow(
                     recordType: recordType, field: field.name, type: type,
                     isEncrypted: field.isEncrypted,
-                    indexes: field.isEncrypted ? [] : type.possibleIndexes))
+                    indexes: field.isEncrypted ? [] : type.firstIndexes))
         }
         field.value = try field.value.map { try resolved($0) }
         field.isTypeDeclared = true

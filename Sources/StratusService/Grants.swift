@@ -19,7 +19,7 @@ public struct Grants: Hashable, Sendable {
     }
 
     /// What somebody with these roles may do, READ with WRITE.
-    func permissions(of roles: Set<String>) -> RecordPermissions {
+    fileprivate func permissions(of roles: Set<String>) -> RecordPermissions {
         var granted: RecordPermissions = []
         for (role, permissions) in permissions where roles.contains(role) {
             granted.formUnion(permissions)
@@ -31,20 +31,44 @@ public struct Grants: Hashable, Sendable {
 
 /// What one caller may do with the records of one database.
 struct RecordAccess: Sendable {
-    /// A caller of the public database.
-    private struct Visitor: Sendable {
-        var user: String?
-        var roles: Set<String>
-        var grants: [String: Grants]
+    /// What the caller may do with the records of one type.
+    struct OfType: Sendable {
+        fileprivate var others: RecordPermissions
+        /// With records of the caller's own making, besides.
+        fileprivate var own: RecordPermissions
+        /// Nil for somebody who is not signed in.
+        fileprivate var user: String?
+
+        var mayCreate: Bool { others.contains(.create) }
+
+        /// Whether the caller may read any record, be it only those of their own making.
+        var mayReadSome: Bool { others.contains(.read) || user != nil && own.contains(.read) }
+
+        func mayRead(_ row: RecordRow) -> Bool { permits(.read, row) }
+
+        /// Whether the caller may change and delete a record.
+        func mayWrite(_ row: RecordRow) -> Bool { permits(.write, row) }
+
+        private func permits(_ permission: RecordPermissions, _ row: RecordRow) -> Bool {
+            others.contains(permission) || own.contains(permission) && row.creator == user
+        }
     }
 
     /// What the owner of a private database may do. What a participant of a share may is said elsewhere.
-    static let unrestricted = RecordAccess(visitor: nil)
+    static let unrestricted = RecordAccess(
+        standard: OfType(others: [.read, .create, .write], own: [], user: nil), roles: [],
+        grants: [:])
 
-    /// Nil where everything is permitted.
-    private let visitor: Visitor?
+    /// For types with the standard grants: nearly all.
+    private let standard: OfType
+    private let roles: Set<String>
+    private let grants: [String: Grants]
 
-    private init(visitor: Visitor?) { self.visitor = visitor }
+    private init(standard: OfType, roles: Set<String>, grants: [String: Grants]) {
+        self.standard = standard
+        self.roles = roles
+        self.grants = grants
+    }
 
     /// The access to the public database of a user, or with nil of somebody who is not signed in.
     init(ofUser user: String?, schema: ContainerSchema) {
@@ -53,37 +77,22 @@ struct RecordAccess: Sendable {
             roles.insert(BuiltInRole.icloud)
             roles.formUnion(schema.rolesByUser[user] ?? [])
         }
-        visitor = Visitor(user: user, roles: roles, grants: schema.grants)
+        self.init(
+            standard: Self.access(Grants.standard, roles, user), roles: roles,
+            grants: schema.grants)
     }
 
-    func mayCreate(_ recordType: String) -> Bool {
-        permits(.create, recordType, creator: nil)
+    subscript(recordType: String) -> OfType {
+        guard let grants = grants[recordType] else { return standard }
+        return Self.access(grants, roles, standard.user)
     }
 
-    func mayRead(_ row: RecordRow) -> Bool {
-        permits(.read, row.type, creator: row.creator)
-    }
-
-    /// Whether the caller may change and delete a record.
-    func mayWrite(_ row: RecordRow) -> Bool {
-        permits(.write, row.type, creator: row.creator)
-    }
-
-    /// Whether the caller may read any record of a type, be it only those of their own making.
-    func mayReadSome(of recordType: String) -> Bool {
-        permits(.read, recordType, creator: visitor?.user)
-    }
-
-    private func permits(
-        _ permission: RecordPermissions, _ recordType: String, creator: String?
-    ) -> Bool {
-        guard let visitor else { return true }
-        let grants = visitor.grants[recordType] ?? .standard
-        var granted = grants.permissions(of: visitor.roles)
-        if let user = visitor.user, user == creator {
-            granted.formUnion(grants.permissions(of: [BuiltInRole.creator]))
-        }
-        return granted.contains(permission)
+    private static func access(
+        _ grants: Grants, _ roles: Set<String>, _ user: String?
+    ) -> OfType {
+        OfType(
+            others: grants.permissions(of: roles),
+            own: user == nil ? [] : grants.permissions(of: [BuiltInRole.creator]), user: user)
     }
 }
 

@@ -54,7 +54,7 @@ struct ModifyDecisions {
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
             if let old, error.code == .conflict || error.code == .exists,
-                plan.access.mayRead(old)
+                plan.access[old.type].mayRead(old)
             {
                 failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
             }
@@ -87,12 +87,12 @@ struct ModifyDecisions {
                 guard operation.isTypeDeclared, let recordType = operation.recordType else {
                     return .invalid("Name the record's type.")
                 }
-                return plan.access.mayCreate(recordType) ? nil : .createNotPermitted
+                return plan.access[recordType].mayCreate ? nil : .createNotPermitted
             case .delete, .forceDelete: return nil
             }
         }
         if operation.kind == .create { return .recordExists }
-        guard plan.access.mayWrite(old) else { return .writeNotPermitted }
+        guard plan.access[old.type].mayWrite(old) else { return .writeNotPermitted }
         if !operation.kind.isForced {
             guard let tag = operation.changeTag else {
                 return operation.kind == .delete ? .staleChangeTag : .untaggedRecordExists

@@ -94,8 +94,8 @@ struct ModifyPlanning {
     /// Refuses before the transaction what it would refuse anyhow, so that it leaves no types or fields.
     private func checkAccess(to key: RecordKey, type: String, isCreation: Bool) throws {
         if let row = stored[key] {
-            guard access.mayWrite(row) else { throw ServiceError.writeNotPermitted }
-        } else if isCreation, !access.mayCreate(type) {
+            guard access[row.type].mayWrite(row) else { throw ServiceError.writeNotPermitted }
+        } else if isCreation, !access[type].mayCreate {
             throw ServiceError.createNotPermitted
         }
     }

@@ -40,7 +40,8 @@ struct NewsMatching {
             subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName,
             // A query that cannot be run against today's schema matches nothing.
             let matcher = try? RecordMatcher(
-                query, schema: schema, access: access(of: entry.user), isLenient: true)
+                query, schema: schema, access: access(of: entry.user)[query.recordType],
+                isLenient: true)
         else { return [] }
         let matches = news.changes.lazy.filter { change in
             guard change.recordType == query.recordType,
@@ -63,7 +64,7 @@ struct NewsMatching {
         return Array(subscription.firesOnce ? payloads.prefix(1) : payloads.prefix(.max))
     }
 
-    /// What grants let a subscriber read.
+    /// What grants let a subscriber read in the database of the news.
     private func access(of user: String) -> RecordAccess {
         address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }

@@ -7,14 +7,15 @@ struct RecordMatcher: Sendable {
     private let recordType: String
     private let filters: [QueryDictionary.Filter]
     private let needsFields: Bool
-    private let access: RecordAccess
+    private let access: RecordAccess.OfType
 
     /// - Parameter access: What the caller may read: the rest does not match.
     /// - Parameter isLenient: Whether types and fields that the schema does not have are let pass, as
     ///   for a subscription that is made before the first record.
     /// - Throws: ``ServiceError`` that names the field or comparator which cannot be served.
     init(
-        _ query: QueryDictionary, schema: ContainerSchema, access: RecordAccess = .unrestricted,
+        _ query: QueryDictionary, schema: ContainerSchema,
+        access: RecordAccess.OfType = RecordAccess.unrestricted[""],
         isLenient: Bool = false
     ) throws {
         self.access = access

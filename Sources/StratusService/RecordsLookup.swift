@@ -55,7 +55,7 @@ extension RecordsLookup: ServedEndpoint {
                         RecordFailure(
                             recordName: item.recordName, zoneID: zoneID, error: .recordNotFound))
                 }
-                guard access.mayRead(row) else {
+                guard access[row.type].mayRead(row) else {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: zoneID, error: .readNotPermitted))

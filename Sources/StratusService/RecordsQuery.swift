@@ -24,8 +24,8 @@ extension RecordsQuery: ServedEndpoint {
                 .notFound, "Did not find record type: \(query.recordType)",
                 frameworkCode: ServiceError.Framework.unknownItem)
         }
-        let access = context.recordAccess(schema)
-        guard access.mayReadSome(of: query.recordType) else { throw ServiceError.readNotPermitted }
+        let access = context.recordAccess(schema)[query.recordType]
+        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
         let search = RecordSearch(
             matcher: try RecordMatcher(query, schema: schema, access: access),
             order: try RecordOrder(query, schema: schema),

@@ -13,16 +13,18 @@ public struct SchemaDeployment: Sendable {
     private static let attempts = 8
 
     private let container: String
-    private let directory: any Directory
+    private let storehouse: any Storehouse
     private let accounts: Accounts
     private let book: SchemaBook
 
-    init(container: String, directory: any Directory, accounts: Accounts, book: SchemaBook) {
+    init(container: String, storehouse: any Storehouse, accounts: Accounts, book: SchemaBook) {
         self.container = container
-        self.directory = directory
+        self.storehouse = storehouse
         self.accounts = accounts
         self.book = book
     }
+
+    private var directory: any Directory { storehouse.directory }
 
     /// The schema as it is stored.
     ///
@@ -37,9 +39,14 @@ public struct SchemaDeployment: Sendable {
     }
 
     /// What a deployment would change in production.
-    public func undeployed() async throws -> SchemaDifference {
-        let old = ContainerSchema(try await directory.schema(of: address(.production)))
-        return SchemaDifference(from: old, to: try await schema(in: .development))
+    public func reviewDeployment() async throws -> SchemaReview {
+        try await reviewDeployment(of: schema(in: .development)).review
+    }
+
+    /// What ``replace(with:)`` would change in development. Looks into the stored records where a law
+    /// is in question.
+    public func reviewReplacement(with schema: ContainerSchema) async throws -> SchemaReview {
+        try await reviewReplacement(of: self.schema(in: .development), with: schema)
     }
 
     /// Puts a schema in the place of the development environment's, and makes the container when it is
@@ -48,9 +55,13 @@ public struct SchemaDeployment: Sendable {
     /// - Throws: ``SchemaRefusal`` with the changes that break a law, and then nothing is changed;
     ///   `ServiceError` when a container cannot bear this name.
     @discardableResult
-    public func replace(with schema: ContainerSchema) async throws -> SchemaDifference {
+    public func replace(with schema: ContainerSchema) async throws -> SchemaReview {
         try await accounts.createContainerIfNeeded(address(.development))
-        return try await change(.development, keepingLaws: true) { schema }
+        return try await change(.development) {
+            let old = try await self.schema(in: .development)
+            let review = try await reviewReplacement(of: old, with: schema)
+            return (old, schema, review)
+        }
     }
 
     /// Copies the development environment's schema to production, and makes the container there when it
@@ -58,45 +69,80 @@ public struct SchemaDeployment: Sendable {
     ///
     /// - Throws: ``SchemaRefusal`` with the changes that break a law, and then nothing is changed.
     @discardableResult
-    public func deploy() async throws -> SchemaDifference {
+    public func deploy() async throws -> SchemaReview {
         _ = try await schema(in: .development)
         try await accounts.createContainerIfNeeded(address(.production))
-        return try await change(.production, keepingLaws: true) {
-            try await self.schema(in: .development)
+        return try await change(.production) {
+            let new = try await self.schema(in: .development)
+            let (old, review) = try await reviewDeployment(of: new)
+            return (old, new, review)
         }
     }
 
     /// Puts another schema, or with nil production's, in the place of the development environment's,
     /// whatever the laws say. All databases of that environment must have been deleted before.
     @discardableResult
-    public func reset(to schema: ContainerSchema?) async throws -> SchemaDifference {
+    public func reset(to schema: ContainerSchema?) async throws -> SchemaReview {
         try await accounts.createContainerIfNeeded(address(.development))
-        return try await change(.development, keepingLaws: false) {
-            if let schema { return schema }
-            return ContainerSchema(try await directory.schema(of: address(.production)))
+        return try await change(.development) {
+            let old = try await self.schema(in: .development)
+            var new = schema
+            if new == nil { new = try await deployed() }
+            let difference = SchemaDifference(from: old, to: new ?? ContainerSchema())
+            return (old, new ?? ContainerSchema(), SchemaReview(difference, refused: []))
         }
     }
 
+    /// Production's schema, empty before the first deployment.
+    private func deployed() async throws -> ContainerSchema {
+        ContainerSchema(try await directory.schema(of: address(.production)))
+    }
+
+    private func reviewDeployment(
+        of new: ContainerSchema
+    ) async throws -> (old: ContainerSchema, review: SchemaReview) {
+        let old = try await deployed()
+        let difference = SchemaDifference(from: old, to: new)
+        return (old, SchemaReview(difference, refused: Set(difference.breaches)))
+    }
+
+    /// In development a law is broken where production has what would go, or a record uses it.
+    private func reviewReplacement(
+        of old: ContainerSchema, with new: ContainerSchema
+    ) async throws -> SchemaReview {
+        let difference = SchemaDifference(from: old, to: new)
+        var refused = Set(difference.breaches)
+        if !refused.isEmpty {
+            let deployed = Set(SchemaDifference(from: try await deployed(), to: new).breaches)
+            let undecided = refused.subtracting(deployed)
+            let used = try await StoredSchemaUse(
+                storehouse: storehouse, address: address(.development)
+            ).changes(among: undecided)
+            refused.subtract(undecided.subtracting(used))
+        }
+        return SchemaReview(difference, refused: refused)
+    }
+
     private func change(
-        _ environment: ContainerEnvironment, keepingLaws: Bool,
-        to schema: () async throws -> ContainerSchema
-    ) async throws -> SchemaDifference {
-        let address = address(environment)
+        _ environment: ContainerEnvironment,
+        by decide: () async throws -> (
+            old: ContainerSchema, new: ContainerSchema, review: SchemaReview
+        )
+    ) async throws -> SchemaReview {
         for _ in 0..<Self.attempts {
-            let new = try await schema()
-            let old = ContainerSchema(try await directory.schema(of: address))
-            let difference = SchemaDifference(from: old, to: new)
-            if difference.changes.isEmpty { return difference }
-            guard !keepingLaws || difference.breaches.isEmpty else {
+            let (old, new, review) = try await decide()
+            if review.changes.isEmpty { return review }
+            guard review.isPermitted else {
                 throw SchemaRefusal(
                     "The schema breaks laws that keep data and apps whole.",
-                    breaches: difference.breaches)
+                    breaches: review.refused)
             }
             var rows = new.rows
             rows.version = old.version
+            let address = address(environment)
             if try await directory.replaceSchema(of: address, by: rows) != nil {
                 book.forget()
-                return difference
+                return review
             }
         }
         throw SchemaRefusal("The schema keeps changing; try again when there are fewer saves.")
@@ -168,18 +214,11 @@ public struct SchemaRefusal: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-extension SchemaChange {
-    /// One line, with the law that it breaks.
-    public var lineWithLaw: String {
-        brokenLaw.map { "\(self)  (breaks the law: \($0))" } ?? description
-    }
-}
-
 extension CloudService {
     /// The schemas of a container, for its developer.
     public func schemaDeployment(of container: String) -> SchemaDeployment {
         SchemaDeployment(
-            container: container, directory: storehouse.directory, accounts: accounts,
+            container: container, storehouse: storehouse, accounts: accounts,
             book: schemas)
     }
 }

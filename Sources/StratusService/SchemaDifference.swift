@@ -78,6 +78,11 @@ public enum SchemaChange: Hashable, Sendable {
         public var recordType: String
         public var field: String
 
+        public init(recordType: String, field: String) {
+            self.recordType = recordType
+            self.field = field
+        }
+
         public var description: String { "\(recordType).\(field)" }
     }
 

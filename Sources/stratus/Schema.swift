@@ -36,9 +36,9 @@ struct Schema: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Put a text in the place of the development schema.",
             discussion: """
-                The text is the whole schema: what it leaves out is removed, which the laws forbid, \
-                since records may be stored. --reset deletes all records of the development \
-                environment first; the service must not be running then.
+                The text is the whole schema: what it leaves out is removed, which the laws forbid \
+                where production has it or a stored record uses it. --reset deletes all records of \
+                the development environment first; the service must not be running then.
                 """)
 
         @OptionGroup var place: ContainerOptions
@@ -56,14 +56,14 @@ struct Schema: AsyncParsableCommand {
 
         func run() async throws {
             let schema = try file.schema()
-            let difference = try await place.withSchemas(
+            let review = try await place.withSchemas(
                 makesFolder: true, access: reset ? .alone : .beside
             ) { schemas, storehouse in
                 guard reset else { return try await schemas.replace(with: schema) }
                 try await storehouse.deleteDatabases(of: place.development)
                 return try await schemas.reset(to: schema)
             }
-            Schema.show(difference)
+            Schema.show(review)
         }
     }
 
@@ -84,17 +84,15 @@ struct Schema: AsyncParsableCommand {
         @OptionGroup var file: SchemaFile
 
         func run() async throws {
-            let new = try file.schema()
+            let schema = try file.schema()
             guard let container else { return }
-            let breaches = try await ContainerOptions(data: data, container: container)
+            let review = try await ContainerOptions(data: data, container: container)
                 .withSchemas { schemas, _ in
-                    let old = try await schemas.schema(in: .development)
-                    return SchemaDifference(from: old, to: new).breaches
+                    try await schemas.reviewReplacement(with: schema)
                 }
-            guard breaches.isEmpty else {
-                throw OneSentence(
-                    (["The text cannot be imported without a reset."]
-                        + breaches.map { "  " + $0.lineWithLaw }).joined(separator: "\n"))
+            guard review.isPermitted else {
+                Schema.show(review)
+                throw OneSentence("The text cannot be imported without a reset.")
             }
         }
     }
@@ -113,12 +111,12 @@ struct Schema: AsyncParsableCommand {
         var file: String?
 
         func run() async throws {
-            let new = try file.map { try SchemaFile(file: $0).schema() }
-            let difference = try await place.withSchemas { schemas, _ in
-                guard let new else { return try await schemas.undeployed() }
-                return SchemaDifference(from: try await schemas.schema(in: .development), to: new)
+            let schema = try file.map { try SchemaFile(file: $0).schema() }
+            let review = try await place.withSchemas { schemas, _ in
+                guard let schema else { return try await schemas.reviewDeployment() }
+                return try await schemas.reviewReplacement(with: schema)
             }
-            Schema.show(difference)
+            Schema.show(review)
         }
     }
 
@@ -156,18 +154,18 @@ struct Schema: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let difference = try await place.withSchemas(access: .alone) { schemas, storehouse in
+            let review = try await place.withSchemas(access: .alone) { schemas, storehouse in
                 _ = try await schemas.schema(in: .development)
                 try await storehouse.deleteDatabases(of: place.development)
                 return try await schemas.reset(to: nil)
             }
-            Schema.show(difference)
+            Schema.show(review)
         }
     }
 
-    fileprivate static func show(_ difference: SchemaDifference) {
-        if difference.changes.isEmpty { return print("no changes") }
-        for change in difference.changes { print(change.lineWithLaw) }
+    fileprivate static func show(_ review: SchemaReview) {
+        if review.changes.isEmpty { return print("no changes") }
+        for line in review.lines { print(line) }
     }
 }
 

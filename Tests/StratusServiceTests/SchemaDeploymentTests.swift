@@ -54,8 +54,11 @@ import Testing
             beds INT64 SORTABLE, name INT64, secret ENCRYPTED STRING, ___recordID REFERENCE QUERYABLE,
             tags LIST<STRING> QUERYABLE, GRANT READ TO "_world", GRANT READ, WRITE TO b
             """, more: "CREATE ROLE b; RECORD TYPE New ();")
+        let difference = SchemaDifference(from: old, to: new)
         #expect(
-            SchemaDifference(from: old, to: new).changes.map(\.lineWithLaw) == [
+            difference.changes.map { change in
+                change.description + (change.brokenLaw.map { "  (breaks the law: \($0))" } ?? "")
+            } == [
                 "- role a",
                 "+ role b",
                 "- record type Gone  (breaks the law: No record type is removed.)",
@@ -91,10 +94,10 @@ import Testing
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a", [beds(1)])])
         let schemas = world.service.schemaDeployment(of: World.container)
-        let undeployed = try await schemas.undeployed()
-        #expect(undeployed.changes.first == .recordTypeAdded("Hut"))
-        #expect(try await schemas.deploy() == undeployed)
-        #expect(try await schemas.undeployed().changes.isEmpty)
+        let review = try await schemas.reviewDeployment()
+        #expect(review.changes.first == .recordTypeAdded("Hut"))
+        #expect(try await schemas.deploy() == review)
+        #expect(try await schemas.reviewDeployment().changes.isEmpty)
 
         let production = World(storehouse, environment: .production)
         let again = try await production.person("alice")
@@ -123,7 +126,45 @@ import Testing
         let second = try await #require(throws: SchemaRefusal.self) { try await schemas.deploy() }
         #expect(second.breaches.count == 2)
         try await schemas.reset(to: nil)
-        #expect(try await schemas.undeployed().changes.isEmpty)
+        #expect(try await schemas.reviewDeployment().changes.isEmpty)
+    }
+
+    /// In development, what no record uses and production does not have may go.
+    @Test(arguments: Backend.allCases)
+    func whatNoRecordUsesMayGoInDevelopment(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        let alice = try await world.person("alice")
+        let schemas = world.service.schemaDeployment(of: World.container)
+        try await schemas.replace(with: Self.schema("beds INT64"))
+        try await schemas.deploy()
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [hut(.create, "a", [text("name", "x"), text("mistake", "y")])], in: "Trips")
+        try await alice.modify([hut(.create, "t", type: "Trail")], scope: .public)
+        try await alice.modify([hut(.forceUpdate, "a", [text("mistake", nil)])], in: "Trips")
+
+        // production has Hut.beds, records use Hut.name and Trail, nothing uses Hut.mistake
+        let new = try Self.schema("name INT64")
+        let review = try await schemas.reviewReplacement(with: new)
+        #expect(
+            review.refused == [
+                .fieldRemoved(.init(recordType: "Hut", field: "beds")),
+                .typeChanged(
+                    .init(recordType: "Hut", field: "name"), from: .string, to: .int64),
+                .recordTypeRemoved("Trail"),
+            ])
+        await #expect(throws: SchemaRefusal.self) { try await schemas.replace(with: new) }
+        try await alice.modify([hut(.forceDelete, "a")], in: "Trips")
+        try await alice.modify([hut(.forceDelete, "t")], scope: .public)
+        try await schemas.replace(with: Self.schema("beds INT64, name INT64"))
+        let schema = try await schemas.schema(in: .development)
+        #expect(Set(schema.types.keys) == ["Hut"])
+        #expect(schema.rule(for: "mistake", of: "Hut") == nil)
+        let saved = try await alice.modify([
+            hut(.create, "b", [Field(name: "name", value: .int64(1))])
+        ])
+        #expect(saved[0].code == nil)
+        try await world.service.storehouse.close()
     }
 
     @Test func aContainerThatIsNotThereIsNotMadeByLooking() async throws {

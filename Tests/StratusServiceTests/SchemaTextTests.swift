@@ -139,10 +139,10 @@ import Testing
         ("DEFINE SCHEMA RECORD TYPE T (\"a b\" STRING)", 1, 30, "A field's name is a letter,"),
         ("DEFINE SCHEMA RECORD TYPE T (\"a\n\" STRING)", 1, 30, "The quotation mark is not closed"),
         (
-            "DEFINE SCHEMA RECORD TYPE T (a BYTES QUERYABLE)", 1, 38,
+            "DEFINE SCHEMA RECORD TYPE T (a ASSET QUERYABLE)", 1, 38,
             "A field of this type cannot be"
         ),
-        ("DEFINE SCHEMA RECORD TYPE T (a LIST<INT64> SORTABLE)", 1, 44, "A field of this type"),
+        ("DEFINE SCHEMA RECORD TYPE T (a LIST<INT64> SEARCHABLE)", 1, 44, "A field of this type"),
         (
             "DEFINE SCHEMA RECORD TYPE T (a INT64 SORTABLE SORTABLE)", 1, 47,
             "SORTABLE is there twice."
