@@ -23,7 +23,7 @@ struct ModifyTransaction: Sendable {
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try told.dequeue(in: writer)
-        let repetition = try OperationOutcome.Repetition(request, in: context)
+        let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
             let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
             return ModifyOutcome(answer: try answer(results, in: writer))
@@ -42,11 +42,9 @@ struct ModifyTransaction: Sendable {
                 failure: RequestFailure(.atomicFailure, records: results))
         }
         if let repetition, decisions.hasSuccess {
-            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
-            try writer.put(
-                outcome: OperationOutcome(results, plan.recordNames).bytes,
-                of: repetition.key,
-                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
+            try repetition.keep(
+                OperationOutcome(results, plan.recordNames).bytes, in: writer,
+                nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer), hasNews: hasWritten && !summary.isEmpty)

@@ -13,13 +13,23 @@ struct OperationOutcome {
         let key: OperationKey
 
         /// Nil when the request has no name.
-        init?(_ request: RecordsModify.Request, in context: RequestContext) throws {
-            guard let operation = request.operationID, let user = context.caller.userRecordName
-            else { return nil }
-            guard (1...255).contains(operation.utf8.count) else {
+        ///
+        /// - Parameter prefix: keeps the names of one endpoint's requests from those of another's.
+        init?(_ operationID: String?, in context: RequestContext, prefix: String = "") throws {
+            guard let operationID, let user = context.caller.userRecordName else { return nil }
+            guard (1...255).contains(operationID.utf8.count) else {
                 throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
             }
-            key = OperationKey(user: user, device: context.caller.device, operation: operation)
+            key = OperationKey(
+                user: user, device: context.caller.device, operation: prefix + operationID)
+        }
+
+        /// Keeps an outcome, and lets go of old ones.
+        func keep(_ outcome: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
+            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
+            try writer.put(
+                outcome: outcome, of: key,
+                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
         }
     }
 

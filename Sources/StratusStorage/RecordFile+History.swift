@@ -14,6 +14,8 @@ extension RecordFile {
         ) STRICT;
         CREATE UNIQUE INDEX record_ancestor_by_version ON record_ancestor (zone, replaced_at);
 
-        CREATE INDEX record_tombstone ON record (zone, version, modified_ms) WHERE deleted = 1;
+        -- deleted is there so that the index covers what is asked of it.
+        CREATE INDEX record_tombstone ON record (zone, deleted, version, modified_ms)
+            WHERE deleted = 1;
         """
 }

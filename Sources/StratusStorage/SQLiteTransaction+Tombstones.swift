@@ -4,7 +4,10 @@ extension SQLiteTransaction {
             .bind(1, zone.rawValue)
             .first { Int($0.integer(0)) }
         let tombstones = try statement(
-            "SELECT count(version) FROM record INDEXED BY record_tombstone WHERE zone = ? AND deleted = 1"
+            """
+            SELECT count(version) FROM record INDEXED BY record_tombstone
+            WHERE zone = ? AND deleted = 1
+            """
         )
         .bind(1, zone.rawValue)
         .first { Int($0.integer(0)) }
