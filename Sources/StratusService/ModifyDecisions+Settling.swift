@@ -89,7 +89,8 @@ extension ModifyDecisions {
         var isBackwards = false
         while hasChanged {
             hasChanged = false
-            let indices = isBackwards ? Array(decisions.indices.reversed()) : Array(decisions.indices)
+            let indices =
+                isBackwards ? Array(decisions.indices.reversed()) : Array(decisions.indices)
             for index in indices {
                 guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
                     case .save = decisions[index],

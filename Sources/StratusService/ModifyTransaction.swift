@@ -117,7 +117,9 @@ struct ModifyTransaction: Sendable {
 
 extension [String] {
     fileprivate func chunks(ofCount count: Int) -> [ArraySlice<String>] {
-        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+        stride(from: 0, to: self.count, by: count).map {
+            self[$0..<Swift.min($0 + count, self.count)]
+        }
     }
 }
 
