@@ -67,6 +67,18 @@ public struct Limits: Hashable, Sendable {
     /// history that they belong to.
     public var changeTokenSeconds: Double = .infinity
 
+    /// Fields of one record type, without the system's own.
+    public var fieldsPerRecordType = 256
+
+    /// Record types of one container. Apple names no figure.
+    public var recordTypesPerContainer = 1_000
+
+    /// Roles of one container, without the built-in ones. Apple names no figure.
+    public var rolesPerContainer = 100
+
+    /// Bytes of a schema in the text language. Apple names no figure.
+    public var schemaTextBytes = 16_000_000
+
     /// Zones of one database.
     public var zonesPerDatabase = 1_000
 

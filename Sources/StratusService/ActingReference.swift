@@ -15,7 +15,8 @@ struct ActingReference: Hashable {
         for field in fields {
             switch field.value {
             case .reference(let reference): found.add(reference)
-            case .referenceList(let references): for reference in references { found.add(reference) }
+            case .referenceList(let references):
+                for reference in references { found.add(reference) }
             default: break
             }
         }

@@ -78,7 +78,9 @@ struct ModifyDecisions {
         let old = stored.living(operation.key)
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
-            if let old, error.code == .conflict || error.code == .exists {
+            if let old, error.code == .conflict || error.code == .exists,
+                plan.access[old.type].mayRead(old)
+            {
                 failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
             }
             return .failed(failure)
@@ -107,15 +109,15 @@ struct ModifyDecisions {
             switch operation.kind {
             case .update, .replace: return .recordNotFound
             case .create, .forceUpdate, .forceReplace:
-                let hasType = operation.recordType != nil && operation.isTypeDeclared
-                return hasType ? nil : .invalid("Name the record's type.")
+                guard operation.isTypeDeclared, let recordType = operation.recordType else {
+                    return .invalid("Name the record's type.")
+                }
+                return plan.access[recordType].mayCreate ? nil : .createNotPermitted
             case .delete, .forceDelete: return nil
             }
         }
         if operation.kind == .create { return .recordExists }
-        if context.scope == .public, old.creator != context.caller.userRecordName {
-            return .notCreator
-        }
+        guard plan.access[old.type].mayWrite(old) else { return .writeNotPermitted }
         if !operation.kind.isForced {
             guard let tag = operation.changeTag else {
                 return operation.kind == .delete ? .staleChangeTag : .untaggedRecordExists

@@ -20,16 +20,21 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
+        let access =
+            context.scope == .public
+            ? context.recordAccess(
+                try await context.service.schemas.schema(of: context.address)) : .unrestricted
         let seal = try await context.tokenSeal()
         return try await store.read { reader in
-            var answer = try Self.answer(request, in: context, reader: reader)
+            var answer = try Self.answer(request, in: context, access: access, reader: reader)
             answer.syncToken = try context.currentToken(of: request.zoneID, in: reader, seal: seal)
             return answer
         }
     }
 
     private static func answer(
-        _ request: Request, in context: RequestContext, reader: any StoreReader
+        _ request: Request, in context: RequestContext, access: RecordAccess,
+        reader: any StoreReader
     ) throws -> Answer {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
@@ -59,6 +64,11 @@ extension RecordsLookup: ServedEndpoint {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: zoneID, error: .recordNotFound))
+                }
+                guard access[row.type].mayRead(row) else {
+                    return .failure(
+                        RecordFailure(
+                            recordName: item.recordName, zoneID: zoneID, error: .readNotPermitted))
                 }
                 return .record(
                     try RecordDictionary(

@@ -30,7 +30,8 @@ extension RecordsModify: ServedEndpoint {
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context, summary: summary,
             told: service.notifications.told(of: address),
-            nowMilliseconds: service.settings.nowMilliseconds(), seal: try await context.tokenSeal())
+            nowMilliseconds: service.settings.nowMilliseconds(), seal: try await context.tokenSeal()
+        )
         let outcome = try await store.write { try transaction.run(in: $0) }
         service.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if outcome.hasNews { service.notifications.tell(store) }

@@ -24,8 +24,10 @@ extension RecordsQuery: ServedEndpoint {
                 .notFound, "Did not find record type: \(query.recordType)",
                 frameworkCode: ServiceError.Framework.unknownItem)
         }
+        let access = context.recordAccess(schema)[query.recordType]
+        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
         let search = RecordSearch(
-            matcher: try RecordMatcher(query, schema: schema),
+            matcher: try RecordMatcher(query, schema: schema, access: access),
             order: try RecordOrder(query, schema: schema),
             recordType: query.recordType, limit: context.pageLength(request.resultsLimit))
         let seal = try await context.service.seal()

@@ -37,9 +37,13 @@ extension ServiceError {
     static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
-    static let notCreator = ServiceError(
-        .accessDenied, "WRITE operation not permitted",
-        frameworkCode: Framework.permissionFailure)
+    static let createNotPermitted = notPermitted("CREATE operation not permitted")
+    static let readNotPermitted = notPermitted("READ operation not permitted")
+    static let writeNotPermitted = notPermitted("WRITE operation not permitted")
+
+    private static func notPermitted(_ reason: String) -> ServiceError {
+        ServiceError(.accessDenied, reason, frameworkCode: Framework.permissionFailure)
+    }
 
     // MARK: Whole requests
 
@@ -89,6 +93,23 @@ extension ServiceError {
         "The request's operations depend on each other in too many ways; send fewer at a time.")
     static let cascadeTooLarge = overLimit(
         "More records would be deleted with this one than one request may; delete some first.")
+
+    // MARK: The schema
+
+    static func unknownRecordType(_ name: String) -> ServiceError {
+        invalid("Cannot create new type \(name) in production schema")
+    }
+
+    static func unknownField(_ name: String, of recordType: String) -> ServiceError {
+        invalid(
+            "Cannot create or modify field '\(name)' in record '\(recordType)' in production schema"
+        )
+    }
+
+    static let recordTypeIsFull = overLimit(
+        "The record type has as many fields as a record type may have.")
+    static let tooManyRecordTypes = overLimit(
+        "The container has as many record types as a container may have.")
 
     // MARK: Subscriptions and devices
 

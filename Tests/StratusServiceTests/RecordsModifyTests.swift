@@ -227,7 +227,8 @@ import Testing
         second.numbersAsStrings = false
         let answer = try await alice.ask(
             RecordsModify.self,
-            .init(operations: [first, second, hut(.create, "c", [beds(3)])], numbersAsStrings: true)
+            .init(
+                operations: [first, second, hut(.create, "c", [beds(3)])], numbersAsStrings: true)
         )
         let texts = answer.records.compactMap(\.record?.fields).map {
             String(decoding: $0.encoded(), as: UTF8.self)

@@ -27,7 +27,8 @@ import Testing
         let page = try await alice.at("tablet").page("Trips", since: token)
         #expect(
             page.records.compactMap(\.tombstone?.recordName) == (0..<40).map { "r\($0)" })
-        #expect(page.records.compactMap(\.tombstone?.recordType) == Array(repeating: "Hut", count: 40))
+        #expect(
+            page.records.compactMap(\.tombstone?.recordType) == Array(repeating: "Hut", count: 40))
         #expect(try await alice.lookup(["other"], in: "Trips")[0].record != nil)
         // Nothing is left of the references: who comes back under the name is nobody's source.
         try await alice.modify([hut(.create, "r1"), hut(.create, "r0")], in: "Trips")
@@ -118,7 +119,8 @@ import Testing
         ])
         #expect(results[0].failed?.error.frameworkCode == 27)
         #expect(results[1].tombstone != nil)
-        #expect(try await alice.lookup(["large", "l0", "s0"]).map(\.code) == [nil, nil, .notFound])
+        #expect(
+            try await alice.lookup(["large", "l0", "s0"]).map(\.code) == [nil, nil, .notFound])
         // Named records do not count.
         let named = try await alice.modify([
             hut(.forceDelete, "large"), hut(.forceDelete, "l3"),
@@ -203,7 +205,9 @@ import Testing
         try await alice.modify([hut(.create, "a")])
         let results = try await alice.modify([
             hut(.forceDelete, "a"),
-            hut(.create, "b", [guide("a"), Field(name: "second", value: reference("no", .validate))]),
+            hut(
+                .create, "b",
+                [guide("a"), Field(name: "second", value: reference("no", .validate))]),
         ])
         #expect(results.map(\.code) == [nil, .validatingReferenceError])
     }

@@ -74,6 +74,14 @@ import Testing
             INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
+        Breach(
+            "A grant is about",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
+        Breach(
+            "A grant is to",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', 'editor', 1)"),
+        Breach(
+            "A role that", "INSERT INTO role_member VALUES ('c', 'production', 'editor', '_a')"),
     ]
 
     static let address = DatabaseAddress(

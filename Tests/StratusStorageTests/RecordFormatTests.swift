@@ -42,7 +42,9 @@ import Testing
             }
         }
         #expect(found == [[["item"], []], [[], ["item"]], [[], []], [[], ["item"]]])
-        let count = try await new.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM reference_") }
+        let count = try await new.read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM reference_")
+        }
         #expect(count == 3)
         try new.close()
     }
