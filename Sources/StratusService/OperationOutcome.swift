@@ -135,8 +135,9 @@ struct OperationOutcome {
                         RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }
                 // What the caller saved is answered, be it to be read or not; what others saved since is not.
-                guard row.modifier == context.caller.userRecordName
-                    || access[row.type].mayRead(row)
+                guard
+                    row.modifier == context.caller.userRecordName
+                        || access[row.type].mayRead(row)
                 else {
                     return .failure(
                         RecordFailure(recordName: name, zoneID: zoneID, error: .readNotPermitted))

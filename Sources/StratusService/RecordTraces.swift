@@ -15,8 +15,12 @@ extension ModifyDecisions.Write {
                 try writer.deleteReferences(heldBy: row.name, in: row.zone)
             }
         }
-        for reference in stored.subtracting(references) { try writer.delete(reference.row(heldBy: row)) }
-        for reference in references.subtracting(stored) { try writer.put(reference.row(heldBy: row)) }
+        for reference in stored.subtracting(references) {
+            try writer.delete(reference.row(heldBy: row))
+        }
+        for reference in references.subtracting(stored) {
+            try writer.put(reference.row(heldBy: row))
+        }
     }
 
     /// Keeps the state that the change replaced; a deletion forgets all of them.
