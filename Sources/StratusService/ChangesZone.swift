@@ -28,6 +28,7 @@ extension ChangesZone: ServedEndpoint {
                     .failure(ZoneFailure(zoneID: $0.zoneID, error: .zoneNotFound))
                 })
         }
+        let access = try await context.feedAccess()
         let now = context.service.settings.nowMilliseconds()
         // Newest-first pages are found from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
@@ -35,7 +36,8 @@ extension ChangesZone: ServedEndpoint {
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: now, service: context.service)
-            let feed = ZoneFeed(reader: reader, tokens: tokens, context: context)
+            let feed = ZoneFeed(
+                reader: reader, tokens: tokens, context: context, access: access)
             var room = context.limits.changedBytesPerAnswer
             return Answer(
                 zones: try request.zones.map { item in
@@ -56,6 +58,12 @@ extension RequestContext {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
     }
+
+    /// What of a feed the caller may see. Only the public database's needs the schema for that.
+    fileprivate func feedAccess() async throws -> RecordAccess {
+        guard scope == .public else { return .unrestricted }
+        return recordAccess(try await service.schemas.schema(of: address))
+    }
 }
 
 /// The changes of zones, in one snapshot.
@@ -63,6 +71,7 @@ struct ZoneFeed {
     let reader: any StoreReader
     let tokens: ChangeTokens
     let context: RequestContext
+    let access: RecordAccess
 
     /// - Parameter room: The bytes that the answer has left for records; every zone has a page all the
     ///   same.
@@ -146,6 +155,7 @@ struct ZoneFeed {
         let types = item.desiredRecordTypes.map { Set($0) }
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
+            guard access[row.type].mayRead(row) else { return nil }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
                 numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions)

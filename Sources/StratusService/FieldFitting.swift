@@ -126,6 +126,9 @@ struct FieldFitting {
 
     private mutating func resolved(_ reference: Reference) throws -> Reference {
         var reference = reference
+        guard (1...255).contains(reference.recordName.utf8.count) else {
+            throw ServiceError.invalid("A reference names a record with 1 to 255 bytes.")
+        }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {
                 throw ServiceError.invalid(

@@ -19,6 +19,10 @@ struct ModifyDecisions {
     let nowMilliseconds: Int64
     var decisions: [Decision] = []
     private(set) var indexByKey: [RecordKey: Int] = [:]
+    /// The saves that need a record of the request to be there.
+    private(set) var requirers: [RecordKey: [Int]] = [:]
+    /// The references of each save that have an action, those of fields that were not sent included.
+    private(set) var references: [Set<ActingReference>] = []
     /// What goes along with the records that are deleted.
     var cascade = Cascade()
 
@@ -47,6 +51,21 @@ struct ModifyDecisions {
         }
         for (index, item) in plan.items.enumerated() {
             if case .ready(let operation) = item { indexByKey[operation.key] = index }
+        }
+        for (index, item) in plan.items.enumerated() {
+            guard case .ready(let operation) = item else { continue }
+            for key in operation.required where indexByKey[key] != nil {
+                requirers[key, default: []].append(index)
+            }
+        }
+        references = decisions.map { decision in
+            guard case .save(_, let fields, _) = decision else { return [] }
+            return ActingReference.all(in: fields)
+        }
+        for (index, item) in plan.items.enumerated()
+        where references[index].count > context.limits.referencesPerRecord {
+            guard case .ready(let operation) = item else { continue }
+            decisions[index] = .failed(failure(operation.key, .tooManyReferences))
         }
     }
 
@@ -217,6 +236,8 @@ struct ModifyDecisions {
         var row: RecordRow
         /// All its fields; empty for a tombstone.
         var fields: [Field]
+        /// Those of its references that have an action; none for a tombstone.
+        var references: Set<ActingReference> = []
         /// The living record before.
         var old: RecordRow?
     }
@@ -227,7 +248,7 @@ struct ModifyDecisions {
         case .save(let row, let fields, let old):
             let row = row.numbered(number)
             decisions[index] = .save(row, fields: fields, old: old)
-            return Write(row: row, fields: fields, old: old)
+            return Write(row: row, fields: fields, references: references[index], old: old)
         case .delete(let row, let old):
             let row = row.numbered(number)
             decisions[index] = .delete(row, old: old)

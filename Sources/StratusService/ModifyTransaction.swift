@@ -25,7 +25,8 @@ struct ModifyTransaction: Sendable {
         try told.dequeue(in: writer)
         let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
-            let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
+            let results = try OperationOutcome(bytes: bytes).replay(
+                request, in: writer, context, access: plan.access)
             return ModifyOutcome(answer: try answer(results, in: writer))
         }
         let stored = try StoredRecords(plan, reader: writer)

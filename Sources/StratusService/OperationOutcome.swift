@@ -88,7 +88,8 @@ struct OperationOutcome {
     ///
     /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
     func replay(
-        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext
+        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
+        access: RecordAccess
     ) throws -> [RecordResult] {
         guard request.operations.count == items.count else {
             throw ServiceError.invalid(
@@ -106,7 +107,8 @@ struct OperationOutcome {
             case .failure(let bytes):
                 var failure = try readWire(RecordFailure.self, from: bytes)
                 if failure.error.code == .conflict || failure.error.code == .exists,
-                    let name = failure.recordName, let row = try stored(name), !row.isDeleted
+                    let name = failure.recordName, let row = try stored(name), !row.isDeleted,
+                    access[row.type].mayRead(row)
                 {
                     let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
                     failure.serverRecord = RecordDictionary(row, in: zoneID)
@@ -131,6 +133,14 @@ struct OperationOutcome {
                     // Saved, and deleted since.
                     return .failure(
                         RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
+                }
+                // What the caller saved is answered, be it to be read or not; what others saved since is not.
+                guard
+                    row.modifier == context.caller.userRecordName
+                        || access[row.type].mayRead(row)
+                else {
+                    return .failure(
+                        RecordFailure(recordName: name, zoneID: zoneID, error: .readNotPermitted))
                 }
                 return try RecordResult(
                     row, in: zoneID,
