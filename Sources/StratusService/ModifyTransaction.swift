@@ -23,7 +23,8 @@ struct ModifyTransaction: Sendable {
         try told.dequeue(in: writer)
         let repetition = try OperationOutcome.Repetition(request, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
-            let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
+            let results = try OperationOutcome(bytes: bytes).replay(
+                request, in: writer, context, access: plan.access)
             return ModifyOutcome(answer: RecordsModify.Answer(records: results))
         }
         let stored = try StoredRecords(plan, reader: writer)

@@ -73,11 +73,13 @@ struct OperationOutcome {
         self.items = items
     }
 
-    /// The answer to a repetition.
+    /// The answer to a repetition. Of a record that the caller may not read it shows no fields, and with
+    /// a conflict not the record either.
     ///
     /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
     func replay(
-        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext
+        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
+        access: RecordAccess
     ) throws -> [RecordResult] {
         guard request.operations.count == items.count else {
             throw ServiceError.invalid(
@@ -95,7 +97,8 @@ struct OperationOutcome {
             case .failure(let bytes):
                 var failure = try readWire(RecordFailure.self, from: bytes)
                 if failure.error.code == .conflict || failure.error.code == .exists,
-                    let name = failure.recordName, let row = try stored(name), !row.isDeleted
+                    let name = failure.recordName, let row = try stored(name), !row.isDeleted,
+                    access[row.type].mayRead(row)
                 {
                     failure.serverRecord = RecordDictionary(
                         row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName))
@@ -105,9 +108,10 @@ struct OperationOutcome {
                 guard let zoneName, let row = try stored(name) else {
                     return .deleted(.init(recordName: name))
                 }
+                let keys = operation.desiredKeys ?? request.desiredKeys
                 return try RecordResult(
                     row, in: context.zoneID(zoneName),
-                    keys: operation.desiredKeys ?? request.desiredKeys,
+                    keys: access[row.type].mayRead(row) ? keys : [],
                     numbersAsStrings: request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }

@@ -139,6 +139,34 @@ import Testing
         #expect(stale.failed?.serverRecord == nil)
     }
 
+    /// The same request sent again shows what the caller may read now, and no more.
+    @Test func aRepetitionShowsNoMoreThanOneMayRead() async throws {
+        let (_, alice, bob) = try await Self.world(
+            #"GRANT CREATE TO "_icloud", GRANT READ, WRITE TO editor, GRANT READ TO "_creator""#)
+        let first = [hut(.create, "new", [beds(2)]), hut(.create, "a", [beds(9)])]
+        for _ in 0..<2 {
+            let results = try await bob.modify(first, operationID: "once", scope: .public)
+            #expect(results.map(\.code) == [nil, .exists])
+            #expect(results[0].values == ["beds": .int64(2)])
+            #expect(results[1].failed?.serverRecord == nil)
+        }
+        let own = [hut(.create, "newer", [beds(2)]), hut(.create, "a", [beds(9)])]
+        for _ in 0..<2 {
+            let results = try await alice.modify(own, operationID: "once", scope: .public)
+            #expect(results[1].failed?.serverRecord != nil)
+        }
+    }
+
+    @Test func aRepetitionTellsASaveWithoutItsFields() async throws {
+        let (_, _, bob) = try await Self.world(#"GRANT CREATE TO "_icloud""#)
+        for expected in [["beds": FieldValue.int64(2)], [:]] {
+            let result = try await bob.modify(
+                [hut(.create, "new", [beds(2)])], operationID: "once", scope: .public)[0]
+            #expect(result.name == "new")
+            #expect(result.values == expected)
+        }
+    }
+
     /// Nobody is told of records that they may not read.
     @Test func notificationsFollowTheGrants() async throws {
         let (world, alice, bob) = try await Self.world(
