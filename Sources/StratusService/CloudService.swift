@@ -25,6 +25,7 @@ public final class CloudService: Sendable {
     let subscriptions: SubscriptionBook
     let courier: Courier
     let notifications: Notifications
+    let tombstones: TombstonePurge
 
     private let directoryWatch = Mutex(DirectoryWatch())
     private let sealOnceKnown = Mutex<Seal?>(nil)
@@ -36,6 +37,7 @@ public final class CloudService: Sendable {
         accounts = Accounts(directory: storehouse.directory, settings: settings)
         schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
+        tombstones = TombstonePurge(settings: settings)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         notifications = Notifications(
@@ -63,8 +65,10 @@ public final class CloudService: Sendable {
         do {
             try await refreshRemembered()
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
+            var caller = admitted.caller
+            caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
+                service: self, caller: caller, address: address, scope: scope)
             try context.checkAccess(E.access)
             let answer = try await E.answer(request, in: context)
             return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
@@ -99,6 +103,7 @@ public final class CloudService: Sendable {
     /// Waits until everything that was saved has been told to the listening devices' queues.
     public func settle() async {
         await notifications.settle()
+        await tombstones.settle()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.

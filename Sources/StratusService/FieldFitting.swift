@@ -8,6 +8,8 @@ struct FieldFitting {
     private(set) var growth: [SchemaFieldRow] = []
     /// The targets of VALIDATE references.
     private(set) var required: [RecordKey] = []
+    /// How many references have an action.
+    private(set) var actingReferences = 0
     private let recordType: String
     private let holder: RecordKey
     private let context: RequestContext
@@ -131,6 +133,7 @@ struct FieldFitting {
             }
         }
         reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)
+        if reference.action != .none { actingReferences += 1 }
         if reference.action == .validate {
             required.append(RecordKey(zoneName: holder.zoneName, name: reference.recordName))
         }

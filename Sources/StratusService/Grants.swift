@@ -98,6 +98,12 @@ struct RecordAccess: Sendable {
 }
 
 extension RequestContext {
+    /// What grants let the caller do in the database of the request, by today's schema.
+    func recordAccess() async throws -> RecordAccess {
+        guard scope == .public else { return .unrestricted }
+        return recordAccess(try await service.schemas.schema(of: address))
+    }
+
     /// What grants let the caller do in the database of the request.
     func recordAccess(_ schema: ContainerSchema) -> RecordAccess {
         scope == .public

@@ -66,7 +66,7 @@ struct ModifyPlanning {
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
             parentChange: .absent,
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings)
+            numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
@@ -132,6 +132,9 @@ struct ModifyPlanning {
         try fitting.fitType()
         for field in sent {
             planned.changes.append(try fitting.fitted(field))
+        }
+        guard fitting.actingReferences <= context.limits.referencesPerRecord else {
+            throw ServiceError.tooManyReferences
         }
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }

@@ -39,8 +39,12 @@ extension RecordsQuery: ServedEndpoint {
                 sortKeys: query.sortBy.count
             ).position
         }
-        let page = try await context.service.store(for: address).read(.zone) { reader in
-            try search.page(of: reader, zoneName: zoneName, after: start)
+        let tokenSeal = try await context.tokenSeal()
+        let (page, token) = try await context.service.store(for: address).read(.zone) { reader in
+            (
+                try search.page(of: reader, zoneName: zoneName, after: start),
+                try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
+            )
         }
         return Answer(
             records: try page.found.map {
@@ -54,7 +58,8 @@ extension RecordsQuery: ServedEndpoint {
                     try ContinuationMarker(
                         database: database, query: mark, position: $0.position
                     ).text(sealedBy: seal)
-                } : nil)
+                } : nil,
+            syncToken: token)
     }
 }
 

@@ -12,6 +12,7 @@ extension ServiceError {
         static let badDatabase = 24
         static let zoneNotFound = 26
         static let limitExceeded = 27
+        static let userDeletedZone = 28
         static let referenceViolation = 31
     }
 
@@ -57,6 +58,8 @@ extension ServiceError {
 
     static let zoneNotFound = ServiceError(
         .zoneNotFound, "Zone does not exist", frameworkCode: Framework.zoneNotFound)
+    static let purgedZone = ServiceError(
+        .zoneNotFound, "Zone was purged by the user", frameworkCode: Framework.userDeletedZone)
     static let unknownChangeToken = ServiceError(
         .badRequest, "Unknown sync continuation type",
         frameworkCode: Framework.changeTokenExpired)
@@ -77,6 +80,17 @@ extension ServiceError {
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",
         frameworkCode: Framework.referenceViolation)
+
+    static let stillReferred = ServiceError(
+        .validatingReferenceError,
+        "Other records need this one, or one that would be deleted with it; delete or change them.",
+        frameworkCode: Framework.referenceViolation)
+    static let tooManySources = overLimit(
+        "The record that a DELETE_SELF reference names has as many such references as it may have.")
+    static let tooManyReferences = overLimit(
+        "The record has more references with an action than a record may have.")
+    static let cascadeTooLarge = overLimit(
+        "More records would be deleted with this one than one request may; delete some first.")
 
     // MARK: The schema
 

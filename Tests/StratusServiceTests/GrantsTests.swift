@@ -124,6 +124,38 @@ import Testing
         #expect(page.continuationMarker == nil)
     }
 
+    /// So does the feed of the public database, deletions included.
+    @Test func aFeedShowsOnlyWhatOneMayRead() async throws {
+        let (world, alice, bob) = try await Self.world(
+            #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
+        try await bob.modify([hut(.create, "b", [beds(1)])], scope: .public)
+        try await alice.modify([hut(.create, "gone", [beds(1)])], scope: .public)
+        func feed(_ person: Person, since token: String? = nil, isReversed: Bool = false)
+            async throws -> ChangesZone.Page
+        {
+            let answer = try await person.ask(
+                ChangesZone.self,
+                .init(zones: [
+                    .init(
+                        zoneID: zone("_defaultZone"), syncToken: token, isReversed: isReversed)
+                ]), in: .public)
+            switch answer.zones[0] {
+            case .page(let page): return page
+            case .failure(let failure): throw failure.error
+            }
+        }
+        #expect(try await feed(alice).records.map(\.name) == ["a", "gone"])
+        #expect(try await feed(world.nobody).records.isEmpty)
+        let page = try await feed(bob)
+        #expect(page.records.map(\.name) == ["b"])
+        #expect(try await feed(bob, isReversed: true).records.map(\.name) == ["b"])
+        try await alice.modify([hut(.forceDelete, "gone")], scope: .public)
+        try await bob.modify([hut(.forceDelete, "b")], scope: .public)
+        #expect(
+            try await feed(bob, since: page.syncToken).records.map(\.tombstone?.recordName)
+                == ["b"])
+    }
+
     /// A conflict tells the server's record only to those who may read it.
     @Test func aRefusedCreationDoesNotShowTheRecord() async throws {
         let (_, alice, bob) = try await Self.world(

@@ -31,6 +31,20 @@ import Testing
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Breach(
+            "Who has a reference",
+            "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
+        Breach(
+            "The target of",
+            """
+            INSERT INTO reference_ SELECT zone, 'nobody', 2, name FROM record WHERE deleted = 0
+            """),
+        Breach(
+            "A replaced state",
+            """
+            INSERT INTO record_ancestor
+            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D' FROM zone WHERE name = 'Trips'
+            """),
     ]
 
     static let directoryBreaches = [
