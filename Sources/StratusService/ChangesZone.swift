@@ -28,7 +28,7 @@ extension ChangesZone: ServedEndpoint {
                     .failure(ZoneFailure(zoneID: $0.zoneID, error: .zoneNotFound))
                 })
         }
-        let access = try await context.feedAccess()
+        let access = try await context.recordAccess()
         let now = context.service.settings.nowMilliseconds()
         // Newest-first pages are found from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
@@ -58,12 +58,6 @@ extension RequestContext {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
     }
-
-    /// What of a feed the caller may see. Only the public database's needs the schema for that.
-    fileprivate func feedAccess() async throws -> RecordAccess {
-        guard scope == .public else { return .unrestricted }
-        return recordAccess(try await service.schemas.schema(of: address))
-    }
 }
 
 /// The changes of zones, in one snapshot.
@@ -71,6 +65,7 @@ struct ZoneFeed {
     let reader: any StoreReader
     let tokens: ChangeTokens
     let context: RequestContext
+    /// What is not to be read is left out, also when it is deleted.
     let access: RecordAccess
 
     /// - Parameter room: The bytes that the answer has left for records; every zone has a page all the

@@ -84,7 +84,8 @@ struct OperationOutcome {
         self.items = items
     }
 
-    /// The answer to a repetition.
+    /// The answer to a repetition. Of a record that the caller may not read it shows no fields, and with
+    /// a conflict not the record either.
     ///
     /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
     func replay(
@@ -134,17 +135,9 @@ struct OperationOutcome {
                     return .failure(
                         RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }
-                // What the caller saved is answered, be it to be read or not; what others saved since is not.
-                guard
-                    row.modifier == context.caller.userRecordName
-                        || access[row.type].mayRead(row)
-                else {
-                    return .failure(
-                        RecordFailure(recordName: name, zoneID: zoneID, error: .readNotPermitted))
-                }
+                let keys = operation.desiredKeys ?? request.desiredKeys
                 return try RecordResult(
-                    row, in: zoneID,
-                    keys: operation.desiredKeys ?? request.desiredKeys,
+                    row, in: zoneID, keys: access[row.type].mayRead(row) ? keys : [],
                     numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }

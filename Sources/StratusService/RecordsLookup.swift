@@ -20,10 +20,7 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
-        let access =
-            context.scope == .public
-            ? context.recordAccess(
-                try await context.service.schemas.schema(of: context.address)) : .unrestricted
+        let access = try await context.recordAccess()
         let seal = try await context.tokenSeal()
         return try await store.read { reader in
             var answer = try Self.answer(request, in: context, access: access, reader: reader)
