@@ -26,14 +26,18 @@ public struct Credentials: Hashable, Sendable {
     public var clientID: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
+    /// Scheme and authority under which the caller reached the service: what stands before the paths
+    /// in addresses of assets. Empty in process.
+    public var origin: String
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false
+        wantsExtensions: Bool = false, origin: String = ""
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
         self.wantsExtensions = wantsExtensions
+        self.origin = origin
     }
 }

@@ -62,12 +62,31 @@ public final class CloudService: Sendable {
         do {
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
             let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
+                service: self, caller: admitted.caller, address: address, scope: scope,
+                origin: credentials.origin)
             try context.checkAccess(E.access)
-            let answer = try await E.answer(request, in: context)
+            let answer = try await linkedAnswer(to: E.self, request, in: context)
             return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
         } catch {
             throw failure(from: error)
+        }
+    }
+
+    /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
+    private func linkedAnswer<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) async throws -> E.Answer {
+        var links = AssetLinks(seal: try await seal(), context: context)
+        do {
+            var answer = try await E.answer(request, in: context)
+            E.link(&answer, &links)
+            return answer
+        } catch var failure as RequestFailure {
+            if var records = failure.records {
+                links.link(&records)
+                failure.records = records
+            }
+            throw failure
         }
     }
 
@@ -158,6 +177,14 @@ public protocol ServedEndpoint: Endpoint {
     static var access: EndpointAccess { get }
 
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
+
+    /// Puts addresses into the records of an answer, for their assets. An endpoint whose answer carries
+    /// records does it in AssetLinks.swift.
+    static func link(_ answer: inout Answer, _ links: inout AssetLinks)
+}
+
+extension ServedEndpoint {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

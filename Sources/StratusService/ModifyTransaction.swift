@@ -67,6 +67,7 @@ struct ModifyTransaction: Sendable {
                     index, version: version, commitVersion: versions.upperBound,
                     changeTag: ChangeTag(version: version, incarnation: incarnation).text)
                 try writer.put(write.row)
+                try writer.putAssets(of: write)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
             guard !summary.isEmpty else { continue }
@@ -84,6 +85,8 @@ struct StoredRecords {
     /// The living zones of the request by name.
     private(set) var zones: [String: ZoneRow] = [:]
     private var rows: [RecordKey: RecordRow] = [:]
+    /// The assets of the request that are still there.
+    private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
     init(_ plan: ModifyPlan, reader: any StoreReader) throws {
@@ -91,6 +94,9 @@ struct StoredRecords {
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
+            for blob in operation.assets where !assets.contains(blob) {
+                if try reader.asset(blob.sha256)?.blob == blob { assets.insert(blob) }
+            }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
             guard let zone = try reader.livingZone(named: zoneName) else { continue }

@@ -13,6 +13,7 @@ extension ServiceError {
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let referenceViolation = 31
+        static let assetNotAvailable = 35
     }
 
     static func invalid(_ reason: String) -> ServiceError {
