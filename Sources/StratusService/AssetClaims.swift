@@ -106,8 +106,7 @@ extension ServiceError {
         .badRequest, "The asset was not saved in time; upload it again.",
         frameworkCode: Framework.assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
-    static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
-    static let assetInterrupted = invalid("The asset's bytes ended before their end; upload again.")
+    public static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
     static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
         frameworkCode: Framework.unknownItem)
