@@ -46,6 +46,9 @@ extension RequestFailure {
 
     /// Whether an unread rest of the request may stand in the connection.
     var endsConnection: Bool {
-        [.bodyTooLarge, .bodyTooSlow, .bodyBroken, .assetTooLarge, .malformedForm].contains(error)
+        [
+            .bodyTooLarge, .bodyTooSlow, .bodyBroken, .assetTooLarge, .malformedForm,
+            .unknownUploadAddress,
+        ].contains(error)
     }
 }

@@ -107,7 +107,7 @@ extension ServiceError {
         frameworkCode: Framework.assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
     public static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
-    static let unknownUploadAddress = ServiceError(
+    public static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
         frameworkCode: Framework.unknownItem)
     static let unknownDownloadAddress = ServiceError(

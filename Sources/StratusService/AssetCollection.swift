@@ -76,7 +76,11 @@ extension CloudService {
             }
             guard taken.count == limit else { break }
         }
-        try await sweepStrays(blobs, store, keptBefore: cutoff, into: &collection)
+        // However short assets are kept: a blob's row may be under way.
+        let uploadSeconds = settings.limits.assetUploadSeconds
+        try await sweepStrays(
+            blobs, store, keptBefore: min(cutoff, now - Int64(uploadSeconds * 1_000)),
+            into: &collection)
     }
 
     /// Removes blobs without a row. Young ones stay: their row may be about to be written.

@@ -286,7 +286,14 @@ private struct Server: Sendable {
                     with: Result { try Self.exchange(port, Array(head.utf8) + body) })
             }
         }
-        let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound ?? bytes.count
+        return try #require(Self.answer(in: bytes))
+    }
+
+    /// Nil while the head is not complete.
+    private static func answer(in bytes: [UInt8]) -> Answer? {
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound else {
+            return nil
+        }
         let lines = String(decoding: bytes[..<end], as: UTF8.self).components(separatedBy: "\r\n")
         var headers: [String: String] = [:]
         for line in lines.dropFirst() {
@@ -325,6 +332,12 @@ private struct Server: Sendable {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
             answer += chunk[..<count]
+            // A refused upload leaves the closing to its client, which may still send.
+            if let sofar = Self.answer(in: answer), sofar.status >= 400,
+                sofar.body.count == sofar.headers["content-length"].flatMap({ Int($0) })
+            {
+                break
+            }
         }
         return answer
     }
