@@ -89,6 +89,9 @@ public struct Limits: Hashable, Sendable {
     /// Assets of one record, list members counted one by one.
     public var assetsPerRecord = 500
 
+    /// Uploads that one user has under way at a time.
+    public var uploadsPerUser = 16
+
     /// How long an address for an upload is good, in seconds: 15 minutes.
     public var uploadAddressSeconds: Double = 15 * 60
 

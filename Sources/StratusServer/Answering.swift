@@ -48,7 +48,7 @@ extension RequestFailure {
     var endsConnection: Bool {
         [
             .bodyTooLarge, .bodyTooSlow, .bodyBroken, .assetTooLarge, .malformedForm,
-            .unknownUploadAddress,
+            .unknownUploadAddress, .tooManyUploads,
         ].contains(error)
     }
 }

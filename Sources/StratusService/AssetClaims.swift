@@ -106,6 +106,9 @@ extension ServiceError {
         .badRequest, "The asset was not saved in time; upload it again.",
         frameworkCode: Framework.assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
+    public static let tooManyUploads = ServiceError(
+        .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
+        frameworkCode: Framework.requestRateLimited)
     public static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
     public static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",

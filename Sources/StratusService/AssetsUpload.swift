@@ -78,7 +78,9 @@ extension CloudService {
             guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
                 throw ServiceError.assetTooLarge
             }
-            let row = try await keep(body, in: address.database)
+            let row = try await uploads.run(for: address.user) {
+                try await keep(body, in: address.database)
+            }
             var asset = AssetReceipt(row, in: address.database, seal: seal)
             asset.receipt = UploadReceipt(
                 databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
@@ -154,7 +156,8 @@ extension CloudService {
                 let reader = try await storehouse.blobs(for: address.database).open(address.blob)
             else { throw ServiceError.unknownDownloadAddress }
             let code = seal.code(
-                of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum)
+                of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum
+            )
             return AssetDownload(
                 contentTag: Base64.addressText(Array(code.prefix(20))), reader: reader)
         } catch {

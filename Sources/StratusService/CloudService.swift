@@ -25,6 +25,7 @@ public final class CloudService: Sendable {
     let subscriptions: SubscriptionBook
     let courier: Courier
     let notifications: Notifications
+    let uploads: UploadsUnderWay
 
     private let sealOnceKnown = Mutex<Seal?>(nil)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
@@ -37,6 +38,7 @@ public final class CloudService: Sendable {
         subscriptions = SubscriptionBook()
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
+        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
             schemas: schemas, courier: courier)

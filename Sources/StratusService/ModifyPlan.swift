@@ -109,7 +109,8 @@ struct ModifyPlan: Sendable {
         let needed = zip(request.operations, keys).compactMap { operation, key in
             operation.kind.isDeletion || operation.kind == .create
                 || operation.kind.isReplacement && operation.record.recordType != nil
-                    && !operation.record.hasAssetsWithoutReceipt ? nil : key
+                    && !operation.record.hasAssetsWithoutReceipt
+                ? nil : key
         }
         guard !needed.isEmpty else { return [:] }
         return try await store.read { reader in

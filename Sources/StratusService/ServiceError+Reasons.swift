@@ -5,6 +5,7 @@ import StratusRecords
 extension ServiceError {
     /// `CKError.Code` raw values that say more than the protocol's code.
     enum Framework {
+        static let requestRateLimited = 7
         static let permissionFailure = 10
         static let unknownItem = 11
         static let invalidArguments = 12

@@ -130,7 +130,8 @@ final class DataFolder: Sendable {
     /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, or of the
     /// folder of its assets.
     private static func isOurs(_ name: String) -> Bool {
-        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".assets"] where name.hasSuffix(ending) {
+        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".assets"]
+        where name.hasSuffix(ending) {
             return FileName.tenant(String(name.dropLast(ending.count))) != nil
         }
         return false

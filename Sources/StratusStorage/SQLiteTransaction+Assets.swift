@@ -10,7 +10,9 @@ extension SQLiteTransaction {
 
     var assetBytes: Int64 {
         get throws {
-            try statement("SELECT size FROM asset_usage WHERE singleton = 1").first { $0.integer(0) } ?? 0
+            try statement("SELECT size FROM asset_usage WHERE singleton = 1").first {
+                $0.integer(0)
+            } ?? 0
         }
     }
 
@@ -112,7 +114,9 @@ extension SQLiteTransaction {
     }
 
     private func addAssetBytes(_ difference: Int64) throws {
-        try statement("UPDATE asset_usage SET size = size + ? WHERE singleton = 1").bind(1, difference).run()
+        try statement("UPDATE asset_usage SET size = size + ? WHERE singleton = 1").bind(
+            1, difference
+        ).run()
     }
 
     private static func asset(_ row: SQLStatement) -> AssetRow {

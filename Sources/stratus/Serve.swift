@@ -81,7 +81,8 @@ struct Serve: AsyncParsableCommand {
         var limits = Limits()
         limits.assetBytes = assetLimit ?? limits.assetBytes
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev, limits: limits))
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev, limits: limits)
+        )
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [

@@ -15,7 +15,9 @@ import Testing
         let world = World(try backend.storehouse())
         var alice = try await world.person("alice")
         let asset = try await alice.upload([1])
-        try await alice.modify([hut(.create, "a", [photo(asset)]), hut(.create, "b", [photo(asset)])])
+        try await alice.modify([
+            hut(.create, "a", [photo(asset)]), hut(.create, "b", [photo(asset)]),
+        ])
         world.advance(seconds: 10 * Self.day)
         #expect(await world.service.collectAssets() == AssetCollection())
         alice = try await world.person("alice")
@@ -159,7 +161,9 @@ private struct Model {
             guard let asset = try? await alice.upload(bytes, zoneName: "Trips") else { return }
             uploads.append((asset, bytes))
         case 4...7:
-            guard let upload = uploads.isEmpty ? nil : uploads[number(uploads.count)] else { return }
+            guard let upload = uploads.isEmpty ? nil : uploads[number(uploads.count)] else {
+                return
+            }
             let result = try? await alice.modify(
                 [hut(.forceReplace, name, [photo(upload.asset)])], in: "Trips")
             if result?[0].code == nil, result != nil { records[name] = upload.bytes }

@@ -105,11 +105,38 @@ import Testing
             #expect(failure?.error == .assetTooLarge)
         }
         let failure = await uploadFailure(
-            world, address, pieces([UInt8](repeating: 7, count: 600), Array(repeating: 8, count: 401)))
+            world, address,
+            pieces([UInt8](repeating: 7, count: 600), Array(repeating: 8, count: 401)))
         #expect(failure?.error.frameworkCode == 27)
         let full = try await alice.upload([UInt8](repeating: 7, count: 1_000))
         #expect(full.sizeBytes == 1_000)
         #expect(try await alice.assetBytes() == 1_000)
+    }
+
+    @Test func aUserHasSoManyUploadsUnderWay() async throws {
+        var limits = Limits()
+        limits.uploadsPerUser = 1
+        let world = World(limits: limits)
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        let (body, input) = AsyncStream<[UInt8]>.makeStream()
+        let (reading, isReading) = AsyncStream<Void>.makeStream()
+        let first = Task {
+            try await world.service.upload(
+                to: address,
+                body.map { piece in
+                    isReading.yield()
+                    return piece
+                })
+        }
+        input.yield([1])
+        for await _ in reading { break }
+        let refused = await uploadFailure(world, address, pieces([2]))
+        #expect(refused?.error.code == .throttled)
+        #expect(try await world.person("bob").upload([2]).sizeBytes == 1)
+        input.finish()
+        #expect(try await first.value.singleFile.sizeBytes == 1)
+        #expect(await uploadFailure(world, address, pieces([2])) == nil)
     }
 
     @Test func theSameContentIsKeptOnceInADatabase() async throws {

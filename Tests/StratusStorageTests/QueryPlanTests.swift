@@ -21,8 +21,9 @@ import Testing
         Request(description: "asset", index: "SEARCH asset USING PRIMARY KEY") {
             _ = try $0.asset([1])
         },
-        Request(description: "assets of a record", index: "SEARCH asset_reference USING PRIMARY KEY")
-        { try $0.setAssets([], of: "a", in: zone) },
+        Request(
+            description: "assets of a record", index: "SEARCH asset_reference USING PRIMARY KEY"
+        ) { try $0.setAssets([], of: "a", in: zone) },
         Request(description: "unreferenced assets", index: "asset_unreferenced") {
             _ = try $0.takeUnreferencedAssets(touchedBefore: 1, limit: 2)
         },

@@ -442,10 +442,13 @@ private func record(
             let house = try SQLiteStorehouse(folder: folder)
             _ = try await house.store(for: Self.address)
             let blobs = try await house.blobs(for: Self.address)
-            let name = BlobName(sha256: [0xAB, 0x01] + Array(repeating: 0xFF, count: 30), generation: 7)
+            let name = BlobName(
+                sha256: [0xAB, 0x01] + Array(repeating: 0xFF, count: 30), generation: 7)
             let writer = try await blobs.begin()
             try await writer.write([1])
-            let incoming = { try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming") }
+            let incoming = {
+                try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
+            }
             #expect(try incoming().count == 1)
             try await writer.keep(as: name, atMilliseconds: 0)
             #expect(try incoming().isEmpty)
@@ -465,7 +468,9 @@ private func record(
             let house = try SQLiteStorehouse(folder: folder)
             let writer = try await house.blobs(for: Self.address).begin()
             try await writer.write([1])
-            let incoming = { try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming") }
+            let incoming = {
+                try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
+            }
             let beside = try SQLiteStorehouse(folder: folder, access: .beside)
             try await beside.close()
             #expect(try incoming().count == 1)
