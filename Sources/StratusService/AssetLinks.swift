@@ -45,28 +45,14 @@ public struct AssetLinks {
 
     /// The record with addresses for its assets.
     mutating func linked(_ record: RecordDictionary) -> RecordDictionary {
-        guard case .encoded(let payload) = record.fields, let database = database(of: record),
+        guard case .encoded(let payload) = record.fields,
+            let database = context.assetDatabase(of: record.zoneID),
             let fields = StoredAssets.addressed(
                 payload, { address(of: Key(database: database, blob: $0)) })
         else { return record }
         var record = record
         record.fields = .encoded(fields)
         return record
-    }
-
-    /// A shared record lies in the private database of its zone's owner.
-    private func database(of record: RecordDictionary) -> DatabaseAddress? {
-        switch context.scope {
-        case .public: return DatabaseAddress(context.address, .public)
-        case .private:
-            return context.caller.userRecordName.map {
-                DatabaseAddress(context.address, .private(owner: $0))
-            }
-        case .shared, nil:
-            return record.zoneID?.ownerRecordName.map {
-                DatabaseAddress(context.address, .private(owner: $0))
-            }
-        }
     }
 
     /// The address as a JSON string. `${f}` is where CloudKit's clients put the name of the file.

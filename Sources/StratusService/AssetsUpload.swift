@@ -13,16 +13,10 @@ extension AssetsUpload: ServedEndpoint {
         guard request.tokens.count <= context.limits.assetTokensPerRequest else {
             throw ServiceError.overLimit("Ask for fewer assets in one request.")
         }
-        guard let address = try context.databaseAddress(),
-            let zoneName = context.zoneName(request.zoneID)
-        else { throw ServiceError.zoneNotFound }
-        let store = try await context.service.store(for: address)
-        guard try await store.read({ try $0.livingZone(named: zoneName) }) != nil else {
-            throw ServiceError.zoneNotFound
-        }
+        let zone = try await AssetZone(request.zoneID, in: context)
         let settings = context.service.settings
         let upload = UploadAddress(
-            database: address, zoneName: zoneName, user: try context.user(),
+            database: zone.database, zoneName: zone.name, user: try context.user(),
             endMilliseconds: settings.nowMilliseconds()
                 + Int64(context.limits.uploadAddressSeconds * 1_000)
         ).text(sealedBy: try await context.service.seal())

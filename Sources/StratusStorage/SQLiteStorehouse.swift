@@ -1,3 +1,4 @@
+import Foundation
 import StratusRecords
 
 /// The databases of one service in a folder: a file for each, and a small directory beside them.
@@ -72,7 +73,9 @@ public final class SQLiteStorehouse: Storehouse {
 
     public func databasesWithBlobs() async throws -> [DatabaseAddress] {
         try await onDiskThread { [folder] in
+            // Assets whose database is not there wait for it: it may be about to be restored.
             try folder.databases(endingWith: DataFolder.assetsEnding)
+                .filter { access(folder.path(of: $0), F_OK) == 0 }
         }
     }
 

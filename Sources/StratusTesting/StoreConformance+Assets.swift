@@ -73,6 +73,7 @@ extension StoreConformance {
         },
 
         Case("a blob is there when it is kept, listed, and gone when it is deleted") { house in
+            _ = try await house.store(for: address)
             let blobs = try await house.blobs(for: address)
             let name = BlobName(sha256: Array(repeating: 0xAB, count: 32), generation: .max)
             let writer = try await blobs.begin()

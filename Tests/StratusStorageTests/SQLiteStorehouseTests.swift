@@ -457,6 +457,7 @@ private func record(
                 + String(repeating: "ff", count: 30) + ".0000000000000007"
             #expect(FileManager.default.contents(atPath: path) == Data([1]))
             #expect(try await house.databases() == [Self.address])
+            #expect(try await house.databasesWithBlobs() == [Self.address])
             #expect(try await house.check().findings.isEmpty)
             try await house.close()
         }
@@ -478,6 +479,21 @@ private func record(
             let next = try SQLiteStorehouse(folder: folder)
             #expect(try incoming().isEmpty)
             try await next.close()
+        }
+    }
+
+    /// Else a collection would take the assets of a database that is about to be restored.
+    @Test func assetsWithoutTheirDatabaseAreNotLookedThrough() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let writer = try await house.blobs(for: Self.address).begin()
+            try await writer.keep(
+                as: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1),
+                atMilliseconds: 0)
+            #expect(try await house.databasesWithBlobs().isEmpty)
+            _ = try await house.store(for: Self.address)
+            #expect(try await house.databasesWithBlobs() == [Self.address])
+            try await house.close()
         }
     }
 
