@@ -96,6 +96,12 @@ extension RecordsQuery {
     }
 }
 
+extension RecordsChanges {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+}
+
 extension ChangesZone {
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
         for index in answer.zones.indices {

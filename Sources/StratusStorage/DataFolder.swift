@@ -47,6 +47,9 @@ final class DataFolder: Sendable {
         }
     }
 
+    /// Whether this process has the folder as its service.
+    var isLocked: Bool { lock.withLock { $0 != nil } }
+
     var directoryFile: String { path + "/directory.sqlite" }
 
     /// The file of a database; its folder is made.
@@ -137,7 +140,7 @@ final class DataFolder: Sendable {
         return false
     }
 
-    private static func folder(of address: ContainerAddress, in folder: String) -> String {
+    static func folder(of address: ContainerAddress, in folder: String) -> String {
         folder + "/databases/" + FileName.encode(address.container) + "/"
             + address.environment.rawValue
     }
