@@ -124,5 +124,44 @@ public struct Limits: Hashable, Sendable {
     /// How long a push token is valid after its creation, in seconds: 12 hours, renewed at each use.
     public var pushTokenSeconds: Double = 12 * 3600
 
+    // MARK: Assets
+
+    /// Bytes of one asset.
+    public var assetBytes: Int64 = 50_000_000
+
+    /// Assets of one request for addresses, or for new receipts.
+    public var assetTokensPerRequest = 200
+
+    /// Assets of one record, list members counted one by one.
+    public var assetsPerRecord = 500
+
+    /// Uploads that one user has under way at a time.
+    public var uploadsPerUser = 16
+
+    /// How long an address for an upload is good, in seconds: 15 minutes.
+    public var uploadAddressSeconds: Double = 15 * 60
+
+    /// How long a receipt can be saved after the upload, in seconds: a day. Less than
+    /// ``unreferencedAssetSeconds``.
+    public var assetReceiptSeconds: Double = 24 * 3600
+
+    /// How long an address for a download is good after it was answered, in seconds: an hour.
+    public var downloadAddressSeconds: Double = 3600
+
+    /// How long an asset is kept that no record holds, in seconds: two days.
+    public var unreferencedAssetSeconds: Double = 48 * 3600
+
+    /// How often the service looks for such assets, in seconds: every six hours.
+    public var assetCollectionSeconds: Double = 6 * 3600
+
+    /// Rows that one transaction of that takes away.
+    public var assetsPerCollection = 200
+
+    /// How long an upload may take in all, in seconds: an hour.
+    public var assetUploadSeconds: Double = 3600
+
+    /// How long an upload may stand still, in seconds.
+    public var assetIdleSeconds: Double = 30
+
     public init() {}
 }

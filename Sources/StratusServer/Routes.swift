@@ -36,6 +36,9 @@ struct Routes: Sendable {
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
+        serve(AssetsUpload.self, on: router)
+        serve(AssetsRereference.self, on: router)
+        addAssets(to: router)
         addHealth(to: router)
         addCourier(to: router)
         if service.settings.isForDevelopment {
@@ -76,6 +79,7 @@ struct Routes: Sendable {
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
         var head = try RequestHead(request, parameters)
+        head.credentials.origin = origin(of: request)
         let body = try await request.collectBody(service.settings.limits)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }

@@ -57,7 +57,7 @@ private struct CrossOrigin: RouterMiddleware {
         var response: Response
         if request.method == .options {
             response = Response(status: .noContent)
-            response.headers[.accessControlAllowMethods] = "GET, POST, OPTIONS"
+            response.headers[.accessControlAllowMethods] = "GET, HEAD, POST, OPTIONS"
             response.headers[.accessControlAllowHeaders] =
                 request.headers[.accessControlRequestHeaders] ?? "content-type"
             response.headers[.accessControlMaxAge] = "600"
@@ -67,7 +67,8 @@ private struct CrossOrigin: RouterMiddleware {
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.vary] = "Origin"
         response.headers[.accessControlExposeHeaders] =
-            "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID"
+            "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID, "
+            + "Accept-Ranges, Content-Range, ETag"
         return response
     }
 }

@@ -35,15 +35,19 @@ public struct Credentials: Hashable, Sendable {
     public var wantsExtensions: Bool
     /// `getCurrentSyncToken`.
     public var wantsSyncToken: Bool
+    /// Scheme and authority under which the caller reached the service: what stands before the paths
+    /// in addresses of assets. Empty in process.
+    public var origin: String
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false, wantsSyncToken: Bool = false
+        wantsExtensions: Bool = false, wantsSyncToken: Bool = false, origin: String = ""
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
         self.wantsExtensions = wantsExtensions
         self.wantsSyncToken = wantsSyncToken
+        self.origin = origin
     }
 }

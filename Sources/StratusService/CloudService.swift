@@ -26,6 +26,7 @@ public final class CloudService: Sendable {
     let courier: Courier
     let notifications: Notifications
     let tombstones: TombstonePurge
+    let uploads: UploadsUnderWay
 
     private let directoryWatch = Mutex(DirectoryWatch())
     private let sealOnceKnown = Mutex<Seal?>(nil)
@@ -40,6 +41,7 @@ public final class CloudService: Sendable {
         tombstones = TombstonePurge(settings: settings)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
+        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
             schemas: schemas, courier: courier)
@@ -68,12 +70,31 @@ public final class CloudService: Sendable {
             var caller = admitted.caller
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
-                service: self, caller: caller, address: address, scope: scope)
+                service: self, caller: caller, address: address, scope: scope,
+                origin: credentials.origin)
             try context.checkAccess(E.access)
-            let answer = try await E.answer(request, in: context)
+            let answer = try await linkedAnswer(to: E.self, request, in: context)
             return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
         } catch {
             throw failure(from: error)
+        }
+    }
+
+    /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
+    private func linkedAnswer<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) async throws -> E.Answer {
+        var links = AssetLinks(seal: try await seal(), context: context)
+        do {
+            var answer = try await E.answer(request, in: context)
+            E.link(&answer, &links)
+            return answer
+        } catch var failure as RequestFailure {
+            if var records = failure.records {
+                links.link(&records)
+                failure.records = records
+            }
+            throw failure
         }
     }
 
@@ -198,6 +219,14 @@ public protocol ServedEndpoint: Endpoint {
     static var access: EndpointAccess { get }
 
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
+
+    /// Puts addresses into the records of an answer, for their assets. An endpoint whose answer carries
+    /// records does it in AssetLinks.swift.
+    static func link(_ answer: inout Answer, _ links: inout AssetLinks)
+}
+
+extension ServedEndpoint {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

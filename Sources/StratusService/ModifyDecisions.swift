@@ -85,6 +85,12 @@ struct ModifyDecisions {
             }
             return .failed(failure)
         }
+        if let refusal = operation.assetRefusal {
+            return .failed(failure(operation.key, refusal))
+        }
+        guard operation.assets.allSatisfy(stored.assets.contains) else {
+            return .failed(failure(operation.key, .collectedAsset))
+        }
         guard !operation.kind.isDeletion else {
             guard let old else { return .alreadyGone }
             return .delete(tombstone(of: old), old: old)

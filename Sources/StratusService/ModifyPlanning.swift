@@ -13,16 +13,18 @@ struct ModifyPlanning {
     /// Types and fields that good operations brought; only in the development environment.
     private(set) var growth: [SchemaFieldRow] = []
     private let stored: [RecordKey: RecordRow]
+    private let assets: AssetClaims
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
-        stored: [RecordKey: RecordRow]
+        stored: [RecordKey: RecordRow], assets: AssetClaims
     ) {
         self.request = request
         self.context = context
         self.schema = schema
         access = context.recordAccess(schema)
         self.stored = stored
+        self.assets = assets
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
@@ -64,7 +66,7 @@ struct ModifyPlanning {
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
-            parentChange: .absent,
+            parentChange: .absent, assets: [],
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
             numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
@@ -116,6 +118,35 @@ struct ModifyPlanning {
         }
     }
 
+    /// Turns the assets that were sent into those that are stored.
+    ///
+    /// A receipt that is missing or bad is told only if the record could be saved otherwise: with a stale
+    /// copy of the record comes a stale asset, and that is a conflict.
+    private func planAssets(into planned: inout PlannedOperation) throws {
+        let count = planned.changes.reduce(0) { $0 + $1.assets.count }
+        guard count > 0 else { return }
+        guard count <= context.limits.assetsPerRecord else { throw ServiceError.tooManyAssets }
+        let old = stored[planned.key]?.payload ?? []
+        func resolved(_ value: AssetReceipt) -> AssetReceipt {
+            do {
+                return try assets.stored(value, in: planned.key.zoneName, old: old)
+            } catch {
+                planned.assetRefusal = error as? ServiceError ?? .missingReceipt
+                return AssetReceipt()
+            }
+        }
+        for index in planned.changes.indices {
+            switch planned.changes[index].value {
+            case .asset(let asset): planned.changes[index].value = .asset(resolved(asset))
+            case .assetList(let list):
+                planned.changes[index].value = .assetList(list.map(resolved))
+            default: continue
+            }
+        }
+        planned.assets = planned.changes.flatMap(\.assets)
+            .compactMap { $0.receipt.flatMap(StoredAssets.blob) }
+    }
+
     private mutating func planFields(
         of record: RecordDictionary, type recordType: String, into planned: inout PlannedOperation
     ) throws {
@@ -136,6 +167,7 @@ struct ModifyPlanning {
         guard fitting.actingReferences <= context.limits.referencesPerRecord else {
             throw ServiceError.tooManyReferences
         }
+        try planAssets(into: &planned)
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }
         planned.content = PlannedOperation.Content(values)

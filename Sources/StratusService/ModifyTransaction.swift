@@ -111,6 +111,7 @@ struct ModifyTransaction: Sendable {
     ) throws {
         try writer.put(write.row)
         try write.putReferences(in: writer)
+        try write.putAssets(in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
         try report.add(write, in: writer)
     }
@@ -131,6 +132,8 @@ struct StoredRecords {
     /// The zones of the request that the user purged.
     private var purged: Set<String> = []
     private var rows: [RecordKey: RecordRow] = [:]
+    /// The assets of the request that are still there.
+    private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
     init(_ plan: ModifyPlan, reader: any StoreReader) throws {
@@ -138,6 +141,9 @@ struct StoredRecords {
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
+            for blob in operation.assets where !assets.contains(blob) {
+                if try reader.asset(blob.sha256)?.blob == blob { assets.insert(blob) }
+            }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
             guard let zone = try reader.zone(named: zoneName) else { continue }

@@ -77,7 +77,8 @@ struct NewsMatching {
         else { return [] }
         // A notification without its extra fields is still the hint it has to be.
         let fields = (try? RecordFields.encoded(row.payload).values()) ?? []
-        return fields.filter { wanted.contains($0.name) }
+        // Nobody can fetch an asset by what is stored of it.
+        return fields.filter { wanted.contains($0.name) && $0.assets.isEmpty }
     }
 
     /// As many of the fields as a notification has room for: it waits in memory, and is a hint.

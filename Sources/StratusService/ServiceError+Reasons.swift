@@ -5,6 +5,7 @@ import StratusRecords
 extension ServiceError {
     /// `CKError.Code` raw values that say more than the protocol's code.
     enum Framework {
+        static let requestRateLimited = 7
         static let permissionFailure = 10
         static let unknownItem = 11
         static let invalidArguments = 12
@@ -14,6 +15,7 @@ extension ServiceError {
         static let limitExceeded = 27
         static let userDeletedZone = 28
         static let referenceViolation = 31
+        static let assetNotAvailable = 35
     }
 
     static func invalid(_ reason: String) -> ServiceError {

@@ -10,6 +10,12 @@ public protocol Storehouse: Sendable {
     /// The store of a database, made on first use with its default zone.
     func store(for address: DatabaseAddress) async throws -> any RecordStore
 
+    /// Where the bytes of a database's assets lie.
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore
+
+    /// Every database that ever kept a blob.
+    func databasesWithBlobs() async throws -> [DatabaseAddress]
+
     /// Every database there is.
     func databases() async throws -> [DatabaseAddress]
 

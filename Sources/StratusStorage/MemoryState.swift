@@ -36,6 +36,8 @@ struct MemoryState: Sendable {
     var zoneKeys: TreeDictionary<String, ZoneRow.Key> = [:]
     var subscriptions: TreeDictionary<SubscriptionKey, SubscriptionRow> = [:]
     var outcomes: TreeDictionary<OperationKey, Outcome> = [:]
+    var assets: TreeDictionary<[UInt8], AssetRow> = [:]
+    var assetReferences: TreeDictionary<Holder, Set<[UInt8]>> = [:]
     var outbox: TreeDictionary<Int64, OutboxRow> = [:]
     /// The identifiers in the outbox are those above this …
     var outboxTold: Int64 = 0

@@ -19,6 +19,7 @@ enum RecordFile {
                     try database.execute(sql: referenceTables)
                     try database.execute(sql: historyTables)
                 },
+                { try $0.execute(sql: assetTables) },
             ])
     }
 

@@ -39,6 +39,9 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"))
     var publicURL: String?
 
+    @Option(help: ArgumentHelp("The size of one asset at the most.", valueName: "bytes"))
+    var assetLimit: Int64?
+
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
 
@@ -56,6 +59,9 @@ struct Serve: AsyncParsableCommand {
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
+        guard assetLimit ?? 0 >= 0 else {
+            throw ValidationError("The size of an asset is no negative number.")
+        }
         guard Logger.Level(rawValue: logLevel) != nil else {
             throw ValidationError("There is no log level of this name; see --help.")
         }
@@ -72,12 +78,16 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(error)
         }
         let stop = StopReason()
+        var limits = Limits()
+        limits.assetBytes = assetLimit ?? limits.assetBytes
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev, limits: limits)
+        )
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
                 .init(service: makeServer(service, logger)),
+                .init(service: AssetCollector(service: service)),
                 .init(
                     service: StopWatch(reason: stop),
                     successTerminationBehavior: .gracefullyShutdownGroup),

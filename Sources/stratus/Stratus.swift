@@ -25,6 +25,6 @@ struct Stratus: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Token.self, Schema.self, Role.self, Zone.self, Examine.self, Compact.self,
-            Restored.self,
+            Restored.self, Collect.self,
         ])
 }

@@ -102,6 +102,22 @@ import Testing
         }
     }
 
+    /// What is stored of an asset is of no use to anybody without an address.
+    @Test func assetsAreNotAmongTheAdditionalFields() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        var subscription = Make.query("q")
+        subscription.notificationInfo = .init(additionalFields: ["name", "photo"])
+        try await phone.subscribe([subscription])
+        let asset = try await phone.upload([1])
+        try await phone.modify([hut(.create, "hut", [photo(asset), text("name", "Palace")])])
+        guard case .query(_, _, _, let fields) = try await phone.told(token).first?.cause else {
+            Issue.record("The creation was not told.")
+            return
+        }
+        #expect(fields == [text("name", "Palace")])
+    }
+
     /// A notification waits in memory, one for each device: it has no room for a record.
     @Test func fieldsForWhichThereIsNoRoomAreLeftOut() async throws {
         let phone = try await World().person("alice")

@@ -30,6 +30,11 @@ import Testing
         Breach("A record's version", "UPDATE record SET commit_version = version + 99"),
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
+        Breach("An asset is held", "INSERT INTO asset VALUES (x'01', 1, 0, 2, NULL)"),
+        Breach(
+            "A record that holds an asset",
+            "INSERT INTO asset_reference VALUES (1, 'nobody', x'02')"),
+        Breach("The size of all assets", "UPDATE asset_usage SET size = 7"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
         Breach(
             "Who has a reference",

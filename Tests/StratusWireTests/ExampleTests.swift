@@ -18,6 +18,11 @@ import Testing
     }
 
     static let examples = [
+        Example("assets-rereference.answer", AssetsRereference.Answer.self),
+        Example("assets-rereference.request", AssetsRereference.Request.self),
+        Example("assets-upload.answer", AssetsUpload.Answer.self),
+        Example("assets-upload.request", AssetsUpload.Request.self),
+        Example("assets-upload.uploaded", AssetsUpload.Uploaded.self),
         Example("changes-database.answer", ChangesDatabase.Answer.self),
         Example("changes-database.request", ChangesDatabase.Request.self),
         Example("changes-zone.answer", ChangesZone.Answer.self),
