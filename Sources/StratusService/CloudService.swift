@@ -59,16 +59,61 @@ public final class CloudService: Sendable {
         to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
+        return try await respond(to: E.self, request, admission)
+    }
+
+    /// Lets a caller in, or refuses: what can be said before the request is read.
+    ///
+    /// Of all credentials a signature alone needs the body, which is part of what it signs.
+    ///
+    /// - Throws: ``RequestFailure``; when a user is needed, with the address of a sign-in page: a path
+    ///   and a query, before which a server puts its origin.
+    public func admit<E: ServedEndpoint>(
+        _ credentials: Credentials, to endpoint: E.Type, at address: ContainerAddress,
+        scope: DatabaseScope?
+    ) async throws(RequestFailure) -> Admission {
         do {
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
             let context = RequestContext(
                 service: self, caller: admitted.caller, address: address, scope: scope)
             try context.checkAccess(E.access)
-            let answer = try await E.answer(request, in: context)
-            return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
+            return Admission(
+                context: context, credentials: credentials,
+                rotatedWebAuthToken: admitted.rotatedWebAuthToken)
         } catch {
-            throw failure(from: error)
+            throw await failure(from: error, credentials, at: address)
         }
+    }
+
+    /// Answers the request of somebody who was let in: applies the endpoint's rules.
+    public func respond<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, _ admission: Admission
+    ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        do {
+            let answer = try await E.answer(request, in: admission.context)
+            return ServedAnswer(
+                answer, rotatedWebAuthToken: E.endsSession ? nil : admission.rotatedWebAuthToken)
+        } catch {
+            throw await failure(
+                from: error, admission.credentials, at: admission.context.address)
+        }
+    }
+
+    /// The protocol's error; where a user is needed, with the address of a sign-in page.
+    private func failure(
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+    ) async -> RequestFailure {
+        var failure = failure(from: error)
+        if failure.error.code == .authenticationRequired {
+            do {
+                failure.error.redirectURL = try await signInAddress(for: credentials, at: address)
+            } catch {
+                // The directory is in trouble, which weighs more than the missing user.
+                return self.failure(from: error)
+            }
+        }
+        return failure
     }
 
     /// Waits for the next notification of a device: the long poll.
@@ -140,6 +185,13 @@ public final class CloudService: Sendable {
     }
 }
 
+/// A caller who was let in to an endpoint.
+public struct Admission: Sendable {
+    let context: RequestContext
+    let credentials: Credentials
+    let rotatedWebAuthToken: String?
+}
+
 /// An endpoint's answer, and the caller's next web-auth token.
 public struct ServedAnswer<Answer: WireValue>: Hashable, Sendable {
     public var answer: Answer
@@ -157,7 +209,14 @@ public protocol ServedEndpoint: Endpoint {
     /// What the caller must be to ask at all.
     static var access: EndpointAccess { get }
 
+    /// Whether the caller's web-auth token is no good afterwards.
+    static var endsSession: Bool { get }
+
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
+}
+
+extension ServedEndpoint {
+    public static var endsSession: Bool { false }
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

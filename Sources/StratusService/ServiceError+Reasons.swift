@@ -13,6 +13,7 @@ extension ServiceError {
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let referenceViolation = 31
+        static let accountRestricted = 32
     }
 
     static func invalid(_ reason: String) -> ServiceError {
@@ -33,7 +34,17 @@ extension ServiceError {
 
     // MARK: Who asks
 
-    static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
+    /// The same for every cause, so that it tells nothing.
+    static let authenticationFailed = ServiceError(
+        .authenticationFailed, "Authentication failed")
+    static let accountDisabled = ServiceError(
+        .accessDenied, "The account is disabled.", frameworkCode: Framework.accountRestricted)
+    static let serverInOthersDatabase = ServiceError(
+        .accessDenied, "A server-to-server key reaches the public database only.",
+        frameworkCode: Framework.permissionFailure)
+    static let identityProviderUnreachable = ServiceError(
+        .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
+    static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let notCreator = ServiceError(
