@@ -14,16 +14,11 @@ public final class Accounts: Sendable {
     private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
 
-    /// What was read from the directory lately. What this process changes is forgotten at once, what
-    /// another one changes after ``Remembered/lookMilliseconds`` at the latest.
+    /// What was read from the directory lately, until this process or another one changes it.
     private struct Remembered {
-        static let lookMilliseconds: Int64 = 1_000
-
-        var lookedMilliseconds: Int64?
-        var change: Int64 = 0
         /// Goes up when something is forgotten: what was read before must not be kept after.
         var generation = 0
-        var containers = Recent<ContainerAddress, Void>(capacity: 10_000)
+        var containers = Recent<ContainerAddress, Bool>(capacity: 10_000)
         var apiTokens = Recent<String, APITokenRow>(capacity: 10_000)
         var sessions = Recent<String, Session>(capacity: 10_000)
         var serverKeys = Recent<String, ServerKeys.Known>(capacity: 10_000)
@@ -38,7 +33,7 @@ public final class Accounts: Sendable {
     }
 
     /// A session and whose it is.
-    private struct Session {
+    private struct Session: Sendable {
         var row: SessionRow
         var isDisabled: Bool
     }
@@ -73,7 +68,6 @@ public final class Accounts: Sendable {
     func authenticate(
         _ credentials: Credentials, at address: ContainerAddress, seal: Seal
     ) async throws -> Admitted {
-        try await lookForChanges()
         guard (credentials.clientID?.utf8.count ?? 0) <= Self.clientIDBytes else {
             throw ServiceError.longClientID
         }
@@ -119,40 +113,21 @@ public final class Accounts: Sendable {
         settings.nowMilliseconds() < token.issuedMilliseconds + lifetimeMilliseconds(session)
     }
 
-    /// Looks, about once a second, whether a command changed the directory.
-    private func lookForChanges() async throws {
-        let now = settings.nowMilliseconds()
-        let isDue = remembered.withLock { remembered in
-            if let looked = remembered.lookedMilliseconds,
-                (0..<Remembered.lookMilliseconds).contains(now - looked)
-            {
-                return false
-            }
-            remembered.lookedMilliseconds = now
-            return true
-        }
-        guard isDue else { return }
-        let change = try await directory.changesByOthers()
-        remembered.withLock { remembered in
-            guard change != remembered.change else { return }
-            remembered.change = change
-            remembered.forget()
-        }
-    }
-
     /// Reads a row, or has it from the last time.
-    private func recall<Value>(
-        _ known: (Remembered) -> Value?, keep: (inout Remembered, Value) -> Void,
+    private func recall<Key, Value: Sendable>(
+        _ rows: WritableKeyPath<Remembered, Recent<Key, Value>> & Sendable, _ key: Key,
         read: () async throws -> Value?
     ) async throws -> Value? {
-        let (value, generation) = remembered.withLock { (known($0), $0.generation) }
+        let (value, generation) = remembered.withLock { ($0[keyPath: rows][key], $0.generation) }
         if let value { return value }
         guard let value = try await read() else { return nil }
-        remembered.withLock { if $0.generation == generation { keep(&$0, value) } }
+        remembered.withLock { remembered in
+            if remembered.generation == generation { remembered[keyPath: rows][key] = value }
+        }
         return value
     }
 
-    /// Forgets what was read: this process has changed it.
+    /// Forgets what was read: it was changed.
     func forget() {
         remembered.withLock { $0.forget() }
     }
@@ -166,13 +141,10 @@ public final class Accounts: Sendable {
             throw ServiceError.authenticationFailed
         }
         let identifier = signature.keyID.lowercased()
-        let known = try await recall(
-            { $0.serverKeys[identifier] }, keep: { $0.serverKeys[identifier] = $1 },
-            read: {
-                guard let row = try await directory.serverKey(identifier) else { return nil }
-                return ServerKeys.Known(
-                    row: row, publicKey: try ServerKeys.publicKey(row.publicKey))
-            })
+        let known = try await recall(\.serverKeys, identifier) {
+            guard let row = try await directory.serverKey(identifier) else { return nil }
+            return ServerKeys.Known(row: row, publicKey: try ServerKeys.publicKey(row.publicKey))
+        }
         guard let known else { throw ServiceError.authenticationFailed }
         try await serverKeys.accept(
             signature, of: known, at: address, nowMilliseconds: settings.nowMilliseconds())
@@ -183,23 +155,7 @@ public final class Accounts: Sendable {
 
     /// An API token and what it allows; nil when there is none of this name.
     func apiToken(_ token: String) async throws -> APITokenRow? {
-        try await recall(
-            { $0.apiTokens[token] }, keep: { $0.apiTokens[token] = $1 },
-            read: { try await directory.apiToken(token) })
-    }
-
-    /// Tells whether pages of an origin may read answers to requests with an API token.
-    ///
-    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
-    public func mayRead(origin: String, apiToken: String?) async -> Bool {
-        guard let apiToken else { return true }
-        do {
-            try await lookForChanges()
-            return try await self.apiToken(apiToken)?.allows(origin: origin) ?? true
-        } catch {
-            // The store is in trouble, and the request's own answer will say so.
-            return false
-        }
+        try await recall(\.apiTokens, token) { try await directory.apiToken(token) }
     }
 
     private func checkAPIToken(
@@ -216,21 +172,19 @@ public final class Accounts: Sendable {
 
     /// Makes a container when it is new.
     func createContainerIfNeeded(_ address: ContainerAddress) async throws {
-        _ = try await recall(
-            { $0.containers[address] }, keep: { $0.containers[address] = $1 },
-            read: {
-                guard Self.isContainerIdentifier(address.container) else {
-                    throw ServiceError.invalid(
-                        """
-                        A container's name has at most 127 letters, digits, dots, hyphens and \
-                        underscores.
-                        """)
-                }
-                if try await !directory.container(address) {
-                    try await directory.createContainer(address)
-                }
-                return ()
-            })
+        _ = try await recall(\.containers, address) {
+            guard Self.isContainerIdentifier(address.container) else {
+                throw ServiceError.invalid(
+                    """
+                    A container's name has at most 127 letters, digits, dots, hyphens and \
+                    underscores.
+                    """)
+            }
+            if try await !directory.container(address) {
+                try await directory.createContainer(address)
+            }
+            return true
+        }
     }
 
     /// At most 127 bytes: a folder's name has 255, and an uppercase letter takes two of them. A folder
@@ -246,14 +200,12 @@ public final class Accounts: Sendable {
     // MARK: Sessions
 
     private func session(_ identifier: String) async throws -> Session? {
-        try await recall(
-            { $0.sessions[identifier] }, keep: { $0.sessions[identifier] = $1 },
-            read: {
-                guard let row = try await directory.session(identifier),
-                    let user = try await directory.user(recordName: row.userRecordName)
-                else { return nil }
-                return Session(row: row, isDisabled: user.isDisabled)
-            })
+        try await recall(\.sessions, identifier) {
+            guard let row = try await directory.session(identifier),
+                let user = try await directory.user(recordName: row.userRecordName)
+            else { return nil }
+            return Session(row: row, isDisabled: user.isDisabled)
+        }
     }
 
     /// Writes that a session is in use, ten times in a token's life at the most.

@@ -27,6 +27,7 @@ public final class CloudService: Sendable {
     let notifications: Notifications
 
     private let sealOnceKnown = Mutex<Seal?>(nil)
+    private let refreshing = Mutex(Refreshing())
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     public init(storehouse: any Storehouse, settings: ServiceSettings) {
@@ -74,6 +75,7 @@ public final class CloudService: Sendable {
         scope: DatabaseScope?
     ) async throws(RequestFailure) -> Admission {
         do {
+            try await refreshRemembered()
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
             let context = RequestContext(
                 service: self, caller: admitted.caller, address: address, scope: scope)
@@ -149,6 +151,50 @@ public final class CloudService: Sendable {
         let store = try await storehouse.store(for: address)
         notifications.tellWhatWasLeft(of: store)
         return store
+    }
+
+    /// When another process was last looked for, and what it was known by.
+    private struct Refreshing {
+        static let intervalMilliseconds: Int64 = 1_000
+
+        var lookedMilliseconds: Int64?
+        var change: Int64?
+    }
+
+    /// Forgets what was remembered of the directory if a command changed it: looked for once a second
+    /// at the most, by whoever asks something.
+    func refreshRemembered() async throws {
+        let now = settings.nowMilliseconds()
+        let isDue = refreshing.withLock { refreshing in
+            if let looked = refreshing.lookedMilliseconds,
+                (0..<Refreshing.intervalMilliseconds).contains(now - looked)
+            {
+                return false
+            }
+            refreshing.lookedMilliseconds = now
+            return true
+        }
+        guard isDue else { return }
+        let change = try await storehouse.directory.changesByOthers()
+        let isOther = refreshing.withLock { refreshing in
+            defer { refreshing.change = change }
+            return refreshing.change != nil && refreshing.change != change
+        }
+        if isOther { accounts.forget() }
+    }
+
+    /// Tells whether pages of an origin may read answers to requests with an API token.
+    ///
+    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    public func mayRead(origin: String, apiToken: String?) async -> Bool {
+        guard let apiToken else { return true }
+        do {
+            try await refreshRemembered()
+            return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
+        } catch {
+            // The store is in trouble, and the request's own answer will say so.
+            return false
+        }
     }
 
     func seal() async throws -> Seal {

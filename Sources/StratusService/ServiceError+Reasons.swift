@@ -74,6 +74,7 @@ extension ServiceError {
 
     // MARK: Records
 
+    static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: Framework.unknownItem)
     static let recordExists = ServiceError(.exists, "record to insert already exists")

@@ -34,6 +34,7 @@ extension CloudService {
             settings.nowMilliseconds() - request.issuedMilliseconds
                 < Int64(settings.limits.signInRequestSeconds * 1_000)
         else { throw SignInRefusal.expired }
+        try await refreshRemembered()
         var place = SignInPlace(
             app: request.address.container, callbackURL: nil,
             openerOrigins: request.origin.map { [$0] } ?? [],
@@ -73,6 +74,7 @@ extension CloudService {
         at address: ContainerAddress, networkAddress: String
     ) async throws(RequestFailure) -> Accounts.SignIn {
         do {
+            try await refreshRemembered()
             _ = try await accounts.authenticate(credentials, at: address, seal: seal())
             try accounts.countAttempt(from: networkAddress)
             let identity = try await accounts.identityTokens.identity(identityToken, nonce: nonce)
