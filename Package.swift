@@ -14,6 +14,8 @@ let hashTrees = Target.Dependency.product(
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -77,7 +79,7 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, httpTypes,
+                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto, httpTypes,
                 hummingbird, hummingbirdTLS, lifecycle, logging, mustache, nio, nioHTTP, nioSSL,
             ]),
         .executableTarget(
@@ -150,7 +152,8 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", asyncHTTPClient, crypto, hummingbird, jwtKit, logging, nioSSL,
+                "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
+                hummingbirdTesting, jwtKit, logging, nioSSL,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
