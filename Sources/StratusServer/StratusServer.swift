@@ -37,13 +37,15 @@ public func buildServer(
         makeUUID: makeUUID)
     routes.add(to: router)
     SignInPages(routes: routes, pages: try Pages()).add(to: router)
-    let http = HTTPServerBuilder.http1(
-        configuration: .init(
-            idleTimeout: .milliseconds(
-                Int64(service.settings.limits.connectionIdleSeconds * 1_000))))
+    let idleTimeout = TimeAmount.milliseconds(
+        Int64(service.settings.limits.connectionIdleSeconds * 1_000))
     return Application(
         router: router,
-        server: try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
+        server: try tls.map {
+            try .tls(
+                .http1(configuration: .init(idleTimeout: idleTimeout)),
+                tlsConfiguration: $0.configuration)
+        } ?? .http1(configuration: .init(idleTimeout: idleTimeout)),
         configuration: .init(address: .hostname(host, port: port), serverName: nil),
         onServerRunning: { channel in
             await onListening(channel.localAddress?.port ?? port)

@@ -22,7 +22,7 @@ public struct AccountSettings: Sendable {
     public var identityProviders: [IdentityProvider]
 
     public init(
-        signUp: SignUp = .open, trustsEmailAddresses: Bool = false,
+        signUp: SignUp = .closed, trustsEmailAddresses: Bool = false,
         passwordCost: PasswordHash.Cost = .standard, identityProviders: [IdentityProvider] = []
     ) {
         self.signUp = signUp

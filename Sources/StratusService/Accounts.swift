@@ -114,7 +114,7 @@ public final class Accounts: Sendable {
     }
 
     /// Reads a row, or has it from the last time.
-    private func recall<Key, Value: Sendable>(
+    private func recall<Key: Hashable & Sendable, Value: Sendable>(
         _ rows: WritableKeyPath<Remembered, Recent<Key, Value>> & Sendable, _ key: Key,
         read: () async throws -> Value?
     ) async throws -> Value? {

@@ -47,8 +47,8 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     static let badName = Self(.badInput, "A name has at most 100 characters.")
     static let taken = Self(
         .taken, "There is an account with this e-mail address. Sign in, or use another address.")
-    static let closed = Self(.closed, "Accounts are made by who runs the service.")
-    static let expired = Self(
+    public static let closed = Self(.closed, "Accounts are made by who runs the service.")
+    public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
 
     static func tooMany(_ seconds: Double) -> Self {
