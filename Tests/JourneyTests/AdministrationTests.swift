@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+/// The command line on a data folder, beside the running service: real processes all of them.
+@Suite struct AdministrationTests {
+    private static let container = "iCloud.org.example.Journeys"
+
+    /// What a command printed.
+    private struct Printed {
+        var status: Int32
+        var output: String
+        var error: String
+
+        /// The value of a `NAME=…` line.
+        func value(_ name: String) throws -> String {
+            let line = try #require(
+                output.split(separator: "\n").first { $0.hasPrefix(name + "=") })
+            return String(line.dropFirst(name.count + 1))
+        }
+    }
+
+    private static func run(
+        _ arguments: [String], on folder: TemporaryFolder, input: String? = nil
+    ) throws -> Printed {
+        let process = Process()
+        process.executableURL = ServedInstance.executable(named: "stratus")
+        process.arguments = arguments + ["--data", folder.path]
+        let (output, error, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = error
+        process.standardInput = standardInput
+        try process.run()
+        if let input { try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
+        try standardInput.fileHandleForWriting.close()
+        let printed = try output.fileHandleForReading.readToEnd() ?? Data()
+        let complained = try error.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Printed(
+            status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self),
+            error: String(decoding: complained, as: UTF8.self))
+    }
+
+    /// Asks until the service answers with a status, for as long as a change may take to reach it.
+    private static func waits(
+        for status: Int, _ ask: () throws -> Int
+    ) throws -> Bool {
+        let end = Date().addingTimeInterval(10)
+        while Date() < end {
+            if try ask() == status { return true }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        return false
+    }
+
+    private static func path(_ action: String, _ database: String, _ query: String) -> String {
+        "/database/1/\(container)/development/\(database)/\(action)?\(query)"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    @Test func tokensComeAndGoWhileTheServiceRuns() throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
+        let connection = try RawConnection(port: instance.port)
+        let made = try Self.run(
+            [
+                "token", "create", "--container", Self.container, "--name", "web", "--origin",
+                "https://app.example.org", "--callback-url", "https://app.example.org/in",
+                "--user", "alice",
+            ], on: folder)
+        #expect(made.status == 0, "\(made.error)")
+        let token = try made.value("STRATUS_API_TOKEN")
+        let webAuthToken = try made.value("STRATUS_WEB_AUTH_TOKEN")
+        let query = "ckAPIToken=\(token)&ckWebAuthToken=\(Self.escaped(webAuthToken))"
+        func ask() throws -> Int {
+            try Session.post(connection, Self.path("zones/list", "private", query), "{}").status
+        }
+        #expect(try ask() == 200)
+        let list = try Self.run(["token", "list"], on: folder).output
+        #expect(list.hasPrefix("\(token)\t\(Self.container)\tdevelopment\t"))
+        #expect(list.contains("web\thttps://app.example.org\thttps://app.example.org/in"))
+        let containers = try Self.run(["container", "list"], on: folder).output
+        #expect(containers == "\(Self.container)\tdevelopment\n")
+        #expect(try Self.run(["token", "revoke", token], on: folder).status == 0)
+        #expect(try Self.waits(for: 401, ask))
+        let again = try Self.run(["token", "revoke", token], on: folder)
+        #expect(again.status != 0 && again.error == "Error: There is no such API token.\n")
+        #expect(try Self.run(["token", "list"], on: folder).output == "")
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func usersAreMadeDisabledAndDeletedWhileTheServiceRuns() throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
+        let connection = try RawConnection(port: instance.port)
+        let made = try Self.run(
+            [
+                "user", "create", "--email", "Ida@Example.org", "--given-name", "Ida", "--verified",
+            ], on: folder, input: "correct horse\n")
+        #expect(made.status == 0, "\(made.error)")
+        let name = made.output.trimmingCharacters(in: .newlines)
+        #expect(name.hasPrefix("_") && name.utf8.count == 33)
+        let list = try Self.run(["user", "list"], on: folder).output
+        #expect(list.hasPrefix("\(name)\tida@example.org\tenabled\tverified\t"))
+        let keys = try Self.run(
+            ["token", "create", "--container", Self.container, "--user", "ida@example.org"],
+            on: folder)
+        let query =
+            "ckAPIToken=\(try keys.value("STRATUS_API_TOKEN"))&ckWebAuthToken="
+            + Self.escaped(try keys.value("STRATUS_WEB_AUTH_TOKEN"))
+        func ask() throws -> Int {
+            try Session.post(connection, Self.path("users/caller", "public", query), "{}").status
+        }
+        #expect(try ask() == 200)
+        #expect(try Self.run(["user", "disable", "ida@example.org"], on: folder).status == 0)
+        #expect(try Self.waits(for: 403, ask))
+        #expect(try Self.run(["user", "enable", name], on: folder).status == 0)
+        #expect(try Self.waits(for: 200, ask))
+        let password = try Self.run(
+            ["user", "password", "IDA@example.org"], on: folder, input: "another horse\n")
+        #expect(password.status == 0)
+        #expect(try Self.waits(for: 421, ask))
+        #expect(try Self.run(["user", "verify", "--undo", name], on: folder).status == 0)
+        #expect(try Self.run(["user", "list"], on: folder).output.contains("\tunverified\t"))
+        #expect(try Self.run(["user", "delete", name], on: folder).output == name + "\n")
+        #expect(try Self.run(["user", "list"], on: folder).output == "")
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func whatCannotBeDoneIsSaidInOneSentence() throws {
+        let folder = try TemporaryFolder()
+        let long = String(repeating: "x", count: 128)
+        for (arguments, input, sentence) in [
+            (["user", "create", "--email", "ida"], "correct horse\n", "Type an e-mail address"),
+            (["user", "create", "--email", "i@example.org"], "short\n", "A password has 8 to 256"),
+            (["user", "create", "--email", "i@example.org"], nil, "Give the password on standard"),
+            (["user", "disable", "nobody"], nil, "There is no user of this name."),
+            (["token", "create", "--container", long], nil, "A container's name has at most 127"),
+            (
+                ["token", "create", "--container", "c", "--origin", "https://a.example.org/"], nil,
+                "An origin is scheme, host"
+            ),
+            (["key", "add", "--container", "c", "/nowhere"], nil, "The key's file cannot be read."),
+            (["key", "add", "--container", "c", "/etc/hostname"], nil, "Give a P-256 public key"),
+            (["key", "revoke", "0"], nil, "There is no such key."),
+        ] as [([String], String?, String)] {
+            let printed = try Self.run(arguments, on: folder, input: input)
+            #expect(printed.status != 0)
+            #expect(printed.error.hasPrefix("Error: " + sentence), "\(printed.error)")
+            #expect(printed.error.split(separator: "\n").count == 1, "\(printed.error)")
+            #expect(printed.output == "")
+        }
+    }
+
+    @Test func theServiceSpeaksTLSByItself() throws {
+        let folder = try TemporaryFolder()
+        let refused = try Self.run(
+            ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
+            on: folder)
+        #expect(refused.status != 0)
+        #expect(refused.error == "Error: Give a certificate in PEM. (/nowhere)\n")
+        let half = try Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
+        #expect(half.status != 0)
+        #expect(half.error.contains("--tls-key"))
+    }
+}
