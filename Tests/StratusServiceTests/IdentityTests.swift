@@ -163,8 +163,8 @@ import Testing
         try await add { $0.aud = ["org.example.Other"] }
         try await add { $0.sub = "" }
         try await add { $0.exp = now - 61 }
-        try await add { $0.nbf = now + 61 }
-        try await add { $0.iat = now + 61 }
+        try await add { $0.nbf = now + 3_600 }
+        try await add { $0.iat = now + 3_600 }
         try await add { $0.nonce = nil }
         try await add { $0.nonce = "another" }
         // Signed with a key that the provider does not have.
