@@ -90,6 +90,8 @@ struct Routes: Sendable {
         let admission: Admission
         let body: ByteBuffer
         if head.isSigned {
+            head.sign(request, ByteBuffer())
+            try await service.checkSigner(head.credentials, at: head.address)
             body = try await request.collectBody(service.settings.limits)
             head.sign(request, body)
             admission = try await service.admit(

@@ -88,6 +88,23 @@ public final class CloudService: Sendable {
         }
     }
 
+    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    ///
+    /// - Parameter credentials: With a signature over no body.
+    /// - Throws: ``RequestFailure`` with AUTHENTICATION_FAILED.
+    public func checkSigner(
+        _ credentials: Credentials, at address: ContainerAddress
+    ) async throws(RequestFailure) {
+        do {
+            try await refreshRemembered()
+            if let signature = credentials.signature {
+                _ = try await accounts.keyOfSigner(signature, credentials, at: address)
+            }
+        } catch {
+            throw failure(from: error)
+        }
+    }
+
     /// Answers the request of somebody who was let in: applies the endpoint's rules.
     public func respond<E: ServedEndpoint>(
         to endpoint: E.Type, _ request: E.Request, _ admission: Admission

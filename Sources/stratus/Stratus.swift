@@ -17,6 +17,7 @@ struct Stratus: AsyncParsableCommand {
             Without it, make a container and its tokens first:
 
               stratus token create --data ~/stratus --container iCloud.org.example.Trails
+              stratus user create --data ~/stratus --email ida@example.org
               stratus serve --data ~/stratus
 
             Clients find the service through STRATUS_URL, STRATUS_API_TOKEN and \
