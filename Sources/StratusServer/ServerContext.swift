@@ -20,9 +20,10 @@ extension Routes {
     func networkAddress(of request: Request, _ context: ServerContext) -> String {
         var address = context.remoteAddress?.ipAddress ?? "unknown"
         if isBehindProxy, let forwarded = request.headers[.forwardedFor] {
-            address = forwarded.split(separator: ",").last.map {
-                String($0.drop { $0 == " " }.prefix(64))
-            } ?? address
+            address =
+                forwarded.split(separator: ",").last.map {
+                    String($0.drop { $0 == " " }.prefix(64))
+                } ?? address
         }
         guard address.contains(":") else { return address }
         return address.split(separator: ":", omittingEmptySubsequences: false).prefix(4)

@@ -226,7 +226,9 @@ public final class Accounts: Sendable {
     /// Writes that a session is in use, ten times in a token's life at the most.
     private func noteUse(of session: SessionRow) async throws {
         let now = settings.nowMilliseconds()
-        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else { return }
+        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else {
+            return
+        }
         try await directory.touchSession(session.identifier, usedMilliseconds: now)
         remembered.withLock { $0.sessions[session.identifier]?.row.lastUsedMilliseconds = now }
     }

@@ -33,7 +33,8 @@ struct Token: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Where a browser goes with the web-auth token after the sign-in.", valueName: "url"))
+                "Where a browser goes with the web-auth token after the sign-in.", valueName: "url")
+        )
         var callbackURL: String?
 
         @Option(help: "Also make a web-auth token, for two weeks, for the user of this name.")

@@ -142,7 +142,9 @@ struct User: AsyncParsableCommand {
         @Argument var user: String
 
         func run() async throws {
-            try await folder.withService { print(try await $0.accounts.deleteUser(user).recordName) }
+            try await folder.withService {
+                print(try await $0.accounts.deleteUser(user).recordName)
+            }
         }
     }
 

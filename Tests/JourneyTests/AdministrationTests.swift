@@ -19,8 +19,20 @@ import Testing
         }
     }
 
+    /// Runs a command, in a thread of its own: the other tests need theirs.
     private static func run(
         _ arguments: [String], on folder: TemporaryFolder, input: String? = nil
+    ) async throws -> Printed {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result { try runNow(arguments, on: folder, input: input) })
+            }
+        }
+    }
+
+    private static func runNow(
+        _ arguments: [String], on folder: TemporaryFolder, input: String?
     ) throws -> Printed {
         let process = Process()
         process.executableURL = ServedInstance.executable(named: "stratus")
@@ -43,11 +55,11 @@ import Testing
     /// Asks until the service answers with a status, for as long as a change may take to reach it.
     private static func waits(
         for status: Int, _ ask: () throws -> Int
-    ) throws -> Bool {
+    ) async throws -> Bool {
         let end = Date().addingTimeInterval(10)
         while Date() < end {
             if try ask() == status { return true }
-            Thread.sleep(forTimeInterval: 0.05)
+            try await Task.sleep(for: .milliseconds(50))
         }
         return false
     }
@@ -60,11 +72,11 @@ import Testing
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    @Test func tokensComeAndGoWhileTheServiceRuns() throws {
+    @Test func tokensComeAndGoWhileTheServiceRuns() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
         let connection = try RawConnection(port: instance.port)
-        let made = try Self.run(
+        let made = try await Self.run(
             [
                 "token", "create", "--container", Self.container, "--name", "web", "--origin",
                 "https://app.example.org", "--callback-url", "https://app.example.org/in",
@@ -78,33 +90,33 @@ import Testing
             try Session.post(connection, Self.path("zones/list", "private", query), "{}").status
         }
         #expect(try ask() == 200)
-        let list = try Self.run(["token", "list"], on: folder).output
+        let list = try await Self.run(["token", "list"], on: folder).output
         #expect(list.hasPrefix("\(token)\t\(Self.container)\tdevelopment\t"))
         #expect(list.contains("web\thttps://app.example.org\thttps://app.example.org/in"))
-        let containers = try Self.run(["container", "list"], on: folder).output
+        let containers = try await Self.run(["container", "list"], on: folder).output
         #expect(containers == "\(Self.container)\tdevelopment\n")
-        #expect(try Self.run(["token", "revoke", token], on: folder).status == 0)
-        #expect(try Self.waits(for: 401, ask))
-        let again = try Self.run(["token", "revoke", token], on: folder)
+        #expect(try await Self.run(["token", "revoke", token], on: folder).status == 0)
+        #expect(try await Self.waits(for: 401, ask))
+        let again = try await Self.run(["token", "revoke", token], on: folder)
         #expect(again.status != 0 && again.error == "Error: There is no such API token.\n")
-        #expect(try Self.run(["token", "list"], on: folder).output == "")
+        #expect(try await Self.run(["token", "list"], on: folder).output == "")
         #expect(instance.terminate() == 0)
     }
 
-    @Test func usersAreMadeDisabledAndDeletedWhileTheServiceRuns() throws {
+    @Test func usersAreMadeDisabledAndDeletedWhileTheServiceRuns() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
         let connection = try RawConnection(port: instance.port)
-        let made = try Self.run(
+        let made = try await Self.run(
             [
                 "user", "create", "--email", "Ida@Example.org", "--given-name", "Ida", "--verified",
             ], on: folder, input: "correct horse\n")
         #expect(made.status == 0, "\(made.error)")
         let name = made.output.trimmingCharacters(in: .newlines)
         #expect(name.hasPrefix("_") && name.utf8.count == 33)
-        let list = try Self.run(["user", "list"], on: folder).output
+        let list = try await Self.run(["user", "list"], on: folder).output
         #expect(list.hasPrefix("\(name)\tida@example.org\tenabled\tverified\t"))
-        let keys = try Self.run(
+        let keys = try await Self.run(
             ["token", "create", "--container", Self.container, "--user", "ida@example.org"],
             on: folder)
         let query =
@@ -114,22 +126,22 @@ import Testing
             try Session.post(connection, Self.path("users/caller", "public", query), "{}").status
         }
         #expect(try ask() == 200)
-        #expect(try Self.run(["user", "disable", "ida@example.org"], on: folder).status == 0)
-        #expect(try Self.waits(for: 403, ask))
-        #expect(try Self.run(["user", "enable", name], on: folder).status == 0)
-        #expect(try Self.waits(for: 200, ask))
-        let password = try Self.run(
+        #expect(try await Self.run(["user", "disable", "ida@example.org"], on: folder).status == 0)
+        #expect(try await Self.waits(for: 403, ask))
+        #expect(try await Self.run(["user", "enable", name], on: folder).status == 0)
+        #expect(try await Self.waits(for: 200, ask))
+        let password = try await Self.run(
             ["user", "password", "IDA@example.org"], on: folder, input: "another horse\n")
         #expect(password.status == 0)
-        #expect(try Self.waits(for: 421, ask))
-        #expect(try Self.run(["user", "verify", "--undo", name], on: folder).status == 0)
-        #expect(try Self.run(["user", "list"], on: folder).output.contains("\tunverified\t"))
-        #expect(try Self.run(["user", "delete", name], on: folder).output == name + "\n")
-        #expect(try Self.run(["user", "list"], on: folder).output == "")
+        #expect(try await Self.waits(for: 421, ask))
+        #expect(try await Self.run(["user", "verify", "--undo", name], on: folder).status == 0)
+        #expect(try await Self.run(["user", "list"], on: folder).output.contains("\tunverified\t"))
+        #expect(try await Self.run(["user", "delete", name], on: folder).output == name + "\n")
+        #expect(try await Self.run(["user", "list"], on: folder).output == "")
         #expect(instance.terminate() == 0)
     }
 
-    @Test func whatCannotBeDoneIsSaidInOneSentence() throws {
+    @Test func whatCannotBeDoneIsSaidInOneSentence() async throws {
         let folder = try TemporaryFolder()
         let long = String(repeating: "x", count: 128)
         for (arguments, input, sentence) in [
@@ -142,11 +154,14 @@ import Testing
                 ["token", "create", "--container", "c", "--origin", "https://a.example.org/"], nil,
                 "An origin is scheme, host"
             ),
-            (["key", "add", "--container", "c", "/nowhere"], nil, "The key's file cannot be read."),
+            (
+                ["key", "add", "--container", "c", "/nowhere"], nil,
+                "The key's file cannot be read."
+            ),
             (["key", "add", "--container", "c", "/etc/hostname"], nil, "Give a P-256 public key"),
             (["key", "revoke", "0"], nil, "There is no such key."),
         ] as [([String], String?, String)] {
-            let printed = try Self.run(arguments, on: folder, input: input)
+            let printed = try await Self.run(arguments, on: folder, input: input)
             #expect(printed.status != 0)
             #expect(printed.error.hasPrefix("Error: " + sentence), "\(printed.error)")
             #expect(printed.error.split(separator: "\n").count == 1, "\(printed.error)")
@@ -154,14 +169,14 @@ import Testing
         }
     }
 
-    @Test func theServiceSpeaksTLSByItself() throws {
+    @Test func theServiceSpeaksTLSByItself() async throws {
         let folder = try TemporaryFolder()
-        let refused = try Self.run(
+        let refused = try await Self.run(
             ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
             on: folder)
         #expect(refused.status != 0)
         #expect(refused.error == "Error: Give a certificate in PEM. (/nowhere)\n")
-        let half = try Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
+        let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
         #expect(half.status != 0)
         #expect(half.error.contains("--tls-key"))
     }

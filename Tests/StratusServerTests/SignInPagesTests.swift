@@ -262,6 +262,35 @@ import Testing
         }
     }
 
+    /// Bytes that no browser sends: a page says so, nothing breaks.
+    @Test func oddFormsAreRefusedAndHurtNobody() async throws {
+        try await withServer { browser, _ in
+            let form = try await browser.form("sign-in")
+            let token = form.fields["form"] ?? ""
+            let bodies: [[UInt8]] = [
+                [], [0], [0xFF, 0xFE, 0x3D, 0xFF], Array("&&&===&=".utf8),
+                Array("form=%zz&request=%".utf8), Array("form".utf8),
+                Array("form=\(token)&request=%00%FF%C0%80".utf8),
+                Array("form=\(token)&form=&request=\(form.fields["request"] ?? "")".utf8),
+                Array(#"{"form":"x"}"#.utf8), Array(repeating: 0x61, count: 20_000),
+            ]
+            for path in ["sign-in", "sign-up", "sign-out"] {
+                for body in bodies {
+                    let answer = try await browser.client.executeRequest(
+                        uri: "/auth/\(path)", method: .post, headers: [.cookie: form.cookie],
+                        body: ByteBuffer(bytes: body))
+                    #expect([200, 400, 413].contains(answer.status.code), "\(body)")
+                    #expect(answer.headers[.contentType] == "text/html; charset=UTF-8")
+                    #expect(!answer.text.contains("data-token"))
+                }
+                let address = "/auth/\(path)?request=%00%FF&ckWebAuthToken=%22%3E%3Cscript%3E"
+                let page = try await browser.get(address)
+                #expect([200, 400].contains(page.status.code))
+                #expect(!page.text.contains("\"><script>"))
+            }
+        }
+    }
+
     // MARK: Signing out
 
     @Test func thePageSignsOut() async throws {

@@ -44,7 +44,8 @@ import Testing
         }
     }
 
-    private func withServer(_ body: @escaping @Sendable (Server) async throws -> Void) async throws {
+    private func withServer(_ body: @escaping @Sendable (Server) async throws -> Void) async throws
+    {
         let service = CloudService(
             storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: false))
         let key = P256.Signing.PrivateKey()

@@ -17,7 +17,7 @@ import Testing
         var certificate: String { folder.appendingPathComponent("certificate.pem").path }
         var key: String { folder.appendingPathComponent("key.pem").path }
 
-        init() throws {
+        init() async throws {
             folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("stratus-tls-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,8 +29,14 @@ import Testing
                 "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
             ]
             openssl.standardError = FileHandle.nullDevice
-            try openssl.run()
-            openssl.waitUntilExit()
+            try await withCheckedThrowingContinuation { continuation in
+                openssl.terminationHandler = { _ in continuation.resume() }
+                do {
+                    try openssl.run()
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
             #expect(openssl.terminationStatus == 0)
         }
 
@@ -41,7 +47,7 @@ import Testing
     }
 
     @Test func aClientThatTrustsTheCertificateIsServed() async throws {
-        let files = try Files()
+        let files = try await Files()
         defer { files.remove() }
         let service = CloudService(
             storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
@@ -84,9 +90,9 @@ import Testing
         try await stranger.shutdown()
     }
 
-    @Test func filesThatDoNotBelongTogetherAreRefusedAtTheStart() throws {
-        let one = try Files()
-        let other = try Files()
+    @Test func filesThatDoNotBelongTogetherAreRefusedAtTheStart() async throws {
+        let one = try await Files()
+        let other = try await Files()
         defer {
             one.remove()
             other.remove()

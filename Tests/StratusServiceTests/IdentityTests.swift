@@ -172,9 +172,10 @@ import Testing
         bad.append(try await provider.token(claims(world), key: "unknown"))
         // Without a signature, and with the public key as a shared secret.
         let parts = try await provider.token(claims(world)).split(separator: ".")
-        for header in [#"{"alg":"none","kid":"one"}"#, #"{"alg":"HS256","kid":"one"}"#,
-            #"{"alg":"ES256","kid":"shared"}"#, #"{"alg":"ES256"}"#, "{}"]
-        {
+        for header in [
+            #"{"alg":"none","kid":"one"}"#, #"{"alg":"HS256","kid":"one"}"#,
+            #"{"alg":"ES256","kid":"shared"}"#, #"{"alg":"ES256"}"#, "{}",
+        ] {
             let head = Provider.text(Data(header.utf8))
             bad.append("\(head).\(parts[1]).")
             bad.append("\(head).\(parts[1]).\(parts[2])")

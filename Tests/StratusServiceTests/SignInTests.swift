@@ -318,11 +318,12 @@ extension PasswordHash.Cost {
         var token = long.webAuthToken
         for _ in 0..<4 {
             world.advance(seconds: 7 * 24 * 3600)
-            token = try await world.service.respond(
-                to: UsersCaller.self, .init(),
-                from: Credentials(apiToken: "development", webAuthToken: token),
-                at: world.address, scope: .public
-            ).rotatedWebAuthToken ?? ""
+            token =
+                try await world.service.respond(
+                    to: UsersCaller.self, .init(),
+                    from: Credentials(apiToken: "development", webAuthToken: token),
+                    at: world.address, scope: .public
+                ).rotatedWebAuthToken ?? ""
             _ = try await world.person("somebody")
         }
         #expect(try await directory.session(long.session) != nil)

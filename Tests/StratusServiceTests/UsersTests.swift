@@ -166,7 +166,9 @@ import Testing
         type: String? = "Users", scope: DatabaseScope = .public
     ) async throws -> RecordResult {
         var record = RecordDictionary(recordName: name, recordType: type)
-        if !kind.isDeletion { record.fields = .values([Field(name: "motto", value: .string("up"))]) }
+        if !kind.isDeletion {
+            record.fields = .values([Field(name: "motto", value: .string("up"))])
+        }
         return try await person.modify([.init(kind, record)], scope: scope)[0]
     }
 
