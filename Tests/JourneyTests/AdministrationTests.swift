@@ -19,24 +19,29 @@ import Testing
         }
     }
 
-    /// Runs a command, in a thread of its own: the other tests need theirs.
     private static func run(
         _ arguments: [String], on folder: TemporaryFolder, input: String? = nil
     ) async throws -> Printed {
+        let stratus = ServedInstance.executable(named: "stratus").path
+        return try await output(
+            of: [stratus] + arguments + ["--data", folder.path], input: input)
+    }
+
+    /// Runs a command, in a thread of its own: the other tests need theirs.
+    private static func output(
+        of command: [String], input: String? = nil
+    ) async throws -> Printed {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(
-                    with: Result { try runNow(arguments, on: folder, input: input) })
+                continuation.resume(with: Result { try outputNow(of: command, input: input) })
             }
         }
     }
 
-    private static func runNow(
-        _ arguments: [String], on folder: TemporaryFolder, input: String?
-    ) throws -> Printed {
+    private static func outputNow(of command: [String], input: String?) throws -> Printed {
         let process = Process()
-        process.executableURL = ServedInstance.executable(named: "stratus")
-        process.arguments = arguments + ["--data", folder.path]
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
         let (output, error, standardInput) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = error
@@ -171,6 +176,28 @@ import Testing
 
     @Test func theServiceSpeaksTLSByItself() async throws {
         let folder = try TemporaryFolder()
+        let (certificate, key) = (folder.path + "/certificate.pem", folder.path + "/key.pem")
+        let made = try await Self.output(
+            of: [
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+            ])
+        #expect(made.status == 0, "\(made.error)")
+        let instance = try ServedInstance(
+            dataFolder: nil,
+            arguments: ["--dev", "--tls-certificate", certificate, "--tls-key", key])
+        let url = "https://localhost:\(instance.port)"
+        let health = try await Self.output(
+            of: ["curl", "-sS", "--cacert", certificate, url + "/health"])
+        #expect(health.output == #"{"status":"ok"}"#, "\(health.error)")
+        let stranger = try await Self.output(of: ["curl", "-sS", url + "/health"])
+        #expect(stranger.status != 0 && stranger.output.isEmpty)
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func certificatesThatCannotBeUsedAreSaidAtTheStart() async throws {
+        let folder = try TemporaryFolder()
         let refused = try await Self.run(
             ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
             on: folder)
@@ -179,5 +206,23 @@ import Testing
         let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
         #expect(half.status != 0)
         #expect(half.error.contains("--tls-key"))
+    }
+
+    @Test func identityProvidersThatCannotBeBelievedAreSaidAtTheStart() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/providers.json"
+        for text in [
+            "no JSON", "{}",
+            #"[{"issuer":"i","audiences":[],"keys":"https://id.example.org"}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"http://id.example.org"}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"/k","algorithms":["none"]}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"/k","algorithms":["HS256"]}]"#,
+        ] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let refused = try await Self.run(
+                ["serve", "--port", "0", "--identity-providers", file], on: folder)
+            #expect(refused.status != 0)
+            #expect(refused.error.hasPrefix("Error: "), "\(refused.error)")
+        }
     }
 }

@@ -216,6 +216,15 @@ import Testing
         #expect(await refusal(world, withdrawn)?.code == .authenticationFailed)
     }
 
+    @Test func triesFromOneAddressAreCounted() async throws {
+        let world = world()
+        for _ in 0..<60 {
+            #expect(await refusal(world, "x")?.code == .authenticationFailed)
+        }
+        let refused = await refusal(world, try await provider.token(claims(world)))
+        #expect(refused?.code == .throttled && refused?.retryAfterSeconds != nil)
+    }
+
     @Test func withoutTheKeysItIsTriedLater() async throws {
         let world = world()
         provider.published.withLock { $0.isDown = true }

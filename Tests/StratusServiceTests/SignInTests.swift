@@ -191,6 +191,27 @@ extension PasswordHash.Cost {
         _ = try await caller(world, signIn.webAuthToken)
     }
 
+    @Test func stayingSignedInIsForTwoWeeksElseForHalfAnHour() async throws {
+        let world = world()
+        let place = try await place(world)
+        let short = try await world.service.signIn(form(), isNew: true, at: place)
+        var stays = form()
+        stays.staysSignedIn = true
+        let long = try await world.service.signIn(stays, isNew: false, at: place)
+        world.advance(seconds: 30 * 60 - 1)
+        _ = try await caller(world, short.webAuthToken)
+        world.advance(seconds: 1)
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, short.webAuthToken)
+        }
+        world.advance(seconds: 14 * 24 * 3600 - 30 * 60 - 1)
+        _ = try await caller(world, long.webAuthToken)
+        world.advance(seconds: 1)
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, long.webAuthToken)
+        }
+    }
+
     @Test func theSignInPageIsGoodForAnHourAndItsToken() async throws {
         let world = world()
         let request = try await Self.request(world, origin: "https://app.example.org")
