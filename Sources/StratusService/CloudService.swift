@@ -25,17 +25,19 @@ public final class CloudService: Sendable {
     let subscriptions: SubscriptionBook
     let courier: Courier
     let notifications: Notifications
+    let tombstones: TombstonePurge
 
+    private let directoryWatch = Mutex(DirectoryWatch())
     private let sealOnceKnown = Mutex<Seal?>(nil)
-    private let refreshing = Mutex(Refreshing())
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     public init(storehouse: any Storehouse, settings: ServiceSettings) {
         self.storehouse = storehouse
         self.settings = settings
         accounts = Accounts(directory: storehouse.directory, settings: settings)
-        schemas = SchemaBook(directory: storehouse.directory)
+        schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
+        tombstones = TombstonePurge(settings: settings)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         notifications = Notifications(
@@ -77,8 +79,10 @@ public final class CloudService: Sendable {
         do {
             try await refreshRemembered()
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
+            var caller = admitted.caller
+            caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
+                service: self, caller: caller, address: address, scope: scope)
             try context.checkAccess(E.access)
             return Admission(
                 context: context, credentials: credentials,
@@ -161,6 +165,7 @@ public final class CloudService: Sendable {
     /// Waits until everything that was saved has been told to the listening devices' queues.
     public func settle() async {
         await notifications.settle()
+        await tombstones.settle()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.
@@ -170,34 +175,15 @@ public final class CloudService: Sendable {
         return store
     }
 
-    /// When another process was last looked for, and what it was known by.
-    private struct Refreshing {
-        static let intervalMilliseconds: Int64 = 1_000
-
-        var lookedMilliseconds: Int64?
-        var change: Int64?
-    }
-
-    /// Forgets what was remembered of the directory if a command changed it: looked for once a second
-    /// at the most, by whoever asks something.
+    /// Forgets what was remembered of the directory once another process has changed it. Asks once a
+    /// second at the most, so that a request costs nothing by it.
     func refreshRemembered() async throws {
         let now = settings.nowMilliseconds()
-        let isDue = refreshing.withLock { refreshing in
-            if let looked = refreshing.lookedMilliseconds,
-                (0..<Refreshing.intervalMilliseconds).contains(now - looked)
-            {
-                return false
-            }
-            refreshing.lookedMilliseconds = now
-            return true
-        }
-        guard isDue else { return }
-        let change = try await storehouse.directory.changesByOthers()
-        let isOther = refreshing.withLock { refreshing in
-            defer { refreshing.change = change }
-            return refreshing.change != nil && refreshing.change != change
-        }
-        if isOther { accounts.forget() }
+        guard directoryWatch.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
+        let changes = try await storehouse.directory.changesByOthers()
+        guard directoryWatch.withLock({ $0.hasChanged(to: changes) }) else { return }
+        schemas.forget()
+        accounts.forget()
     }
 
     /// Tells whether pages of an origin may read answers to requests with an API token.
@@ -253,6 +239,29 @@ public struct Admission: Sendable {
     let context: RequestContext
     let credentials: Credentials
     let rotatedWebAuthToken: String?
+}
+
+/// What a service last saw of the directory's changes by other processes.
+private struct DirectoryWatch {
+    private static let intervalMilliseconds: Int64 = 1_000
+
+    private var askedMilliseconds: Int64?
+    private var changes: Int64?
+
+    /// Whether it is time to ask; the one who is told so has to.
+    mutating func isDue(atMilliseconds now: Int64) -> Bool {
+        // A clock that was set back must not keep the service from asking.
+        if let asked = askedMilliseconds, abs(now - asked) < Self.intervalMilliseconds {
+            return false
+        }
+        askedMilliseconds = now
+        return true
+    }
+
+    mutating func hasChanged(to changes: Int64) -> Bool {
+        defer { self.changes = changes }
+        return self.changes != changes
+    }
 }
 
 /// An endpoint's answer, and the caller's next web-auth token.

@@ -19,7 +19,7 @@ enum UsersRecord {
     ) -> ServiceError? {
         guard context.scope == .public, name == context.caller.userRecordName else {
             return context.scope == .public && isName(name)
-                ? .notCreator
+                ? .writeNotPermitted
                 : .invalid(
                     "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }

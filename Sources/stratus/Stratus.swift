@@ -25,6 +25,7 @@ struct Stratus: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Serve.self, Token.self, Examine.self, Key.self, User.self, Container.self,
+            Serve.self, Container.self, Token.self, Key.self, User.self, Schema.self, Role.self,
+            Zone.self, Examine.self, Compact.self, Restored.self,
         ])
 }

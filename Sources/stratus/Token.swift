@@ -41,7 +41,7 @@ struct Token: AsyncParsableCommand {
         var user: String?
 
         func run() async throws {
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 let token = try await service.accounts.createAPIToken(
                     for: container.address, name: name, allowedOrigins: origins,
                     callbackURL: callbackURL)

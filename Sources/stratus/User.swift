@@ -38,7 +38,7 @@ struct User: AsyncParsableCommand {
 
         func run() async throws {
             let password = try User.readPassword()
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 let user = try await service.accounts.createUser(
                     emailAddress: email, password: password, givenName: givenName,
                     familyName: familyName, isEmailVerified: verified)
@@ -154,7 +154,7 @@ struct User: AsyncParsableCommand {
             FileHandle.standardError.write(Data("Password: ".utf8))
         }
         guard let password = readLine(strippingNewline: true), !password.isEmpty else {
-            throw OneSentence(sentence: "Give the password on standard input, a line.")
+            throw OneSentence("Give the password on standard input, a line.")
         }
         return password
     }
