@@ -13,9 +13,11 @@ struct Routes: Sendable {
     let logger: Logger
     /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
     let publicOrigin: String?
+    /// Whether the server itself speaks TLS.
+    let isTLS: Bool
     let makeUUID: @Sendable () -> String
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
@@ -31,6 +33,12 @@ struct Routes: Sendable {
         serve(SubscriptionsModify.self, on: router)
         serve(UsersCaller.self, on: router)
         serve(UsersCurrent.self, on: router)
+        serve(UsersDiscover.self, on: router)
+        serve(UsersLookupEmail.self, on: router)
+        serve(UsersLookupID.self, on: router)
+        serve(UsersLookupContacts.self, on: router)
+        serve(UsersPermission.self, on: router)
+        serve(UsersSignOut.self, on: router)
         serve(TokensCreate.self, on: router) { answer, request in
             // The service knows paths only.
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
@@ -41,13 +49,16 @@ struct Routes: Sendable {
         addAssets(to: router)
         addHealth(to: router)
         addCourier(to: router)
+        if !service.settings.accounts.identityProviders.isEmpty {
+            addIdentityExchange(to: router)
+        }
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
         }
     }
 
     private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<BasicRequestContext>,
+        _ endpoint: E.Type, on router: Router<ServerContext>,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
     ) {
         let place = "1/:container/:environment"
@@ -79,26 +90,44 @@ struct Routes: Sendable {
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
         var head = try RequestHead(request, parameters)
-        head.credentials.origin = origin(of: request)
-        let body = try await request.collectBody(service.settings.limits)
+        head.credentials.serviceOrigin = origin(of: request)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
+        let admission: Admission
+        let body: ByteBuffer
+        if head.isSigned {
+            head.sign(request, ByteBuffer())
+            try await service.checkSigner(head.credentials, at: head.address)
+            body = try await request.collectBody(service.settings.limits)
+            head.sign(request, body)
+            admission = try await service.admit(
+                head.credentials, to: E.self, at: head.address, scope: head.scope)
+        } else {
+            admission = try await service.admit(
+                head.credentials, to: E.self, at: head.address, scope: head.scope)
+            body = try await request.collectBody(service.settings.limits)
+        }
         let typed =
             if body.readableBytes == 0, let request = E.requestWithoutBody {
                 request
             } else {
                 try decode(E.Request.self, from: body)
             }
-        var served = try await service.respond(
-            to: E.self, typed, from: head.credentials, at: head.address, scope: head.scope)
+        var served = try await service.respond(to: E.self, typed, admission)
         finish(&served.answer, request)
         return Response(
             wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
     }
 
     private func origin(of request: Request) -> String {
-        publicOrigin ?? "http://\(request.head.authority ?? "localhost")"
+        publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
+
+    /// Whether clients speak TLS, with this server or with what stands before it.
+    var isSecure: Bool { publicOrigin?.hasPrefix("https://") ?? isTLS }
+
+    /// Whether something stands before this server that says where requests come from.
+    var isBehindProxy: Bool { publicOrigin != nil && !isTLS }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
         do {
@@ -115,8 +144,12 @@ struct Routes: Sendable {
     ) async -> Response {
         do {
             return try await work()
-        } catch let failure as RequestFailure {
+        } catch var failure as RequestFailure {
             let uuid = makeUUID()
+            // The service knows paths only.
+            if let url = failure.error.redirectURL, url.hasPrefix("/") {
+                failure.error.redirectURL = origin(of: request) + url
+            }
             logger.debug(
                 "A request was refused.",
                 metadata: [

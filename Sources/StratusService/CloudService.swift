@@ -64,6 +64,20 @@ public final class CloudService: Sendable {
         to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
+        return try await respond(to: E.self, request, admission)
+    }
+
+    /// Lets a caller in, or refuses: what can be said before the request is read.
+    ///
+    /// Of all credentials a signature alone needs the body, which is part of what it signs.
+    ///
+    /// - Throws: ``RequestFailure``; when a user is needed, with the address of a sign-in page: a path
+    ///   and a query, before which a server puts its origin.
+    public func admit<E: ServedEndpoint>(
+        _ credentials: Credentials, to endpoint: E.Type, at address: ContainerAddress,
+        scope: DatabaseScope?
+    ) async throws(RequestFailure) -> Admission {
         do {
             try await refreshRemembered()
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
@@ -71,10 +85,28 @@ public final class CloudService: Sendable {
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
                 service: self, caller: caller, address: address, scope: scope,
-                origin: credentials.origin)
+                origin: credentials.serviceOrigin)
             try context.checkAccess(E.access)
-            let answer = try await linkedAnswer(to: E.self, request, in: context)
-            return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
+            return Admission(
+                context: context, credentials: credentials,
+                rotatedWebAuthToken: admitted.rotatedWebAuthToken)
+        } catch {
+            throw await failure(from: error, credentials, at: address)
+        }
+    }
+
+    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    ///
+    /// - Parameter credentials: With a signature over no body.
+    /// - Throws: ``RequestFailure`` with AUTHENTICATION_FAILED.
+    public func checkSigner(
+        _ credentials: Credentials, at address: ContainerAddress
+    ) async throws(RequestFailure) {
+        do {
+            try await refreshRemembered()
+            if let signature = credentials.signature {
+                _ = try await accounts.keyOfSigner(signature, credentials, at: address)
+            }
         } catch {
             throw failure(from: error)
         }
@@ -96,6 +128,36 @@ public final class CloudService: Sendable {
             }
             throw failure
         }
+    }
+
+    /// Answers the request of somebody who was let in: applies the endpoint's rules.
+    public func respond<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, _ admission: Admission
+    ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        do {
+            let answer = try await linkedAnswer(to: E.self, request, in: admission.context)
+            return ServedAnswer(
+                answer, rotatedWebAuthToken: E.endsSession ? nil : admission.rotatedWebAuthToken)
+        } catch {
+            throw await failure(
+                from: error, admission.credentials, at: admission.context.address)
+        }
+    }
+
+    /// The protocol's error; where a user is needed, with the address of a sign-in page.
+    private func failure(
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+    ) async -> RequestFailure {
+        var failure = failure(from: error)
+        if failure.error.code == .authenticationRequired {
+            do {
+                failure.error.redirectURL = try await signInAddress(for: credentials, at: address)
+            } catch {
+                // The directory is in trouble, which weighs more than the missing user.
+                return self.failure(from: error)
+            }
+        }
+        return failure
     }
 
     /// Waits for the next notification of a device: the long poll.
@@ -142,6 +204,21 @@ public final class CloudService: Sendable {
         let changes = try await storehouse.directory.changesByOthers()
         guard directoryWatch.withLock({ $0.hasChanged(to: changes) }) else { return }
         schemas.forget()
+        accounts.forget()
+    }
+
+    /// Tells whether pages of an origin may read answers to requests with an API token.
+    ///
+    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    public func mayRead(origin: String, apiToken: String?) async -> Bool {
+        guard let apiToken else { return true }
+        do {
+            try await refreshRemembered()
+            return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
+        } catch {
+            // The store is in trouble, and the request's own answer will say so.
+            return false
+        }
     }
 
     func seal() async throws -> Seal {
@@ -176,6 +253,13 @@ public final class CloudService: Sendable {
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
     }
+}
+
+/// A caller who was let in to an endpoint.
+public struct Admission: Sendable {
+    let context: RequestContext
+    let credentials: Credentials
+    let rotatedWebAuthToken: String?
 }
 
 /// What a service last saw of the directory's changes by other processes.
@@ -218,6 +302,9 @@ public protocol ServedEndpoint: Endpoint {
     /// What the caller must be to ask at all.
     static var access: EndpointAccess { get }
 
+    /// Whether the caller's web-auth token is no good afterwards.
+    static var endsSession: Bool { get }
+
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
 
     /// Puts addresses into the records of an answer, for their assets. An endpoint whose answer carries
@@ -227,6 +314,10 @@ public protocol ServedEndpoint: Endpoint {
 
 extension ServedEndpoint {
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+}
+
+extension ServedEndpoint {
+    public static var endsSession: Bool { false }
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

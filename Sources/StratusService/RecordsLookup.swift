@@ -20,6 +20,8 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
+        try await UsersRecord.makeIfNeeded(
+            named: request.records.map(\.recordName), in: context, store: store)
         let access = try await context.recordAccess()
         let seal = try await context.tokenSeal()
         return try await store.read { reader in

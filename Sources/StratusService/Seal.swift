@@ -16,12 +16,14 @@ struct Seal: Sendable {
         case changeToken = 1
         case continuationMarker = 2
         case webAuthToken = 3
-        case uploadAddress = 20
-        case downloadAddress = 21
-        case assetReceipt = 22
-        case fileChecksum = 23
-        case referenceChecksum = 24
-        case wrappingKey = 25
+        case signInRequest = 20
+        case formToken = 21
+        case uploadAddress = 30
+        case downloadAddress = 31
+        case assetReceipt = 32
+        case fileChecksum = 33
+        case referenceChecksum = 34
+        case wrappingKey = 35
     }
 
     private static let codeBytes = 16

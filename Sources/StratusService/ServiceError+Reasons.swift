@@ -15,6 +15,7 @@ extension ServiceError {
         static let limitExceeded = 27
         static let userDeletedZone = 28
         static let referenceViolation = 31
+        static let accountRestricted = 32
         static let assetNotAvailable = 35
     }
 
@@ -36,7 +37,17 @@ extension ServiceError {
 
     // MARK: Who asks
 
-    static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
+    /// The same for every cause, so that it tells nothing.
+    static let authenticationFailed = ServiceError(
+        .authenticationFailed, "Authentication failed")
+    static let accountDisabled = ServiceError(
+        .accessDenied, "The account is disabled.", frameworkCode: Framework.accountRestricted)
+    static let serverInOthersDatabase = ServiceError(
+        .accessDenied, "A server-to-server key reaches the public database only.",
+        frameworkCode: Framework.permissionFailure)
+    static let identityProviderUnreachable = ServiceError(
+        .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
+    static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let createNotPermitted = notPermitted("CREATE operation not permitted")
@@ -72,6 +83,7 @@ extension ServiceError {
 
     // MARK: Records
 
+    static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: Framework.unknownItem)
     static let recordExists = ServiceError(.exists, "record to insert already exists")

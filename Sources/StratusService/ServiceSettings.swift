@@ -15,6 +15,9 @@ public struct ServiceSettings: Sendable {
     /// good everywhere. Never for real data.
     public var isForDevelopment: Bool
 
+    /// How people get accounts.
+    public var accounts = AccountSettings()
+
     /// The time, in milliseconds since 1970.
     public var nowMilliseconds: @Sendable () -> Int64
 
@@ -80,7 +83,7 @@ public struct ServiceSettings: Sendable {
         return text
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -12,6 +12,10 @@ final class MemoryDirectory: Directory {
         var userNames: [String: String] = [:]
         var sessions: [String: SessionRow] = [:]
         var devices: [String: DeviceRow] = [:]
+        var identities: [IdentityRow: String] = [:]
+        /// Who lets others find them, by container.
+        var discoverable: [ContainerAddress: Set<String>] = [:]
+        var serverKeys: [String: ServerKeyRow] = [:]
         var schemas: [ContainerAddress: SchemaRows] = [:]
     }
 

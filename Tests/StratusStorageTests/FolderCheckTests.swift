@@ -73,6 +73,18 @@ import Testing
                 (push_token, container, environment, user, client_id, last_used_ms, is_registered)
             VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
             """),
+        Breach("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
+        Breach("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
+        Breach(
+            "A server's key",
+            "INSERT INTO server_key VALUES ('k', 'c', 'production', 'n', 'p', '_nobody', 0, 0)"),
+        Breach(
+            "A session that is good",
+            """
+            INSERT INTO session
+                (identifier, user, stays_signed_in, created_ms, container, environment)
+            VALUES ('s', '_alice', 0, 0, 'nowhere', 'production')
+            """),
         Breach(
             "A record type",
             """
