@@ -10,7 +10,7 @@ import Synchronization
 extension Routes {
     /// The two addresses that bytes of assets go through. Both carry their credential in the path: who
     /// has the address may use it, for as long as it is good.
-    func addAssets(to router: Router<BasicRequestContext>) {
+    func addAssets(to router: Router<ServerContext>) {
         router.post("assets/put/:token") { request, context in
             await respond(to: request) {
                 try await upload(context.parameters.get("token") ?? "", request)
