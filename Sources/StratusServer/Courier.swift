@@ -11,9 +11,9 @@ extension Routes {
     ///
     /// The push token is the credential; whoever has the address may listen. A client that goes away
     /// takes no notification with it.
-    func addCourier(to router: Router<BasicRequestContext>) {
-        router.get("courier/aps") { request, _ in
-            await respond(to: request) {
+    func addCourier(to router: Router<ConnectionContext>) {
+        router.get("courier/aps") { request, context in
+            await respond(to: request, context) {
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }

@@ -5,9 +5,9 @@ import StratusWire
 
 extension Routes {
     /// `POST /dev/sign-in` signs in whoever says a name; only with `--dev`.
-    func addDevelopment(to router: Router<BasicRequestContext>) {
-        router.post("dev/sign-in") { request, _ in
-            await respond(to: request) {
+    func addDevelopment(to router: Router<ConnectionContext>) {
+        router.post("dev/sign-in") { request, context in
+            await respond(to: request, context) {
                 let body = try await request.collectBody(service.settings.limits)
                 let signIn = try decode(DevSignIn.Request.self, from: body)
                 let signedIn = try await service.signInForDevelopment(user: signIn.user)

@@ -16,7 +16,9 @@ struct RequestHead: Sendable {
     /// Reads the path's segments and the query's credentials.
     ///
     /// - Throws: ``RequestFailure`` with NOT_FOUND when the path names no environment or database.
-    init(_ request: Request, _ parameters: Parameters) throws {
+    init(
+        _ request: Request, _ parameters: Parameters, limits: Limits, networkAddress: String?
+    ) throws {
         guard let container = parameters.get("container"), Self.isContainer(container),
             let environment = parameters.get("environment").flatMap(
                 ContainerEnvironment.init(rawValue:))
@@ -28,6 +30,10 @@ struct RequestHead: Sendable {
             }
             self.scope = scope
         }
+        let separators = request.uri.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
+        guard separators < limits.parametersPerRequest else {
+            throw RequestFailure(.tooManyParameters)
+        }
         let query = request.uri.queryParameters
         // CloudKit JS, version 1, called the web-auth token ckSession.
         let webAuthToken = query["ckWebAuthToken"] ?? query["ckSession"]
@@ -35,7 +41,8 @@ struct RequestHead: Sendable {
             apiToken: query["ckAPIToken"].map(String.init),
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
-            wantsExtensions: query["stratusExtensions"] == "1")
+            wantsExtensions: query["stratusExtensions"] == "1",
+            networkAddress: networkAddress)
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
@@ -58,6 +65,10 @@ extension ServiceError {
         .badRequest, "The request's body is too large; send fewer records at a time.",
         frameworkCode: 27)
 
+    static let tooManyParameters = ServiceError(
+        .badRequest, "The address has too many parameters; see Limits.parametersPerRequest.",
+        frameworkCode: 27)
+
     static let bodyBroken = ServiceError(
         .badRequest, "The request's body ended before its end; send it again.")
 
@@ -66,6 +77,13 @@ extension ServiceError {
 }
 
 extension Request {
+    /// Whether more of a refused request may follow than is worth reading for the sake of the next one
+    /// on the same connection.
+    var mayHaveLongBody: Bool {
+        if let announced = headers[.contentLength].flatMap({ Int($0) }) { return announced > 65_536 }
+        return headers[.transferEncoding] != nil
+    }
+
     /// Collects the body within the limits of size and time.
     ///
     /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used

@@ -13,9 +13,11 @@ struct Routes: Sendable {
     let logger: Logger
     /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
     let publicOrigin: String?
+    /// Whether everything comes through a proxy, whose word about its peers is taken.
+    let isBehindProxy: Bool
     let makeUUID: @Sendable () -> String
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ConnectionContext>) {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
@@ -38,11 +40,12 @@ struct Routes: Sendable {
         addCourier(to: router)
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
+            addFaults(to: router)
         }
     }
 
     private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<BasicRequestContext>,
+        _ endpoint: E.Type, on router: Router<ConnectionContext>,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
     ) {
         let place = "1/:container/:environment"
@@ -55,14 +58,14 @@ struct Routes: Sendable {
             }
         for path in paths {
             router.post(RouterPath(path)) { request, context in
-                await respond(to: request) {
-                    try await answer(E.self, to: request, context.parameters, finish)
+                await respond(to: request, context) {
+                    try await answer(E.self, to: request, context, finish)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
-                    await respond(to: request) {
-                        try await answer(E.self, to: request, context.parameters, finish)
+                    await respond(to: request, context) {
+                        try await answer(E.self, to: request, context, finish)
                     }
                 }
             }
@@ -70,24 +73,37 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ parameters: Parameters,
+        _ endpoint: E.Type, to request: Request, _ context: ConnectionContext,
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
-        var head = try RequestHead(request, parameters)
-        let body = try await request.collectBody(service.settings.limits)
+        var head = try RequestHead(
+            request, context.parameters, limits: service.settings.limits,
+            networkAddress: networkAddress(of: request, context))
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let typed =
-            if body.readableBytes == 0, let request = E.requestWithoutBody {
-                request
-            } else {
-                try decode(E.Request.self, from: body)
-            }
-        var served = try await service.respond(
-            to: E.self, typed, from: head.credentials, at: head.address, scope: head.scope)
+        let admission = try await service.admit(
+            E.self, from: head.credentials, at: head.address, scope: head.scope)
+        let body: ByteBuffer
+        do {
+            body = try await request.collectBody(service.settings.limits)
+        } catch let failure as RequestFailure {
+            service.settle(admission, failure)
+            throw failure
+        }
+        var served = try await service.respond(to: E.self, admission: admission) {
+            if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
+            return try decode(E.Request.self, from: body)
+        }
         finish(&served.answer, request)
         return Response(
             wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
+    }
+
+    /// Where a request came from: the peer, or what a proxy in front says that its peer is.
+    func networkAddress(of request: Request, _ context: ConnectionContext) -> String? {
+        guard isBehindProxy else { return context.networkAddress }
+        return request.headers[.forwardedFor].flatMap(NetworkAddress.name(forwardedFor:))
+            ?? context.networkAddress
     }
 
     private func origin(of request: Request) -> String {
@@ -105,10 +121,13 @@ struct Routes: Sendable {
 
     /// Runs a route's work and turns whatever it throws into the protocol's error.
     func respond(
-        to request: Request, _ work: () async throws -> Response
+        to request: Request, _ context: ConnectionContext, _ work: () async throws -> Response
     ) async -> Response {
         do {
             return try await work()
+        } catch let failure as RequestFailure where failure.error == .connectionDropped {
+            context.drop()
+            return Response(status: .internalServerError)
         } catch let failure as RequestFailure {
             let uuid = makeUUID()
             logger.debug(
@@ -118,7 +137,9 @@ struct Routes: Sendable {
                     "path": "\(request.uri.path)",
                 ])
             var response = Response(failure, uuid: uuid)
-            if failure.endsConnection { response.headers[.connection] = "close" }
+            if failure.endsConnection || request.mayHaveLongBody {
+                response.headers[.connection] = "close"
+            }
             return response
         } catch {
             // Nothing but a RequestFailure is meant to come here: a client that went away, or a fault

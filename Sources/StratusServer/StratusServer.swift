@@ -17,27 +17,42 @@ import StratusWire
 /// - Parameters:
 ///   - host: The address to listen on.
 ///   - port: The port to listen on; 0 takes a free one.
+///   - isBehindProxy: Whether every request comes through a proxy that says in `X-Forwarded-For` whose
+///     it is; else the peer's own address counts, and that header nothing.
 ///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
 ///     `https://cloud.example.org`; nil takes the Host that each request names.
 ///   - makeUUID: Names errors, in answers and in the log.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
-    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil, logger: Logger,
+    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
+    isBehindProxy: Bool = false, logger: Logger,
     makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
 ) -> some ApplicationProtocol {
-    let router = Router(context: BasicRequestContext.self)
+    let router = Router(context: ConnectionContext.self)
     router.add(middleware: CrossOrigin())
     router.add(middleware: UnknownAddress(makeUUID: makeUUID))
-    Routes(service: service, logger: logger, publicOrigin: publicOrigin, makeUUID: makeUUID)
-        .add(to: router)
+    Routes(
+        service: service, logger: logger, publicOrigin: publicOrigin, isBehindProxy: isBehindProxy,
+        makeUUID: makeUUID
+    ).add(to: router)
+    let limits = service.settings.limits
+    let connections = Connections(
+        // All of a proxy's come from one address.
+        maximumPerAddress: isBehindProxy ? limits.connections : limits.connectionsPerAddress)
     return Application(
         router: router,
         server: .http1(
             configuration: .init(
-                idleTimeout: .milliseconds(
-                    Int64(service.settings.limits.connectionIdleSeconds * 1_000)))),
-        configuration: .init(address: .hostname(host, port: port), serverName: nil),
+                additionalChannelHandlers: [connections.handler()],
+                idleTimeout: .milliseconds(Int64(limits.connectionIdleSeconds * 1_000)),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: limits.requestHeadBytes,
+                    maxHeaderListSize: limits.requestHeadBytes,
+                    maxHeaderFieldCount: limits.headersPerRequest))),
+        configuration: .init(
+            address: .hostname(host, port: port), serverName: nil,
+            availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
         onServerRunning: { channel in
             await onListening(channel.localAddress?.port ?? port)
         },
@@ -47,7 +62,7 @@ public func buildServer(
 /// Lets browsers of any origin use the protocol: it carries its credentials in the query, never in
 /// cookies, so an origin has nothing to ride on.
 private struct CrossOrigin: RouterMiddleware {
-    typealias Context = BasicRequestContext
+    typealias Context = ConnectionContext
 
     func handle(
         _ request: Request, context: Context,
@@ -74,7 +89,7 @@ private struct CrossOrigin: RouterMiddleware {
 
 /// Answers in the protocol's form where no route stands.
 private struct UnknownAddress: RouterMiddleware {
-    typealias Context = BasicRequestContext
+    typealias Context = ConnectionContext
 
     let makeUUID: @Sendable () -> String
 

@@ -24,16 +24,20 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
+    /// Where the request came from: a network address, or what of it tells networks apart. Nil within a
+    /// process.
+    public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false
+        wantsExtensions: Bool = false, networkAddress: String? = nil
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
+        self.networkAddress = networkAddress
         self.wantsExtensions = wantsExtensions
     }
 }

@@ -26,6 +26,12 @@ public final class CloudService: Sendable {
     let courier: Courier
     let notifications: Notifications
 
+    let throttle: Throttle
+    let queue: RequestQueue
+
+    /// What tests make go wrong.
+    public let faults: FaultScript
+
     private let sealOnceKnown = Mutex<Seal?>(nil)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
@@ -37,9 +43,12 @@ public final class CloudService: Sendable {
         subscriptions = SubscriptionBook()
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
+        faults = FaultScript()
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
-            schemas: schemas, courier: courier)
+            schemas: schemas, courier: courier, faults: faults)
+        throttle = Throttle(limits: settings.limits, nowMilliseconds: settings.nowMilliseconds)
+        queue = RequestQueue(limits: settings.limits)
     }
 
     /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
@@ -59,16 +68,8 @@ public final class CloudService: Sendable {
         to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
-        do {
-            let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
-            let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
-            try context.checkAccess(E.access)
-            let answer = try await E.answer(request, in: context)
-            return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
-        } catch {
-            throw failure(from: error)
-        }
+        let admission = try await admit(E.self, from: credentials, at: address, scope: scope)
+        return try await respond(to: E.self, admission: admission) { request }
     }
 
     /// Waits for the next notification of a device: the long poll.
@@ -125,7 +126,9 @@ public final class CloudService: Sendable {
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
-            settings.logger.error(
+            // A store that has too much to do is no news to a person.
+            settings.logger.log(
+                level: error.code == .busy ? .debug : .error,
                 "The store could not do what it was asked.",
                 metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
             if error.stopsService {
@@ -157,7 +160,22 @@ public protocol ServedEndpoint: Endpoint {
     /// What the caller must be to ask at all.
     static var access: EndpointAccess { get }
 
+    /// What a request costs its sender, in requests, beyond the one that it is.
+    static func cost(of request: Request) -> Double
+
+    /// The zones that a request names; the fault script can be about one.
+    static func zoneNames(in request: Request) -> Set<String>
+
+    /// The answer when the change tokens in the request have expired.
+    static func answerToExpired(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer
+
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
+}
+
+extension ServedEndpoint {
+    public static func cost(of request: Request) -> Double { 0 }
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

@@ -278,6 +278,25 @@ struct ModifyDecisions {
         return decisions.contains { if case .failed = $0 { true } else { false } }
     }
 
+    // MARK: Room
+
+    /// What an operation adds to the database; negative where it frees, nil where it writes nothing.
+    func growth(of index: Int) throws -> StoreUsage? {
+        switch decisions[index] {
+        case .save(let row, let fields, let old):
+            let new = StoreUsage(row, fields: fields)
+            return try old.map { new - (try StoreUsage(stored: $0)) } ?? new
+        case .delete(_, let old): return StoreUsage() - (try StoreUsage(stored: old))
+        case .alreadyGone, .failed: return nil
+        }
+    }
+
+    /// Fails an operation after all.
+    mutating func fail(_ index: Int, _ error: ServiceError) {
+        guard case .ready(let operation) = plan.items[index] else { return }
+        decisions[index] = .failed(failure(operation.key, error))
+    }
+
     // MARK: Writing
 
     func indicesToWrite(in zoneName: String) -> [Int] {

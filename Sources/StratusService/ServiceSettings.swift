@@ -15,6 +15,10 @@ public struct ServiceSettings: Sendable {
     /// good everywhere. Never for real data.
     public var isForDevelopment: Bool
 
+    /// Whether senders that ask too fast are refused (``Throttle``). A service for development takes
+    /// whatever comes unless told otherwise, so that no test is throttled by accident.
+    public var isThrottled: Bool
+
     /// The time, in milliseconds since 1970.
     public var nowMilliseconds: @Sendable () -> Int64
 
@@ -34,7 +38,7 @@ public struct ServiceSettings: Sendable {
     public static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     public init(
-        isForDevelopment: Bool, limits: Limits = Limits(),
+        isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,
         nowMilliseconds: @escaping @Sendable () -> Int64 = Self.systemMilliseconds,
         randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.systemRandomBytes,
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
@@ -44,6 +48,7 @@ public struct ServiceSettings: Sendable {
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
+        self.isThrottled = isThrottled ?? !isForDevelopment
         self.nowMilliseconds = nowMilliseconds
         self.randomBytes = randomBytes
         self.sleep = sleep

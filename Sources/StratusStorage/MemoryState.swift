@@ -7,6 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
+        var usage = StoreUsage()
     }
 
     struct Outcome: Sendable {

@@ -39,6 +39,20 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"))
     var publicURL: String?
 
+    @Flag(
+        help: """
+            Take clients' addresses from the last entry of X-Forwarded-For: only behind a proxy that \
+            writes it, and when nobody reaches the port without the proxy.
+            """)
+    var behindProxy = false
+
+    @Option(
+        name: .customLong("limit"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Set a limit; may be given more than once. `stratus limits` lists them.",
+            valueName: "name=value"))
+    var limitAssignments: [String] = []
+
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
 
@@ -53,6 +67,7 @@ struct Serve: AsyncParsableCommand {
         guard !(memory && data != nil) else {
             throw ValidationError("Give either --data or --memory, not both.")
         }
+        _ = try limits()
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
@@ -73,7 +88,9 @@ struct Serve: AsyncParsableCommand {
         }
         let stop = StopReason()
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+            storehouse: storehouse,
+            settings: ServiceSettings(
+                isForDevelopment: dev, limits: try limits(), isThrottled: true))
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
@@ -113,6 +130,12 @@ struct Serve: AsyncParsableCommand {
         _ = setrlimit(files, &limit)
     }
 
+    private func limits() throws -> Limits {
+        var limits = dev ? Limits.development : Limits()
+        try limits.set(limitAssignments)
+        return limits
+    }
+
     private func openStorehouse() throws -> any Storehouse {
         if memory { return MemoryStorehouse() }
         let folder = data ?? Self.defaultFolder
@@ -124,7 +147,8 @@ struct Serve: AsyncParsableCommand {
     {
         let host = host
         return buildServer(
-            service, host: host, port: port, publicOrigin: publicURL, logger: logger,
+            service, host: host, port: port, publicOrigin: publicURL, isBehindProxy: behindProxy,
+            logger: logger,
             makeUUID: { UUID().uuidString }
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
