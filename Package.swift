@@ -154,7 +154,7 @@ let package = Package(
             name: "StratusClientTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusStorage", "StratusWire", httpTypes, hummingbird, logging,
+                "StratusStorage", "StratusTesting", "StratusWire", httpTypes, hummingbird, logging,
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -51,8 +51,8 @@ extension Limits {
         for assignment in assignments {
             do {
                 try NamedLimit.set(assignment, in: &self)
-            } catch let refusal as NamedLimit.Refusal {
-                throw ValidationError("\(refusal.sentence) (\(assignment))")
+            } catch {
+                throw ValidationError("\(error.sentence) (\(assignment))")
             }
         }
     }

@@ -53,14 +53,14 @@ final class World: Sendable {
     init(
         _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), isThrottled: Bool? = nil
     ) {
         let time = Time()
         let numbers = Mutex(SeededNumbers(seed: 42))
         service = CloudService(
             storehouse: storehouse,
             settings: ServiceSettings(
-                isForDevelopment: isForDevelopment, limits: limits,
+                isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
                 nowMilliseconds: { time.milliseconds.withLock { $0 } },
                 randomBytes: { count in
                     numbers.withLock { numbers in
