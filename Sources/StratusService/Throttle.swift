@@ -8,7 +8,7 @@ import Synchronization
 /// requests are bad in series is served at a half, a quarter … a thirty-second of the rate.
 ///
 /// Memory is bounded: a bucket that is full again says nothing and gives way first, then those that
-/// were not touched for the longest time.
+/// will be so soonest; a flood of new senders does not wash away who is in debt.
 final class Throttle: Sendable {
     /// Who sends.
     enum Sender: Hashable, Sendable {
@@ -141,15 +141,21 @@ final class Throttle: Sendable {
 
     /// Makes room: an eighth of the shard at least, so that a flood of senders does not sweep each time.
     private func evict(from buckets: inout [Sender: Bucket], at now: Int64) {
-        buckets = buckets.filter { sender, bucket in
+        var waits: [(sender: Sender, seconds: Double)] = []
+        for (sender, bucket) in buckets {
             var bucket = bucket
             let rate = fill(&bucket, of: sender, at: now)
-            return bucket.tokens < rate.burst || bucket.strikes >= 1
+            let seconds = (rate.burst - bucket.tokens) / rate.perSecond
+            if seconds <= 0, bucket.strikes < 1 {
+                buckets[sender] = nil
+            } else {
+                waits.append((sender, seconds + bucket.strikes))
+            }
         }
         let excess = buckets.count - bucketsPerShard * 7 / 8
         guard excess > 0 else { return }
-        let oldest = buckets.sorted { $0.value.filledMilliseconds < $1.value.filledMilliseconds }
-        for (sender, _) in oldest.prefix(excess) { buckets[sender] = nil }
+        waits.sort { $0.seconds < $1.seconds }
+        for (sender, _) in waits.prefix(excess) { buckets[sender] = nil }
     }
 }
 
