@@ -11,7 +11,7 @@ extension Routes {
     ///
     /// The push token is the credential; whoever has the address may listen. A client that goes away
     /// takes no notification with it.
-    func addCourier(to router: Router<ConnectionContext>) {
+    func addCourier(to router: Router<ServerContext>) {
         router.get("courier/aps") { request, context in
             await respond(to: request, context) {
                 guard let token = request.uri.queryParameters["tok"] else {

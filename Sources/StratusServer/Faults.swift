@@ -5,7 +5,7 @@ import StratusWire
 
 extension Routes {
     /// `/dev/faults`: what shall go wrong; only with `--dev`.
-    func addFaults(to router: Router<ConnectionContext>) {
+    func addFaults(to router: Router<ServerContext>) {
         let path: RouterPath = "dev/faults"
         router.post(path) { request, context in
             await respond(to: request, context) {

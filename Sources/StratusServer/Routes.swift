@@ -17,7 +17,7 @@ struct Routes: Sendable {
     let isBehindProxy: Bool
     let makeUUID: @Sendable () -> String
 
-    func add(to router: Router<ConnectionContext>) {
+    func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
@@ -45,7 +45,7 @@ struct Routes: Sendable {
     }
 
     private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<ConnectionContext>,
+        _ endpoint: E.Type, on router: Router<ServerContext>,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
     ) {
         let place = "1/:container/:environment"
@@ -73,7 +73,7 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ context: ConnectionContext,
+        _ endpoint: E.Type, to request: Request, _ context: ServerContext,
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
         var head = try RequestHead(
@@ -100,7 +100,7 @@ struct Routes: Sendable {
     }
 
     /// Where a request came from: the peer, or what a proxy in front says that its peer is.
-    func networkAddress(of request: Request, _ context: ConnectionContext) -> String? {
+    func networkAddress(of request: Request, _ context: ServerContext) -> String? {
         guard isBehindProxy else { return context.networkAddress }
         return request.headers[.forwardedFor].flatMap(NetworkAddress.name(forwardedFor:))
             ?? context.networkAddress
@@ -121,7 +121,7 @@ struct Routes: Sendable {
 
     /// Runs a route's work and turns whatever it throws into the protocol's error.
     func respond(
-        to request: Request, _ context: ConnectionContext, _ work: () async throws -> Response
+        to request: Request, _ context: ServerContext, _ work: () async throws -> Response
     ) async -> Response {
         do {
             return try await work()

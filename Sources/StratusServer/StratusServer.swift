@@ -29,7 +29,7 @@ public func buildServer(
     makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
 ) -> some ApplicationProtocol {
-    let router = Router(context: ConnectionContext.self)
+    let router = Router(context: ServerContext.self)
     router.add(middleware: CrossOrigin())
     router.add(middleware: UnknownAddress(makeUUID: makeUUID))
     Routes(
@@ -62,7 +62,7 @@ public func buildServer(
 /// Lets browsers of any origin use the protocol: it carries its credentials in the query, never in
 /// cookies, so an origin has nothing to ride on.
 private struct CrossOrigin: RouterMiddleware {
-    typealias Context = ConnectionContext
+    typealias Context = ServerContext
 
     func handle(
         _ request: Request, context: Context,
@@ -89,7 +89,7 @@ private struct CrossOrigin: RouterMiddleware {
 
 /// Answers in the protocol's form where no route stands.
 private struct UnknownAddress: RouterMiddleware {
-    typealias Context = ConnectionContext
+    typealias Context = ServerContext
 
     let makeUUID: @Sendable () -> String
 

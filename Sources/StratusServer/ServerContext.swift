@@ -2,7 +2,7 @@ import Hummingbird
 import NIOCore
 
 /// What a route knows of its request beside the request: the connection that it came in by.
-struct ConnectionContext: RequestContext {
+struct ServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
 
