@@ -280,14 +280,12 @@ struct ModifyDecisions {
 
     // MARK: Room
 
-    /// What an operation adds to the database; negative where it frees, nil where it writes nothing.
-    func growth(of index: Int) throws -> StoreUsage? {
+    /// The bytes that an operation adds to the database; negative where it frees some.
+    func growthBytes(of index: Int) -> Int64 {
         switch decisions[index] {
-        case .save(let row, let fields, let old):
-            let new = StoreUsage(row, fields: fields)
-            return try old.map { new - (try StoreUsage(stored: $0)) } ?? new
-        case .delete(_, let old): return StoreUsage() - (try StoreUsage(stored: old))
-        case .alreadyGone, .failed: return nil
+        case .save(let row, _, let old): row.sizeBytes - (old?.sizeBytes ?? 0)
+        case .delete(_, let old): -old.sizeBytes
+        case .alreadyGone, .failed: 0
         }
     }
 

@@ -31,8 +31,8 @@ struct ModifyTransaction: Sendable {
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         try decisions.settle(isAtomic: request.isAtomic, reader: writer)
-        if let quota = try Quota(in: context, usage: writer.usage) {
-            while try decisions.applyQuota(quota) {
+        if let quota = try Quota(in: context, reader: writer) {
+            while decisions.apply(quota) {
                 try decisions.settle(isAtomic: request.isAtomic, reader: writer)
             }
         }
@@ -67,16 +67,13 @@ struct ModifyTransaction: Sendable {
             hasWritten = true
             let versions = try writer.takeVersions(indices.count, in: zone.key)
             var changes: [News.Change] = []
-            var growth = StoreUsage()
             for (index, version) in zip(indices, versions) {
-                growth = try growth + (decisions.growth(of: index) ?? StoreUsage())
                 let write = decisions.number(
                     index, version: version, commitVersion: versions.upperBound,
                     changeTag: ChangeTag(version: version, incarnation: incarnation).text)
                 try writer.put(write.row)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
-            try writer.addUsage(growth, in: zone.key)
             guard !summary.isEmpty else { continue }
             let news = News(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,

@@ -7,7 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
-        var usage = StoreUsage()
+        var recordBytes: Int64 = 0
     }
 
     struct Outcome: Sendable {

@@ -56,15 +56,6 @@ extension RecordFile {
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
                 """),
-        StoredLaw(
-            "A zone counts the bytes of its records.",
-            breaches: """
-                SELECT zone.name FROM zone LEFT JOIN zone_usage USING (zone)
-                LEFT JOIN (
-                    SELECT zone, sum(length(CAST(name AS BLOB)) + length(payload)) AS bytes
-                    FROM record WHERE deleted = 0 GROUP BY zone
-                ) AS counted USING (zone)
-                WHERE coalesce(zone_usage.record_bytes, 0) <> coalesce(counted.bytes, 0)
-                """),
+        usageLaw,
     ]
 }

@@ -1,65 +1,55 @@
-import GRDB
-
 extension RecordFile {
-    /// What each zone holds; the rows of zones that hold nothing may be missing. In existing files the
-    /// records are counted once; no asset was stored before.
+    /// How many bytes the living records have. Triggers keep the sum, so that no statement can forget
+    /// it: 1.4 µs for a record (of 6.5 for putting it). Existing records are counted once.
     static let usageTables = """
-        CREATE TABLE zone_usage (
-            zone INTEGER PRIMARY KEY,
-            record_bytes INTEGER NOT NULL,
-            asset_bytes INTEGER NOT NULL
+        -- One row.
+        CREATE TABLE record_usage (
+            singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+            bytes INTEGER NOT NULL
         ) STRICT;
-        INSERT INTO zone_usage
-            SELECT zone, sum(length(CAST(name AS BLOB)) + length(payload)), 0
-            FROM record WHERE deleted = 0 GROUP BY zone;
+        INSERT INTO record_usage
+            SELECT 1, coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0;
+
+        CREATE TRIGGER record_usage_grows AFTER INSERT ON record WHEN new.deleted = 0 BEGIN
+            UPDATE record_usage SET bytes = bytes + \(bytes(of: "new"));
+        END;
+        CREATE TRIGGER record_usage_shrinks AFTER DELETE ON record WHEN old.deleted = 0 BEGIN
+            UPDATE record_usage SET bytes = bytes - \(bytes(of: "old"));
+        END;
+        CREATE TRIGGER record_usage_changes
+        AFTER UPDATE OF name, deleted, payload ON record BEGIN
+            UPDATE record_usage SET bytes = bytes
+                + (new.deleted = 0) * \(bytes(of: "new"))
+                - (old.deleted = 0) * \(bytes(of: "old"));
+        END;
         """
+
+    static let usageLaw = StoredLaw(
+        "A database counts the bytes of its records.",
+        breaches: """
+            SELECT bytes || ' bytes' FROM record_usage WHERE bytes <>
+                (SELECT coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0)
+            """)
+
+    /// The size of a row in SQL, as ``RecordRow/sizeBytes`` has it.
+    static func bytes(of row: String) -> String {
+        "(length(CAST(\(row).name AS BLOB)) + length(\(row).payload))"
+    }
 }
 
 extension SQLiteTransaction {
-    var usage: StoreUsage {
+    var recordBytes: Int64 {
         get throws {
-            let columns = "coalesce(sum(record_bytes), 0), coalesce(sum(asset_bytes), 0)"
-            return try statement("SELECT \(columns) FROM zone_usage").first(Self.usage)
-                ?? StoreUsage()
+            try statement("SELECT bytes FROM record_usage").first { $0.integer(0) } ?? 0
         }
-    }
-
-    func usage(of zone: ZoneRow.Key) throws -> StoreUsage {
-        try statement("SELECT record_bytes, asset_bytes FROM zone_usage WHERE zone = ?")
-            .bind(1, zone.rawValue)
-            .first(Self.usage) ?? StoreUsage()
     }
 
     func countRecordBytes() throws -> Int64 {
         try statement(
             """
-            SELECT coalesce(sum(length(CAST(name AS BLOB)) + length(payload)), 0) FROM record
+            SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
             WHERE deleted = 0
             """
         ).first { $0.integer(0) } ?? 0
-    }
-
-    func addUsage(_ growth: StoreUsage, in zone: ZoneRow.Key) throws {
-        guard growth != StoreUsage() else { return }
-        try statement(
-            """
-            INSERT INTO zone_usage VALUES (?1, ?2, ?3)
-            ON CONFLICT (zone) DO UPDATE SET
-                record_bytes = record_bytes + ?2, asset_bytes = asset_bytes + ?3
-            """
-        )
-        .bind(1, zone.rawValue)
-        .bind(2, growth.recordBytes)
-        .bind(3, growth.assetBytes)
-        .run()
-    }
-
-    /// Forgets what a zone held, with its records.
-    func clearUsage(of zone: ZoneRow.Key) throws {
-        try statement("DELETE FROM zone_usage WHERE zone = ?").bind(1, zone.rawValue).run()
-    }
-
-    private static func usage(_ row: SQLStatement) -> StoreUsage {
-        StoreUsage(recordBytes: row.integer(0), assetBytes: row.integer(1))
     }
 }

@@ -57,7 +57,6 @@ extension SQLiteTransaction {
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
         try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
-        try clearUsage(of: zone)
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

@@ -3,60 +3,71 @@ import StratusStorage
 
 extension StoreConformance {
     static let usage: [Case] = [
-        Case("usage adds up over zones, up and down") { house in
+        Case("records are counted by name and fields, however they come and go") { house in
             let (store, trails) = try await storeWithZone(house)
-            let huts = try await store.write { try $0.createZone(named: "Huts", hasFeed: true).key }
-            let found = try await store.write { writer in
-                try writer.addUsage(StoreUsage(recordBytes: 10, assetBytes: 1_000), in: trails)
-                try writer.addUsage(StoreUsage(recordBytes: 5), in: huts)
-                try writer.addUsage(StoreUsage(recordBytes: -4, assetBytes: -1_000), in: trails)
-                return try (writer.usage, writer.usage(of: trails), writer.usage(of: huts))
+            try await expect(try store.read { try $0.recordBytes }, equals: 0)
+            try await store.write { writer in
+                try writer.save(["é", "b", "c"], in: trails)
+                try writer.save(["d"], in: trails, deleted: true)
             }
-            try expect(found.0, equals: StoreUsage(recordBytes: 11))
-            try expect(found.1, equals: StoreUsage(recordBytes: 6))
-            try expect(found.2, equals: StoreUsage(recordBytes: 5))
-            try await expect(try store.read { try $0.usage }, equals: StoreUsage(recordBytes: 11))
+            let rows = try await store.read {
+                try $0.records(named: ["é", "b", "c", "d"], in: trails)
+            }
+            let living = rows.values.filter { !$0.isDeleted }
+            let wanted = living.reduce(0) { $0 + $1.name.utf8.count + $1.payload.count }
+            try expect(wanted > 0, "there are records to count")
+            try await expectBytes(Int64(wanted), store)
+
+            var larger = try unwrap(rows["b"])
+            larger.payload += Array(repeating: 1, count: 1_000)
+            let row = larger
+            try await store.write { try $0.put(row) }
+            try await expectBytes(Int64(wanted) + 1_000, store)
+
+            try await store.write { _ = try $0.save(["b"], in: trails, deleted: true) }
+            try await expectBytes(Int64(wanted) + 1_000 - row.sizeBytes, store)
+            try await store.write { _ = try $0.save(["d"], in: trails) }
+            try await store.write { try $0.purgeTombstones(through: 100, in: trails) }
+            let left = try await store.read {
+                try $0.records(named: ["é", "b", "c", "d"], in: trails)
+            }
+            try await expectBytes(left.values.reduce(0) { $0 + $1.sizeBytes }, store)
         },
 
         Case("a deleted zone counts nothing, also when it comes back") { house in
-            let (store, zone) = try await storeWithZone(house)
+            let (store, trails) = try await storeWithZone(house)
+            let huts = try await store.write { try $0.createZone(named: "Huts", hasFeed: true).key }
             try await store.write { writer in
-                try writer.addUsage(StoreUsage(recordBytes: 7, assetBytes: 8), in: zone)
-                try writer.deleteZone(zone, reason: .deleted)
+                try writer.save(["a", "b"], in: trails)
+                try writer.save(["c"], in: huts)
             }
-            try await expect(try store.read { try $0.usage }, equals: StoreUsage())
-            let again = try await store.write {
-                let key = try $0.createZone(named: "Trails", hasFeed: true).key
-                return try $0.usage(of: key)
-            }
-            try expect(again, equals: StoreUsage())
+            let row = try await store.read { try $0.records(named: ["c"], in: huts)["c"] }
+            let bytes = try unwrap(row).sizeBytes
+            try await store.write { try $0.deleteZone(trails, reason: .deleted) }
+            try await expectBytes(bytes, store)
+            try await store.write { _ = try $0.createZone(named: "Trails", hasFeed: true) }
+            try await expectBytes(bytes, store)
         },
 
         Case("a closure that throws counts nothing") { house in
             let (store, zone) = try await storeWithZone(house)
             do {
                 try await store.write { writer in
-                    try writer.addUsage(StoreUsage(recordBytes: 7), in: zone)
+                    try writer.save(["a"], in: zone)
                     throw Refusal()
                 }
             } catch is Refusal {
                 // As it should be.
             }
-            try await expect(try store.read { try $0.usage }, equals: StoreUsage())
-        },
-
-        Case("records are counted by name and fields, tombstones not") { house in
-            let (store, zone) = try await storeWithZone(house)
-            let rows = try await store.write { writer in
-                try writer.save(["é", "b", "c"], in: zone)
-                try writer.save(["c"], in: zone, deleted: true)
-                return try writer.records(named: ["é", "b", "c"], in: zone)
-            }
-            let wanted = rows.values.filter { !$0.isDeleted }
-                .reduce(Int64(0)) { $0 + Int64($1.name.utf8.count + $1.payload.count) }
-            try expect(wanted > 0, "there are records to count")
-            try expect(rows.values.reduce(0) { $0 + $1.sizeBytes }, equals: wanted)
-            try await expect(try store.read { try $0.countRecordBytes() }, equals: wanted)
+            try await expectBytes(0, store)
         },
     ]
+
+    private static func expectBytes(
+        _ wanted: Int64, _ store: any RecordStore, file: String = #fileID, line: Int = #line
+    ) async throws {
+        let found = try await store.read { try ($0.recordBytes, $0.countRecordBytes()) }
+        try expect(found.0, equals: wanted, file: file, line: line)
+        try expect(found.1, equals: wanted, file: file, line: line)
+    }
 }

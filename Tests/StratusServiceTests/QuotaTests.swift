@@ -28,8 +28,8 @@ import Testing
     private func expectExactCounters(
         _ store: any RecordStore, _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let (kept, counted) = try await store.read { try ($0.usage, $0.countRecordBytes()) }
-        #expect(kept.recordBytes == counted, sourceLocation: location)
+        let (kept, counted) = try await store.read { try ($0.recordBytes, $0.countRecordBytes()) }
+        #expect(kept == counted, sourceLocation: location)
     }
 
     @Test(arguments: Backend.allCases)
@@ -89,7 +89,7 @@ import Testing
                 ], zoneID: zone("Trips")))
         #expect(failure?.error.code == .atomicError)
         #expect(failure?.records?.map(\.code) == [.atomicError, .quotaExceeded])
-        #expect(try await store(world, of: alice).read { try $0.usage } == StoreUsage())
+        #expect(try await store(world, of: alice).read { try $0.recordBytes } == 0)
     }
 
     @Test func aDeletedZoneMakesRoom() async throws {
@@ -133,7 +133,7 @@ import Testing
         #expect(codes.count { $0 == .quotaExceeded } == 60 - saved)
         #expect((20...24).contains(saved), "\(saved)")
         let store = try await store(world, of: alice)
-        #expect(try await store.read { try $0.usage.recordBytes } <= 50_000)
+        #expect(try await store.read { try $0.recordBytes } <= 50_000)
         try await expectExactCounters(store)
     }
 
@@ -166,37 +166,20 @@ import Testing
             }
             try await expectExactCounters(try await store(world, of: alice))
         }
-        let usage = try await store(world, of: alice).read { try $0.usage }
-        #expect((1...30_000).contains(usage.recordBytes))
+        let bytes = try await store(world, of: alice).read { try $0.recordBytes }
+        #expect((1...30_000).contains(bytes))
     }
 
-    @Test func assetsCountByTheirSize() async throws {
-        let asset = AssetReceipt(fileChecksum: "abc", sizeBytes: 700)
-        let fields = [
-            Field(name: "photo", value: .asset(asset)),
-            Field(name: "more", value: .assetList([asset, asset])),
-        ]
-        let payload = RecordFields.values(fields).encoded()
-        var row = RecordRow(
-            zone: .init(rawValue: 1), name: "n", type: "T", version: 1, commitVersion: 1,
-            changeTag: "", isDeleted: false, creatorDevice: "", createdMilliseconds: 0,
-            modifiedMilliseconds: 0, creator: "", modifier: "", modifierDevice: "", parent: nil,
-            shareRoot: nil, payload: payload)
-        let usage = StoreUsage(recordBytes: Int64(payload.count + 1), assetBytes: 2_100)
-        #expect(StoreUsage(row, fields: fields) == usage)
-        #expect(try StoreUsage(stored: row) == usage)
-        row.payload = RecordFields.values([Field(name: "s", value: .string("DEISTA ASSETI D"))])
-            .encoded()
-        #expect(try StoreUsage(stored: row).assetBytes == 0)
-        row.isDeleted = true
-        #expect(try StoreUsage(stored: row) == StoreUsage())
-
-        var quota = Quota(
-            .public, limits: Limits(), usage: StoreUsage(assetBytes: 9_999_999_000))
-        #expect(quota.hasRoom(forAssetBytes: 1_000))
-        #expect(!quota.hasRoom(forAssetBytes: 1_001))
-        let taken = [1_001, 1_000, 1].map { quota.add(StoreUsage(assetBytes: $0)) }
-        #expect(taken == [false, true, false])
+    @Test func aUsersRecordsAndAssetsShareTheirRoom() {
+        var limits = Limits()
+        limits.privateDatabaseBytes = 1_000
+        limits.publicRecordBytes = 300
+        limits.publicAssetBytes = 500
+        let own = Quota(.private(owner: "_a"), limits: limits, recordBytes: 200, assetBytes: 700)
+        #expect(own.freeRecordBytes == 100 && own.freeAssetBytes == 100)
+        #expect(own.error.code == .quotaExceeded)
+        let everybodys = Quota(.public, limits: limits, recordBytes: 200, assetBytes: 700)
+        #expect(everybodys.freeRecordBytes == 100 && everybodys.freeAssetBytes == -200)
     }
 
     @Test func aLookupOfTooManyBytesIsToldToAskForLess() async throws {

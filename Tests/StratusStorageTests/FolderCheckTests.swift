@@ -30,6 +30,7 @@ import Testing
         Breach("A record's version", "UPDATE record SET commit_version = version + 99"),
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
+        Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
     ]
 
