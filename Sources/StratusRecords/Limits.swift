@@ -70,6 +70,10 @@ public struct Limits: Hashable, Sendable {
     /// How long it lasts when the user asked to stay signed in, in seconds: two weeks.
     public var staySignedInSeconds: Double = 14 * 24 * 3600
 
+    /// How long the address of a sign-in page is good, in seconds. CloudKit JS asks for a new one every
+    /// 14 minutes.
+    public var signInRequestSeconds: Double = 3600
+
     /// How long a long poll is held open without news, in seconds.
     public var longPollSeconds: Double = 50
 

@@ -234,6 +234,9 @@ extension NamedLimit {
             "staySignedInSeconds", seconds: \.staySignedInSeconds,
             "how long it is good for who stays signed in", source: "Setting Up Web Services"),
         .init(
+            "signInRequestSeconds", seconds: \.signInRequestSeconds,
+            "how long the address of a sign-in page is good"),
+        .init(
             "longPollSeconds", seconds: \.longPollSeconds, "how long a poll waits for news"),
         .init(
             "requestReadSeconds", seconds: \.requestReadSeconds,

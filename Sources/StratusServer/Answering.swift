@@ -8,7 +8,6 @@ import StratusWire
 extension HTTPField.Name {
     // The names are constants of the right form: a literal that is none fails the first test run.
     static let requestUUID = Self("X-Apple-Request-UUID") ?? .eTag
-    static let forwardedFor = Self("X-Forwarded-For") ?? .eTag
     static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token") ?? .eTag
 }
 

@@ -12,8 +12,8 @@ extension Routes {
     /// The push token is the credential; whoever has the address may listen. A client that goes away
     /// takes no notification with it.
     func addCourier(to router: Router<ServerContext>) {
-        router.get("courier/aps") { request, context in
-            await respond(to: request, context) {
+        router.get("courier/aps") { request, _ in
+            await respond(to: request) {
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }

@@ -6,8 +6,8 @@ import StratusWire
 extension Routes {
     /// `POST /dev/sign-in` signs in whoever says a name; only with `--dev`.
     func addDevelopment(to router: Router<ServerContext>) {
-        router.post("dev/sign-in") { request, context in
-            await respond(to: request, context) {
+        router.post("dev/sign-in") { request, _ in
+            await respond(to: request) {
                 let body = try await request.collectBody(service.settings.limits)
                 let signIn = try decode(DevSignIn.Request.self, from: body)
                 let signedIn = try await service.signInForDevelopment(user: signIn.user)

@@ -12,6 +12,8 @@ struct RequestHead: Sendable {
     /// Nil at addresses without a database segment.
     var scope: DatabaseScope?
     var credentials: Credentials
+    /// Whether a server signed the request: then the body belongs to the credentials.
+    var isSigned: Bool
 
     /// Reads the path's segments and the query's credentials.
     ///
@@ -42,7 +44,16 @@ struct RequestHead: Sendable {
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
             wantsExtensions: query["stratusExtensions"] == "1",
-            networkAddress: networkAddress)
+            origin: request.headers[.origin], networkAddress: networkAddress)
+        isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
+    }
+
+    /// Takes what a server signed with into the credentials, once the body is there.
+    mutating func sign(_ request: Request, _ body: ByteBuffer) {
+        let parts = HTTPField.Name.signatureParts.map { request.headers[$0] ?? "" }
+        credentials.signature = RequestSignature(
+            keyID: parts[0], date: parts[1], signature: parts[2], target: request.head.path ?? "",
+            body: Array(body.readableBytesView))
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
@@ -55,6 +66,15 @@ struct RequestHead: Sendable {
                         || ".-_".unicodeScalars.contains($0))
             }
     }
+}
+
+extension HTTPField.Name {
+    /// Key, date and signature of a request from server to server. The names are constants of the right
+    /// form: a literal that is none fails the first test run.
+    static let signatureParts = [
+        "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date",
+        "X-Apple-CloudKit-Request-SignatureV1",
+    ].map { Self($0) ?? .eTag }
 }
 
 extension ServiceError {

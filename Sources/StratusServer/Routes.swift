@@ -13,8 +13,8 @@ struct Routes: Sendable {
     let logger: Logger
     /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
     let publicOrigin: String?
-    /// Whether everything comes through a proxy, whose word about its peers is taken.
-    let isBehindProxy: Bool
+    /// Whether the server itself speaks TLS.
+    let isTLS: Bool
     let makeUUID: @Sendable () -> String
 
     func add(to router: Router<ServerContext>) {
@@ -31,6 +31,12 @@ struct Routes: Sendable {
         serve(SubscriptionsModify.self, on: router)
         serve(UsersCaller.self, on: router)
         serve(UsersCurrent.self, on: router)
+        serve(UsersDiscover.self, on: router)
+        serve(UsersLookupEmail.self, on: router)
+        serve(UsersLookupID.self, on: router)
+        serve(UsersLookupContacts.self, on: router)
+        serve(UsersPermission.self, on: router)
+        serve(UsersSignOut.self, on: router)
         serve(TokensCreate.self, on: router) { answer, request in
             // The service knows paths only.
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
@@ -38,6 +44,9 @@ struct Routes: Sendable {
         serve(TokensRegister.self, on: router)
         addHealth(to: router)
         addCourier(to: router)
+        if !service.settings.accounts.identityProviders.isEmpty {
+            addIdentityExchange(to: router)
+        }
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
             addFaults(to: router)
@@ -58,13 +67,13 @@ struct Routes: Sendable {
             }
         for path in paths {
             router.post(RouterPath(path)) { request, context in
-                await respond(to: request, context) {
+                await respond(to: request, droppingWith: context) {
                     try await answer(E.self, to: request, context, finish)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
-                    await respond(to: request, context) {
+                    await respond(to: request, droppingWith: context) {
                         try await answer(E.self, to: request, context, finish)
                     }
                 }
@@ -81,34 +90,50 @@ struct Routes: Sendable {
             networkAddress: networkAddress(of: request, context))
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let admission = try await service.admit(
-            E.self, from: head.credentials, at: head.address, scope: head.scope)
-        let body: ByteBuffer
-        do {
-            body = try await request.collectBody(service.settings.limits)
-        } catch let failure as RequestFailure {
-            service.settle(admission, failure)
-            throw failure
-        }
-        var served = try await service.respond(to: E.self, admission: admission) {
+        let (admission, body) = try await letIn(E.self, head, request)
+        var served = try await service.respond(to: E.self, admission) {
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
             return try decode(E.Request.self, from: body)
         }
         finish(&served.answer, request)
-        return Response(
-            wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
+        let bytes = wireBytes(of: served.answer)
+        service.count(transferredBytes: body.readableBytes + bytes.count, for: admission)
+        return Response(wireBytes: bytes, webAuthToken: served.rotatedWebAuthToken)
     }
 
-    /// Where a request came from: the peer, or what a proxy in front says that its peer is.
-    func networkAddress(of request: Request, _ context: ServerContext) -> String? {
-        guard isBehindProxy else { return context.networkAddress }
-        return request.headers[.forwardedFor].flatMap(NetworkAddress.name(forwardedFor:))
-            ?? context.networkAddress
+    /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
+    private func letIn<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ head: RequestHead, _ request: Request
+    ) async throws -> (Admission, ByteBuffer) {
+        let limits = service.settings.limits
+        guard head.isSigned else {
+            let admission = try await service.admit(
+                head.credentials, to: E.self, at: head.address, scope: head.scope)
+            do {
+                return (admission, try await request.collectBody(limits))
+            } catch let failure as RequestFailure {
+                service.settle(admission, failure)
+                throw failure
+            }
+        }
+        try service.knock(from: head.credentials)
+        let body = try await request.collectBody(limits)
+        var signed = head
+        signed.sign(request, body)
+        let admission = try await service.admit(
+            signed.credentials, to: E.self, at: head.address, scope: head.scope)
+        return (admission, body)
     }
 
     private func origin(of request: Request) -> String {
-        publicOrigin ?? "http://\(request.head.authority ?? "localhost")"
+        publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
+
+    /// Whether clients speak TLS, with this server or with what stands before it.
+    var isSecure: Bool { publicOrigin?.hasPrefix("https://") ?? isTLS }
+
+    /// Whether something stands before this server that says where requests come from.
+    var isBehindProxy: Bool { publicOrigin != nil && !isTLS }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
         do {
@@ -121,15 +146,20 @@ struct Routes: Sendable {
 
     /// Runs a route's work and turns whatever it throws into the protocol's error.
     func respond(
-        to request: Request, _ context: ServerContext, _ work: () async throws -> Response
+        to request: Request, droppingWith context: ServerContext? = nil,
+        _ work: () async throws -> Response
     ) async -> Response {
         do {
             return try await work()
         } catch let failure as RequestFailure where failure.error == .connectionDropped {
-            context.drop()
+            context?.drop()
             return Response(status: .internalServerError)
-        } catch let failure as RequestFailure {
+        } catch var failure as RequestFailure {
             let uuid = makeUUID()
+            // The service knows paths only.
+            if let url = failure.error.redirectURL, url.hasPrefix("/") {
+                failure.error.redirectURL = origin(of: request) + url
+            }
             logger.debug(
                 "A request was refused.",
                 metadata: [

@@ -4,62 +4,70 @@ import StratusWire
 /// A request that was let in by its head: its sender is known and may ask. The body can be read now.
 public struct Admission: Sendable {
     let context: RequestContext
-    let sender: Throttle.Sender
-    let networkAddress: Throttle.Sender
+    let credentials: Credentials
     let rotatedWebAuthToken: String?
+    /// Whose rate and whose turn the request takes.
+    let sender: Throttle.Sender
 }
 
 extension CloudService {
-    /// Lets a request in before its body is read: checks its sender's rate, its credentials and its
-    /// access to the database, in this order of cost.
+    /// Takes one of the requests that a network address may send, before anything else is done for it.
     ///
-    /// - Throws: ``RequestFailure`` with the protocol's code.
+    /// ``admit(_:to:at:scope:)`` does so itself; a request whose signature covers its body knocks
+    /// before the body is read.
+    ///
+    /// - Throws: ``RequestFailure`` with THROTTLED.
+    public func knock(from credentials: Credentials) throws(RequestFailure) {
+        guard settings.isThrottled else { return }
+        do {
+            try throttle.admit(credentials.network)
+        } catch {
+            throw RequestFailure(error)
+        }
+    }
+
+    /// Lets a caller in, or refuses: what can be said before the body is read, the cheapest first.
+    ///
+    /// Of all credentials a signature alone needs the body, which is part of what it signs.
+    ///
+    /// - Throws: ``RequestFailure``; when a user is needed, with the address of a sign-in page: a path
+    ///   and a query, before which a server puts its origin.
     public func admit<E: ServedEndpoint>(
-        _ endpoint: E.Type, from credentials: Credentials, at address: ContainerAddress,
+        _ credentials: Credentials, to endpoint: E.Type, at address: ContainerAddress,
         scope: DatabaseScope?
     ) async throws(RequestFailure) -> Admission {
-        let network = Throttle.Sender.address(
-            credentials.networkAddress ?? "device " + (credentials.clientID ?? ""))
+        if credentials.signature == nil { try knock(from: credentials) }
+        var sender = credentials.network
         do {
-            try throttleIfOn { (throttle) throws(ServiceError) in try throttle.admit(network) }
-            let admitted: Accounts.Admitted
-            do {
-                admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
-            } catch {
-                settleBadCredentials(of: network, error)
-                throw error
+            try await refreshRemembered()
+            let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
+            if let user = admitted.caller.userRecordName {
+                sender = .user(user, in: address)
+                if settings.isThrottled { try throttle.admit(sender) }
             }
-            let sender: Throttle.Sender =
-                if let user = admitted.caller.userRecordName {
-                    .user(user, in: address)
-                } else {
-                    network
-                }
-            if sender != network {
-                try throttleIfOn { (throttle) throws(ServiceError) in try throttle.admit(sender) }
+            if settings.isThrottled {
+                try transfers.check(
+                    address, limitBytes: settings.limits.transferBytesPerDay,
+                    at: settings.nowMilliseconds())
             }
             let context = RequestContext(
                 service: self, caller: admitted.caller, address: address, scope: scope)
-            do {
-                try context.checkAccess(E.access)
-            } catch {
-                settle(sender, error)
-                throw error
-            }
+            try context.checkAccess(E.access)
             return Admission(
-                context: context, sender: sender, networkAddress: network,
-                rotatedWebAuthToken: admitted.rotatedWebAuthToken)
+                context: context, credentials: credentials,
+                rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
         } catch {
-            throw failure(from: error)
+            settle(sender, error)
+            throw await failure(from: error, credentials, at: address)
         }
     }
 
     /// Answers a request that was let in, when its sender's turn has come.
     ///
-    /// - Parameter request: Makes the request from its body: work as well, and done in turn.
+    /// - Parameter request: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: ``RequestFailure`` with the protocol's code; errors of single items are in the answer.
     public func respond<E: ServedEndpoint>(
-        to endpoint: E.Type, admission: Admission, request: () throws -> E.Request
+        to endpoint: E.Type, _ admission: Admission, request: () throws -> E.Request
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
         do {
             let answer = try await queue.run(as: admission.sender) {
@@ -68,10 +76,12 @@ extension CloudService {
                 return try await self.answer(E.self, request, in: admission.context)
             }
             settle(admission.sender, nil)
-            return ServedAnswer(answer, rotatedWebAuthToken: admission.rotatedWebAuthToken)
+            return ServedAnswer(
+                answer, rotatedWebAuthToken: E.endsSession ? nil : admission.rotatedWebAuthToken)
         } catch {
             settle(admission.sender, error)
-            throw failure(from: error)
+            throw await failure(
+                from: error, admission.credentials, at: admission.context.address)
         }
     }
 
@@ -80,40 +90,37 @@ extension CloudService {
         settle(admission.sender, failure)
     }
 
-    // MARK: Rates
-
-    private func throttleIfOn(
-        _ body: (Throttle) throws(ServiceError) -> Void
-    ) throws(ServiceError) {
-        if settings.isThrottled { try body(throttle) }
+    /// Counts what a request and its answer took to carry.
+    public func count(transferredBytes bytes: Int, for admission: Admission) {
+        guard settings.isThrottled, settings.limits.transferBytesPerDay > 0 else { return }
+        transfers.add(bytes, to: admission.context.address, at: settings.nowMilliseconds())
     }
 
-    private func settleBadCredentials(of network: Throttle.Sender, _ error: any Error) {
-        guard settings.isThrottled, let error = error as? ServiceError,
-            error.code == .authenticationFailed || error.code == .authenticationRequired
-        else { return }
-        throttle.charge(network, Throttle.badCredentialsCost - 1)
-        throttle.settle(network, wasBad: true)
-    }
-
+    /// Remembers how a request ended, and lets bad credentials cost their address more.
     private func settle(_ sender: Throttle.Sender, _ error: (any Error)?) {
         guard settings.isThrottled else { return }
-        guard let error else { return throttle.settle(sender, wasBad: false) }
-        switch failure(code: error) {
-        case .badRequest, .accessDenied, .authenticationFailed, .authenticationRequired:
+        let code: ServiceError.Code? =
+            switch error {
+            case let failure as RequestFailure: failure.error.code
+            case let error as ServiceError: error.code
+            case is WireError: .badRequest
+            default: nil
+            }
+        switch code {
+        case .authenticationFailed, .authenticationRequired:
+            throttle.charge(sender, Throttle.badCredentialsCost - 1)
             throttle.settle(sender, wasBad: true)
+        case .badRequest, .accessDenied: throttle.settle(sender, wasBad: true)
         default:
-            // A conflict, a missing zone, a fault of ours: no fault of the sender's.
-            return
+            // A conflict, a missing zone, a fault of ours: no fault of the sender's, and no merit.
+            if error == nil { throttle.settle(sender, wasBad: false) }
         }
     }
+}
 
-    private func failure(code error: any Error) -> ServiceError.Code? {
-        switch error {
-        case let failure as RequestFailure: failure.error.code
-        case let error as ServiceError: error.code
-        case is WireError: .badRequest
-        default: nil
-        }
+extension Credentials {
+    /// Where they came from, for counting; in a process the device stands for the network.
+    fileprivate var network: Throttle.Sender {
+        .address(networkAddress ?? "device " + (clientID ?? ""))
     }
 }

@@ -9,14 +9,25 @@ public struct Caller: Hashable, Sendable {
     /// Whether answers may have keys that are ours alone (decision 1).
     public var wantsExtensions: Bool
 
-    public init(userRecordName: String?, device: String, wantsExtensions: Bool = false) {
+    /// The session of a web-auth token.
+    public var session: String?
+
+    /// Whether a server-to-server key signed the request: it reaches the public database only.
+    public var isServer: Bool
+
+    public init(
+        userRecordName: String?, device: String, wantsExtensions: Bool = false,
+        session: String? = nil, isServer: Bool = false
+    ) {
         self.userRecordName = userRecordName
         self.device = device
         self.wantsExtensions = wantsExtensions
+        self.session = session
+        self.isServer = isServer
     }
 }
 
-/// What a caller shows: the protocol's query parameters.
+/// What a caller shows: the protocol's query parameters, or its signature.
 public struct Credentials: Hashable, Sendable {
     /// `ckAPIToken`.
     public var apiToken: String?
@@ -29,15 +40,22 @@ public struct Credentials: Hashable, Sendable {
     public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
+    /// The `Origin` header: the page in a browser that asks.
+    public var origin: String?
+    /// What a server shows in place of the tokens. Unlike all else here it needs the body.
+    public var signature: RequestSignature?
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false, networkAddress: String? = nil
+        wantsExtensions: Bool = false, origin: String? = nil, networkAddress: String? = nil,
+        signature: RequestSignature? = nil
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
         self.networkAddress = networkAddress
         self.wantsExtensions = wantsExtensions
+        self.origin = origin
+        self.signature = signature
     }
 }

@@ -28,11 +28,13 @@ public final class CloudService: Sendable {
 
     let throttle: Throttle
     let queue: RequestQueue
+    let transfers = TransferMeter()
 
     /// What tests make go wrong.
     public let faults: FaultScript
 
     private let sealOnceKnown = Mutex<Seal?>(nil)
+    private let refreshing = Mutex(Refreshing())
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     public init(storehouse: any Storehouse, settings: ServiceSettings) {
@@ -68,8 +70,24 @@ public final class CloudService: Sendable {
         to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
-        let admission = try await admit(E.self, from: credentials, at: address, scope: scope)
-        return try await respond(to: E.self, admission: admission) { request }
+        let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
+        return try await respond(to: E.self, admission) { request }
+    }
+
+    /// The protocol's error; where a user is needed, with the address of a sign-in page.
+    func failure(
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+    ) async -> RequestFailure {
+        var failure = failure(from: error)
+        if failure.error.code == .authenticationRequired {
+            do {
+                failure.error.redirectURL = try await signInAddress(for: credentials, at: address)
+            } catch {
+                // The directory is in trouble, which weighs more than the missing user.
+                return self.failure(from: error)
+            }
+        }
+        return failure
     }
 
     /// Waits for the next notification of a device: the long poll.
@@ -105,6 +123,50 @@ public final class CloudService: Sendable {
         let store = try await storehouse.store(for: address)
         notifications.tellWhatWasLeft(of: store)
         return store
+    }
+
+    /// When another process was last looked for, and what it was known by.
+    private struct Refreshing {
+        static let intervalMilliseconds: Int64 = 1_000
+
+        var lookedMilliseconds: Int64?
+        var change: Int64?
+    }
+
+    /// Forgets what was remembered of the directory if a command changed it: looked for once a second
+    /// at the most, by whoever asks something.
+    func refreshRemembered() async throws {
+        let now = settings.nowMilliseconds()
+        let isDue = refreshing.withLock { refreshing in
+            if let looked = refreshing.lookedMilliseconds,
+                (0..<Refreshing.intervalMilliseconds).contains(now - looked)
+            {
+                return false
+            }
+            refreshing.lookedMilliseconds = now
+            return true
+        }
+        guard isDue else { return }
+        let change = try await storehouse.directory.changesByOthers()
+        let isOther = refreshing.withLock { refreshing in
+            defer { refreshing.change = change }
+            return refreshing.change != nil && refreshing.change != change
+        }
+        if isOther { accounts.forget() }
+    }
+
+    /// Tells whether pages of an origin may read answers to requests with an API token.
+    ///
+    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    public func mayRead(origin: String, apiToken: String?) async -> Bool {
+        guard let apiToken else { return true }
+        do {
+            try await refreshRemembered()
+            return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
+        } catch {
+            // The store is in trouble, and the request's own answer will say so.
+            return false
+        }
     }
 
     func seal() async throws -> Seal {
@@ -160,6 +222,9 @@ public protocol ServedEndpoint: Endpoint {
     /// What the caller must be to ask at all.
     static var access: EndpointAccess { get }
 
+    /// Whether the caller's web-auth token is no good afterwards.
+    static var endsSession: Bool { get }
+
     /// What a request costs its sender, in requests, beyond the one that it is.
     static func cost(of request: Request) -> Double
 
@@ -175,6 +240,7 @@ public protocol ServedEndpoint: Endpoint {
 }
 
 extension ServedEndpoint {
+    public static var endsSession: Bool { false }
     public static func cost(of request: Request) -> Double { 0 }
 }
 

@@ -54,7 +54,14 @@ struct ModifyPlanning {
         _ operation: RecordsModify.Operation, _ key: RecordKey
     ) throws -> PlannedOperation {
         let record = operation.record
-        guard Names.isRecordName(key.name) else {
+        if UsersRecord.isName(key.name) {
+            if let error = UsersRecord.objection(
+                to: operation.kind.isDeletion ? .deletion : .save, name: key.name,
+                type: record.recordType, in: context)
+            {
+                throw error
+            }
+        } else if !Names.isRecordName(key.name) {
             throw ServiceError.invalid(
                 "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }
@@ -74,7 +81,7 @@ struct ModifyPlanning {
         }
         // Without a type there is no such record: the transaction will say so.
         guard let recordType = planned.recordType else { return planned }
-        try checkType(recordType)
+        if !UsersRecord.isName(key.name) { try checkType(recordType) }
         if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
@@ -95,7 +102,8 @@ struct ModifyPlanning {
             throw ServiceError.invalid(
                 "A record type's name is a letter, then letters, digits and underscores.")
         }
-        guard recordType != "Users" else {
+        // An operation on a user's own record does not come here with another type.
+        guard recordType != UsersRecord.type else {
             throw ServiceError.invalid("Records of the type Users are made by the service.")
         }
         guard context.address.environment == .development || schema.hasType(recordType) else {

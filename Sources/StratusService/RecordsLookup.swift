@@ -20,6 +20,8 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
+        try await UsersRecord.makeIfNeeded(
+            named: request.records.map(\.recordName), in: context, store: store)
         return try await store.read { reader in
             try Self.answer(request, in: context, reader: reader)
         }

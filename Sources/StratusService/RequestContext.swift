@@ -23,6 +23,7 @@ public struct RequestContext: Sendable {
 
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
+        if caller.isServer, scope != .public { throw ServiceError.serverInOthersDatabase }
         guard caller.userRecordName == nil else { return }
         if access == .user || scope == .private || scope == .shared {
             throw ServiceError.signInNeeded

@@ -16,6 +16,8 @@ struct Seal: Sendable {
         case changeToken = 1
         case continuationMarker = 2
         case webAuthToken = 3
+        case signInRequest = 20
+        case formToken = 21
     }
 
     private static let codeBytes = 16

@@ -16,6 +16,7 @@ extension ServiceError {
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let referenceViolation = 31
+        static let accountRestricted = 32
     }
 
     static func invalid(_ reason: String) -> ServiceError {
@@ -36,7 +37,17 @@ extension ServiceError {
 
     // MARK: Who asks
 
-    static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
+    /// The same for every cause, so that it tells nothing.
+    static let authenticationFailed = ServiceError(
+        .authenticationFailed, "Authentication failed")
+    static let accountDisabled = ServiceError(
+        .accessDenied, "The account is disabled.", frameworkCode: Framework.accountRestricted)
+    static let serverInOthersDatabase = ServiceError(
+        .accessDenied, "A server-to-server key reaches the public database only.",
+        frameworkCode: Framework.permissionFailure)
+    static let identityProviderUnreachable = ServiceError(
+        .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
+    static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let notCreator = ServiceError(
@@ -66,6 +77,7 @@ extension ServiceError {
 
     // MARK: Records
 
+    static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: Framework.unknownItem)
     static let recordExists = ServiceError(.exists, "record to insert already exists")

@@ -19,6 +19,9 @@ public struct ServiceSettings: Sendable {
     /// whatever comes unless told otherwise, so that no test is throttled by accident.
     public var isThrottled: Bool
 
+    /// How people get accounts.
+    public var accounts = AccountSettings()
+
     /// The time, in milliseconds since 1970.
     public var nowMilliseconds: @Sendable () -> Int64
 
@@ -85,7 +88,7 @@ public struct ServiceSettings: Sendable {
         return text
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -19,7 +19,7 @@ public protocol Storehouse: Sendable {
 }
 
 /// What the service knows apart from records: who may ask, and where they listen.
-public protocol Directory: Sendable {
+public protocol Directory: AccountDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
@@ -59,50 +59,6 @@ public protocol Directory: Sendable {
     func extendSchema(
         of address: ContainerAddress, with fields: [SchemaFieldRow]
     ) async throws -> [SchemaFieldRow]
-}
-
-/// A key with which an app may speak to a container.
-public struct APITokenRow: Hashable, Sendable {
-    public var token: String
-    public var address: ContainerAddress
-    public var name: String
-
-    public init(token: String, address: ContainerAddress, name: String) {
-        self.token = token
-        self.address = address
-        self.name = name
-    }
-}
-
-/// A person.
-public struct UserRow: Hashable, Sendable {
-    /// `_` and 32 hexadecimal digits.
-    public var recordName: String
-    /// What the user signs in with.
-    public var name: String
-
-    public init(recordName: String, name: String) {
-        self.recordName = recordName
-        self.name = name
-    }
-}
-
-/// A sign-in on one device or browser. Web-auth tokens name it.
-public struct SessionRow: Hashable, Sendable {
-    public var identifier: String
-    public var userRecordName: String
-    public var staysSignedIn: Bool
-    /// Milliseconds since 1970.
-    public var createdMilliseconds: Int64
-
-    public init(
-        identifier: String, userRecordName: String, staysSignedIn: Bool, createdMilliseconds: Int64
-    ) {
-        self.identifier = identifier
-        self.userRecordName = userRecordName
-        self.staysSignedIn = staysSignedIn
-        self.createdMilliseconds = createdMilliseconds
-    }
 }
 
 /// A device that listens for notifications.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The directory in memory.
 final class MemoryDirectory: Directory {
-    private struct State {
+    struct State {
         var isClosed = false
         var containers: Set<ContainerAddress> = []
         var apiTokens: [String: APITokenRow] = [:]
@@ -12,6 +12,10 @@ final class MemoryDirectory: Directory {
         var userNames: [String: String] = [:]
         var sessions: [String: SessionRow] = [:]
         var devices: [String: DeviceRow] = [:]
+        var identities: [IdentityRow: String] = [:]
+        /// Who lets others find them, by container.
+        var discoverable: [ContainerAddress: Set<String>] = [:]
+        var serverKeys: [String: ServerKeyRow] = [:]
         var schemas: [ContainerAddress: [SchemaFieldRow]] = [:]
     }
 
@@ -27,7 +31,7 @@ final class MemoryDirectory: Directory {
     }
 
     /// Runs `body` on the state, unless it is closed.
-    private func use<Outcome: Sendable>(
+    func use<Outcome: Sendable>(
         _ body: (inout State) throws -> Outcome
     ) throws -> Outcome {
         try state.withLock { state in

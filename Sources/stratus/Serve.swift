@@ -39,19 +39,42 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"))
     var publicURL: String?
 
-    @Flag(
-        help: """
-            Take clients' addresses from the last entry of X-Forwarded-For: only behind a proxy that \
-            writes it, and when nobody reaches the port without the proxy.
-            """)
-    var behindProxy = false
-
     @Option(
         name: .customLong("limit"), parsing: .singleValue,
         help: ArgumentHelp(
             "Set a limit; may be given more than once. `stratus limits` lists them.",
             valueName: "name=value"))
     var limitAssignments: [String] = []
+
+    @Option(
+        help: """
+            Who may make an account on the sign-up page: open, or closed, where `stratus user create` \
+            makes them. With --dev it is open unless this says otherwise.
+            """)
+    var signUp: AccountSettings.SignUp?
+
+    @Flag(
+        help: """
+            Take e-mail addresses of the sign-up page as verified. The service sends no mail, so \
+            anybody may claim any address; without this `stratus user verify` says whose it is.
+            """)
+    var trustEmails = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The certificate to speak TLS with, in PEM, with its chain.", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            A JSON file with the identity providers whose tokens are exchanged for sign-ins; see \
+            Operations.md.
+            """, valueName: "file"))
+    var identityProviders: String?
 
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
@@ -68,6 +91,9 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("Give either --data or --memory, not both.")
         }
         _ = try limits()
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw ValidationError("Give both --tls-certificate and --tls-key, or neither.")
+        }
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
@@ -80,6 +106,12 @@ struct Serve: AsyncParsableCommand {
         var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
         Self.raiseFileLimit()
+        let tls = try readTLSFiles()
+        var settings = ServiceSettings(
+            isForDevelopment: dev, limits: try limits(), isThrottled: true)
+        settings.accounts = AccountSettings(
+            signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
+            identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
         let storehouse: any Storehouse
         do {
             storehouse = try openStorehouse()
@@ -87,14 +119,11 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(error)
         }
         let stop = StopReason()
-        let service = CloudService(
-            storehouse: storehouse,
-            settings: ServiceSettings(
-                isForDevelopment: dev, limits: try limits(), isThrottled: true))
+        let service = CloudService(storehouse: storehouse, settings: settings)
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
-                .init(service: makeServer(service, logger)),
+                .init(service: try makeServer(service, tls, logger)),
                 .init(
                     service: StopWatch(reason: stop),
                     successTerminationBehavior: .gracefullyShutdownGroup),
@@ -142,23 +171,34 @@ struct Serve: AsyncParsableCommand {
         return try SQLiteStorehouse(folder: folder)
     }
 
-    private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle
-        .Service
-    {
+    private func readTLSFiles() throws -> TLSFiles? {
+        guard let tlsCertificate, let tlsKey else { return nil }
+        do {
+            return try TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
+        } catch let error as TLSFiles.Unusable {
+            throw OneSentence(sentence: "\(error.message) (\(error.path))")
+        }
+    }
+
+    private func makeServer(
+        _ service: CloudService, _ tls: TLSFiles?, _ logger: Logger
+    ) throws -> some ServiceLifecycle.Service {
         let host = host
-        return buildServer(
-            service, host: host, port: port, publicOrigin: publicURL, isBehindProxy: behindProxy,
-            logger: logger,
+        let scheme = tls == nil ? "http" : "https"
+        return try buildServer(
+            service, host: host, port: port, publicOrigin: publicURL, tls: tls, logger: logger,
             makeUUID: { UUID().uuidString }
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
             // Not print(), which keeps the line back when the output is a pipe.
-            FileHandle.standardOutput.write(Data("listening on http://\(name):\(port)\n".utf8))
+            FileHandle.standardOutput.write(Data("listening on \(scheme)://\(name):\(port)\n".utf8))
         }
     }
 
     static var defaultFolder: String { FileManager.default.currentDirectoryPath + "/stratus-data" }
 }
+
+extension AccountSettings.SignUp: ExpressibleByArgument {}
 
 /// An error that is told to a person in one sentence, without a stack or a type's name.
 struct OneSentence: Error, CustomStringConvertible {
@@ -166,6 +206,10 @@ struct OneSentence: Error, CustomStringConvertible {
 
     init(_ error: StorageError) {
         description = error.message + (error.path.map { " (\($0))" } ?? "")
+    }
+
+    init(sentence: String) {
+        description = sentence
     }
 
     /// Why an address cannot be listened on.

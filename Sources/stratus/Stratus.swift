@@ -23,5 +23,8 @@ struct Stratus: AsyncParsableCommand {
             STRATUS_WEB_AUTH_TOKEN (or, with --dev, STRATUS_DEV_USER).
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Token.self, Examine.self, ListLimits.self])
+        subcommands: [
+            Serve.self, Token.self, Examine.self, Key.self, User.self, Container.self,
+            ListLimits.self,
+        ])
 }

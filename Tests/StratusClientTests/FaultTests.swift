@@ -29,7 +29,7 @@ import Testing
                 cloud, try await cloud.container(identifier, user: "ida", device: "phone"))
         }
         let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = buildServer(
+        let server = try buildServer(
             cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,3 +1,4 @@
+import Foundation
 import StratusRecords
 import Testing
 
@@ -52,5 +53,22 @@ import Testing
         var limits = Limits()
         #expect(throws: NamedLimit.Refusal.self) { try NamedLimit.set(assignment, in: &limits) }
         #expect(limits == Limits())
+    }
+
+    /// The operator's table says what the code has, no more and no less.
+    @Test func theOperatorsTableIsTheCodes() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(
+            contentsOf: root.appendingPathComponent("Documentation/Operations.md"),
+            encoding: .utf8)
+        let lines = text.split(separator: "\n").map(String.init)
+        let head = try #require(lines.firstIndex { $0.hasPrefix("| name | default | unit |") })
+        let table = lines[(head + 2)...].prefix { $0.hasPrefix("|") }
+        let wanted = NamedLimit.all.map { limit in
+            "| `\(limit.name)` | \(limit.text(in: Limits())) | \(limit.unit.rawValue) | "
+                + "\(limit.meaning) | \(limit.source) |"
+        }
+        #expect(Array(table) == wanted)
     }
 }

@@ -60,7 +60,7 @@ import Testing
             $0.requestsPerSecondPerAddress = 1
             $0.requestsInBurstPerAddress = 10
         }
-        try await withServer(service, isBehindProxy: true) { port in
+        try await withServer(service, publicOrigin: "https://cloud.example.org") { port in
             let connection = try BareConnection(port)
             func status(_ forwarded: String) async throws -> String {
                 let answer = try await connection.ask(

@@ -8,12 +8,12 @@ import StratusStorage
 
 /// Runs a server on a free port while `body` runs.
 func withServer(
-    _ service: CloudService, isBehindProxy: Bool = false,
+    _ service: CloudService, publicOrigin: String? = nil,
     _ body: @escaping @Sendable (Int) async throws -> Void
 ) async throws {
     let (ports, port) = AsyncStream<Int>.makeStream()
-    let server = buildServer(
-        service, host: "127.0.0.1", port: 0, isBehindProxy: isBehindProxy,
+    let server = try buildServer(
+        service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin,
         logger: Logger(label: "test"), makeUUID: { UUID().uuidString },
         onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -221,4 +221,23 @@ import Testing
         world.advance(seconds: 3_600)
         _ = try await alice.ask(ZonesList.self, .init())
     }
+
+    @Test func aContainersTransferEndsAtItsLimitUntilMidnight() throws {
+        let meter = TransferMeter()
+        let trails = ContainerAddress(container: "c", environment: .development)
+        let other = ContainerAddress(container: "d", environment: .development)
+        let noon: Int64 = 12 * 3600 * 1000
+        meter.add(600, to: trails, at: noon)
+        try meter.check(trails, limitBytes: 1_000, at: noon)
+        meter.add(400, to: trails, at: noon)
+        try meter.check(other, limitBytes: 1_000, at: noon)
+        try meter.check(trails, limitBytes: 0, at: noon)
+        let error = #expect(throws: ServiceError.self) {
+            try meter.check(trails, limitBytes: 1_000, at: noon)
+        }
+        #expect(error?.code == .throttled && error?.retryAfterSeconds == 12 * 3600)
+        try meter.check(trails, limitBytes: 1_000, at: 2 * noon)
+        meter.add(1, to: trails, at: 2 * noon)
+        try meter.check(trails, limitBytes: 2, at: 2 * noon)
+    }
 }
