@@ -156,6 +156,12 @@ let package = Package(
                 "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
                 hummingbirdTesting, jwtKit, logging, nioSSL,
             ]),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "StratusClient", "StratusServer", "StratusService", "StratusStorage",
+                "StratusTesting", hummingbird, logging,
+            ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",

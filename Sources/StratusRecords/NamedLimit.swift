@@ -10,6 +10,8 @@ public struct NamedLimit: Sendable {
         case count
         case bytes
         case seconds
+        /// A part of a whole, from 0 to 1.
+        case share
     }
 
     /// A name that is none, or a value that the limit cannot have.
@@ -21,7 +23,8 @@ public struct NamedLimit: Sendable {
 
     fileprivate enum Property: Sendable {
         case integer(WritableKeyPath<Limits, Int> & Sendable)
-        case seconds(WritableKeyPath<Limits, Double> & Sendable)
+        case integer64(WritableKeyPath<Limits, Int64> & Sendable)
+        case number(WritableKeyPath<Limits, Double> & Sendable)
     }
 
     /// The property of ``Limits``.
@@ -49,14 +52,38 @@ public struct NamedLimit: Sendable {
 
     private init(
         _ name: String, seconds property: WritableKeyPath<Limits, Double> & Sendable,
-        _ meaning: String, source: String = "own"
+        _ meaning: String, source: String = "own", maximum: Double = 1e10
     ) {
         self.name = name
         self.unit = .seconds
         self.meaning = meaning
         self.source = source
-        self.property = .seconds(property)
-        range = 0.001...1e10
+        self.property = .number(property)
+        range = 0.001...maximum
+    }
+
+    private init(
+        _ name: String, share property: WritableKeyPath<Limits, Double> & Sendable,
+        _ meaning: String
+    ) {
+        self.name = name
+        self.unit = .share
+        self.meaning = meaning
+        source = "own"
+        self.property = .number(property)
+        range = 0...1
+    }
+
+    private init(
+        _ name: String, long property: WritableKeyPath<Limits, Int64> & Sendable,
+        _ meaning: String
+    ) {
+        self.name = name
+        self.unit = .count
+        self.meaning = meaning
+        source = "own"
+        self.property = .integer64(property)
+        range = 0...Double(1 << 52)
     }
 }
 
@@ -65,7 +92,8 @@ extension NamedLimit {
     public func text(in limits: Limits) -> String {
         switch property {
         case .integer(let path): return String(limits[keyPath: path])
-        case .seconds(let path):
+        case .integer64(let path): return String(limits[keyPath: path])
+        case .number(let path):
             let value = limits[keyPath: path]
             return value == value.rounded() && value.magnitude < 1e15
                 ? String(Int64(value)) : String(value)
@@ -78,17 +106,21 @@ extension NamedLimit {
     public func set(_ text: String, in limits: inout Limits) throws(Refusal) {
         switch property {
         case .integer(let path):
-            guard let value = Int(text.filter { $0 != "_" }), range.contains(Double(value)) else {
-                throw Refusal(
-                    sentence: "Give the limit a whole number in its range.", name: name)
-            }
-            limits[keyPath: path] = value
-        case .seconds(let path):
+            limits[keyPath: path] = Int(try wholeNumber(text))
+        case .integer64(let path): limits[keyPath: path] = try wholeNumber(text)
+        case .number(let path):
             guard let value = Double(text), range.contains(value) else {
-                throw Refusal(sentence: "Give the limit a number of seconds.", name: name)
+                throw Refusal(sentence: "Give the limit a number in its range.", name: name)
             }
             limits[keyPath: path] = value
         }
+    }
+
+    private func wholeNumber(_ text: String) throws(Refusal) -> Int64 {
+        guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
+            throw Refusal(sentence: "Give the limit a whole number in its range.", name: name)
+        }
+        return value
     }
 
     /// Sets a limit from `name=value`.
@@ -117,7 +149,8 @@ extension NamedLimit {
     private static let plan = "CloudKit's published free plan"
 
     /// Every limit; a test holds that no property of ``Limits`` is missing.
-    public static let all: [NamedLimit] = requests + sizes + quotas + rates + connections + times
+    public static let all: [NamedLimit] =
+        requests + sizes + schema + history + quotas + rates + connections + times
 
     private static let requests: [NamedLimit] = [
         .init(
@@ -165,6 +198,49 @@ extension NamedLimit {
             "notifications kept for a device that does not listen"),
         .init(
             "devicesPerUser", \.devicesPerUser, .count, "devices of a user that are notified"),
+    ]
+
+    private static let schema: [NamedLimit] = [
+        .init(
+            "fieldsPerRecordType", \.fieldsPerRecordType, .count, "fields of a record type",
+            source: "TN3164"),
+        .init(
+            "recordTypesPerContainer", \.recordTypesPerContainer, .count,
+            "record types of a container"),
+        .init("rolesPerContainer", \.rolesPerContainer, .count, "roles of a container"),
+        .init("schemaTextBytes", \.schemaTextBytes, .bytes, "a schema in the text language"),
+    ]
+
+    private static let history: [NamedLimit] = [
+        .init(
+            "referencesPerRecord", \.referencesPerRecord, .count,
+            "references of a record that delete or validate"),
+        .init(
+            "sourcesPerTarget", \.sourcesPerTarget, .count,
+            "records that refer to one with DELETE_SELF", source: metrics),
+        .init(
+            "recordsPerCascade", \.recordsPerCascade, .count,
+            "records that a request deletes by DELETE_SELF"),
+        .init(
+            "ancestorChanges", long: \.ancestorChanges,
+            "changes of a zone after which replaced states are forgotten"),
+        .init(
+            "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
+        .init(
+            "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
+        ),
+        .init(
+            "tombstoneShare", share: \.tombstoneShare,
+            "the part of a zone that tombstones must be to be purged"),
+        .init(
+            "tombstonesPerPurge", \.tombstonesPerPurge, .count,
+            "tombstones purged in a transaction"),
+        .init(
+            "purgeIntervalSeconds", seconds: \.purgeIntervalSeconds,
+            "how often old tombstones are looked for"),
+        .init(
+            "changeTokenSeconds", seconds: \.changeTokenSeconds, "how long a change token lasts",
+            maximum: .infinity),
     ]
 
     private static let quotas: [NamedLimit] = [

@@ -44,6 +44,7 @@ struct RequestHead: Sendable {
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
             wantsExtensions: query["stratusExtensions"] == "1",
+            wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]),
             origin: request.headers[.origin], networkAddress: networkAddress)
         isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
     }

@@ -23,6 +23,8 @@ struct Routes: Sendable {
         serve(RecordsQuery.self, on: router)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
+        serve(RecordsChanges.self, on: router)
+        serve(ZonesChanges.self, on: router)
         serve(ZonesList.self, on: router)
         serve(ZonesLookup.self, on: router)
         serve(ZonesModify.self, on: router)
@@ -117,8 +119,10 @@ struct Routes: Sendable {
             }
         }
         try service.knock(from: head.credentials)
-        let body = try await request.collectBody(limits)
         var signed = head
+        signed.sign(request, ByteBuffer())
+        try await service.checkSigner(signed.credentials, at: head.address)
+        let body = try await request.collectBody(limits)
         signed.sign(request, body)
         let admission = try await service.admit(
             signed.credentials, to: E.self, at: head.address, scope: head.scope)

@@ -60,7 +60,8 @@ struct SignInPages: Sendable {
         if place.isSignUpOpen { values["isSignUpOpen"] = true }
         if let refusal { values["refusal"] = refusal.sentence }
         return try await show(
-            template, values, to: request, status: refusal.map { .init(code: $0.httpStatus) } ?? .ok,
+            template, values, to: request,
+            status: refusal.map { .init(code: $0.httpStatus) } ?? .ok,
             retryAfterSeconds: refusal?.retryAfterSeconds,
             formTarget: place.callbackURL.flatMap(WebOrigin.origin(of:)))
     }
@@ -173,7 +174,9 @@ struct SignInPages: Sendable {
                     "heading": "This did not work",
                     "sentence": "The service could not take the form. Try again.",
                 ], status: answer.status)
-            if let connection = answer.headers[.connection] { page.headers[.connection] = connection }
+            if let connection = answer.headers[.connection] {
+                page.headers[.connection] = connection
+            }
             return page
         }
     }

@@ -137,18 +137,33 @@ public final class Accounts: Sendable {
     private func userOfSigner(
         _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
     ) async throws -> String {
-        guard credentials.apiToken == nil, credentials.webAuthToken == nil else {
-            throw ServiceError.authenticationFailed
-        }
+        let key = try await keyOfSigner(signature, credentials, at: address)
+        try await serverKeys.accept(
+            signature, of: key, at: address, nowMilliseconds: settings.nowMilliseconds())
+        return key.row.userRecordName
+    }
+
+    /// What can be said of a signature without the body.
+    ///
+    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
+    func keyOfSigner(
+        _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
+    ) async throws -> ServerKeys.Known {
+        guard credentials.apiToken == nil, credentials.webAuthToken == nil,
+            signature.isTimely(nowMilliseconds: settings.nowMilliseconds())
+        else { throw ServiceError.authenticationFailed }
         let identifier = signature.keyID.lowercased()
         let known = try await recall(\.serverKeys, identifier) {
             guard let row = try await directory.serverKey(identifier) else { return nil }
-            return ServerKeys.Known(row: row, publicKey: try ServerKeys.publicKey(row.publicKey))
+            let user = try await directory.user(recordName: row.userRecordName)
+            return ServerKeys.Known(
+                row: row, publicKey: try ServerKeys.publicKey(row.publicKey),
+                isDisabled: user?.isDisabled ?? true)
         }
-        guard let known else { throw ServiceError.authenticationFailed }
-        try await serverKeys.accept(
-            signature, of: known, at: address, nowMilliseconds: settings.nowMilliseconds())
-        return known.row.userRecordName
+        guard let known, known.row.address == address, !known.isDisabled else {
+            throw ServiceError.authenticationFailed
+        }
+        return known
     }
 
     // MARK: Apps
@@ -211,7 +226,9 @@ public final class Accounts: Sendable {
     /// Writes that a session is in use, ten times in a token's life at the most.
     private func noteUse(of session: SessionRow) async throws {
         let now = settings.nowMilliseconds()
-        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else { return }
+        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else {
+            return
+        }
         try await directory.touchSession(session.identifier, usedMilliseconds: now)
         remembered.withLock { $0.sessions[session.identifier]?.row.lastUsedMilliseconds = now }
     }

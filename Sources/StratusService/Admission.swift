@@ -50,8 +50,10 @@ extension CloudService {
                     address, limitBytes: settings.limits.transferBytesPerDay,
                     at: settings.nowMilliseconds())
             }
+            var caller = admitted.caller
+            caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
+                service: self, caller: caller, address: address, scope: scope)
             try context.checkAccess(E.access)
             return Admission(
                 context: context, credentials: credentials,

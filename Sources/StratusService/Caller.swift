@@ -9,6 +9,9 @@ public struct Caller: Hashable, Sendable {
     /// Whether answers may have keys that are ours alone (decision 1).
     public var wantsExtensions: Bool
 
+    /// Whether answers about records say where their zone stands.
+    public var wantsSyncToken: Bool
+
     /// The session of a web-auth token.
     public var session: String?
 
@@ -17,11 +20,12 @@ public struct Caller: Hashable, Sendable {
 
     public init(
         userRecordName: String?, device: String, wantsExtensions: Bool = false,
-        session: String? = nil, isServer: Bool = false
+        wantsSyncToken: Bool = false, session: String? = nil, isServer: Bool = false
     ) {
         self.userRecordName = userRecordName
         self.device = device
         self.wantsExtensions = wantsExtensions
+        self.wantsSyncToken = wantsSyncToken
         self.session = session
         self.isServer = isServer
     }
@@ -40,6 +44,8 @@ public struct Credentials: Hashable, Sendable {
     public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
+    /// `getCurrentSyncToken`.
+    public var wantsSyncToken: Bool
     /// The `Origin` header: the page in a browser that asks.
     public var origin: String?
     /// What a server shows in place of the tokens. Unlike all else here it needs the body.
@@ -47,7 +53,8 @@ public struct Credentials: Hashable, Sendable {
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false, origin: String? = nil, networkAddress: String? = nil,
+        wantsExtensions: Bool = false, wantsSyncToken: Bool = false, origin: String? = nil,
+        networkAddress: String? = nil,
         signature: RequestSignature? = nil
     ) {
         self.apiToken = apiToken
@@ -55,6 +62,7 @@ public struct Credentials: Hashable, Sendable {
         self.clientID = clientID
         self.networkAddress = networkAddress
         self.wantsExtensions = wantsExtensions
+        self.wantsSyncToken = wantsSyncToken
         self.origin = origin
         self.signature = signature
     }

@@ -25,7 +25,9 @@ public final class CloudService: Sendable {
     let subscriptions: SubscriptionBook
     let courier: Courier
     let notifications: Notifications
+    let tombstones: TombstonePurge
 
+    private let directoryWatch = Mutex(DirectoryWatch())
     let throttle: Throttle
     let queue: RequestQueue
     let transfers = TransferMeter()
@@ -34,15 +36,15 @@ public final class CloudService: Sendable {
     public let faults: FaultScript
 
     private let sealOnceKnown = Mutex<Seal?>(nil)
-    private let refreshing = Mutex(Refreshing())
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     public init(storehouse: any Storehouse, settings: ServiceSettings) {
         self.storehouse = storehouse
         self.settings = settings
         accounts = Accounts(directory: storehouse.directory, settings: settings)
-        schemas = SchemaBook(directory: storehouse.directory)
+        schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
+        tombstones = TombstonePurge(settings: settings)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         faults = FaultScript()
@@ -72,6 +74,23 @@ public final class CloudService: Sendable {
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
         let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
         return try await respond(to: E.self, admission) { request }
+    }
+
+    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    ///
+    /// - Parameter credentials: With a signature over no body.
+    /// - Throws: ``RequestFailure`` with AUTHENTICATION_FAILED.
+    public func checkSigner(
+        _ credentials: Credentials, at address: ContainerAddress
+    ) async throws(RequestFailure) {
+        do {
+            try await refreshRemembered()
+            if let signature = credentials.signature {
+                _ = try await accounts.keyOfSigner(signature, credentials, at: address)
+            }
+        } catch {
+            throw failure(from: error)
+        }
     }
 
     /// The protocol's error; where a user is needed, with the address of a sign-in page.
@@ -116,6 +135,7 @@ public final class CloudService: Sendable {
     /// Waits until everything that was saved has been told to the listening devices' queues.
     public func settle() async {
         await notifications.settle()
+        await tombstones.settle()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.
@@ -125,34 +145,15 @@ public final class CloudService: Sendable {
         return store
     }
 
-    /// When another process was last looked for, and what it was known by.
-    private struct Refreshing {
-        static let intervalMilliseconds: Int64 = 1_000
-
-        var lookedMilliseconds: Int64?
-        var change: Int64?
-    }
-
-    /// Forgets what was remembered of the directory if a command changed it: looked for once a second
-    /// at the most, by whoever asks something.
+    /// Forgets what was remembered of the directory once another process has changed it. Asks once a
+    /// second at the most, so that a request costs nothing by it.
     func refreshRemembered() async throws {
         let now = settings.nowMilliseconds()
-        let isDue = refreshing.withLock { refreshing in
-            if let looked = refreshing.lookedMilliseconds,
-                (0..<Refreshing.intervalMilliseconds).contains(now - looked)
-            {
-                return false
-            }
-            refreshing.lookedMilliseconds = now
-            return true
-        }
-        guard isDue else { return }
-        let change = try await storehouse.directory.changesByOthers()
-        let isOther = refreshing.withLock { refreshing in
-            defer { refreshing.change = change }
-            return refreshing.change != nil && refreshing.change != change
-        }
-        if isOther { accounts.forget() }
+        guard directoryWatch.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
+        let changes = try await storehouse.directory.changesByOthers()
+        guard directoryWatch.withLock({ $0.hasChanged(to: changes) }) else { return }
+        schemas.forget()
+        accounts.forget()
     }
 
     /// Tells whether pages of an origin may read answers to requests with an API token.
@@ -202,6 +203,29 @@ public final class CloudService: Sendable {
                 "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
+    }
+}
+
+/// What a service last saw of the directory's changes by other processes.
+private struct DirectoryWatch {
+    private static let intervalMilliseconds: Int64 = 1_000
+
+    private var askedMilliseconds: Int64?
+    private var changes: Int64?
+
+    /// Whether it is time to ask; the one who is told so has to.
+    mutating func isDue(atMilliseconds now: Int64) -> Bool {
+        // A clock that was set back must not keep the service from asking.
+        if let asked = askedMilliseconds, abs(now - asked) < Self.intervalMilliseconds {
+            return false
+        }
+        askedMilliseconds = now
+        return true
+    }
+
+    mutating func hasChanged(to changes: Int64) -> Bool {
+        defer { self.changes = changes }
+        return self.changes != changes
     }
 }
 

@@ -67,6 +67,11 @@ public struct RequestSignature: Hashable, Sendable {
         return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000
     }
 
+    /// Whether the date is within the window.
+    func isTimely(nowMilliseconds: Int64) -> Bool {
+        milliseconds.map { abs($0 - nowMilliseconds) <= Self.windowMilliseconds } ?? false
+    }
+
     /// The messages that the signature may be over: with and without the query, and for an empty body
     /// with its hash or with nothing in its place. Clients differ in both.
     var messages: [String] {

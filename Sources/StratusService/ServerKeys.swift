@@ -13,6 +13,8 @@ final class ServerKeys: Sendable {
     struct Known: Sendable {
         var row: ServerKeyRow
         var publicKey: P256.Signing.PublicKey
+        /// Whether the user in whose name it writes is disabled.
+        var isDisabled: Bool
     }
 
     /// Signatures that are remembered at the most, for all keys: some 300 requests a second.
@@ -63,9 +65,8 @@ final class ServerKeys: Sendable {
         _ signature: RequestSignature, of key: Known, at address: ContainerAddress,
         nowMilliseconds now: Int64
     ) async throws {
-        guard key.row.address == address, let date = signature.milliseconds,
-            abs(date - now) <= RequestSignature.windowMilliseconds,
-            let name = signature.check(with: key.publicKey)
+        guard key.row.address == address, signature.isTimely(nowMilliseconds: now),
+            let date = signature.milliseconds, let name = signature.check(with: key.publicKey)
         else { throw ServiceError.authenticationFailed }
         let identifier = key.row.identifier
         let mustWrite = try state.withLock { state -> Int64? in

@@ -21,7 +21,8 @@ extension CloudService {
     ) async throws -> String? {
         guard let apiToken = credentials.apiToken else { return nil }
         let request = SignInRequest(
-            address: address, apiToken: apiToken, origin: credentials.origin.map { String($0.prefix(255)) },
+            address: address, apiToken: apiToken,
+            origin: credentials.origin.map { String($0.prefix(255)) },
             issuedMilliseconds: settings.nowMilliseconds())
         return "/auth/sign-in?request=" + request.text(sealedBy: try await seal())
     }

@@ -103,6 +103,9 @@ private struct SubscriptionChanges {
     private func checkedQuery(
         _ subscription: SubscriptionDictionary
     ) throws -> SubscriptionDictionary {
+        guard subscription.query?.recordType != UsersRecord.type else {
+            throw ServiceError.systemType
+        }
         guard let query = subscription.query, Names.isIdentifier(query.recordType) else {
             throw ServiceError.invalid("Give a query subscription a query with a record type.")
         }

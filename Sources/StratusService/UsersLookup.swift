@@ -7,7 +7,8 @@ extension UsersLookupEmail: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
-        try await context.people(request.users.map { UserLookupInfo(emailAddress: $0.emailAddress) })
+        try await context.people(
+            request.users.map { UserLookupInfo(emailAddress: $0.emailAddress) })
     }
 }
 

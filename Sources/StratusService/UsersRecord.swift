@@ -19,8 +19,9 @@ enum UsersRecord {
     ) -> ServiceError? {
         guard context.scope == .public, name == context.caller.userRecordName else {
             return context.scope == .public && isName(name)
-                ? .notCreator
-                : .invalid("A record's name has 1 to 255 ASCII characters and no leading underscore.")
+                ? .writeNotPermitted
+                : .invalid(
+                    "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }
         if kind == .deletion { return .invalid("A user's record cannot be deleted.") }
         return type == nil || type == UsersRecord.type

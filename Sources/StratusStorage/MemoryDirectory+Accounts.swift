@@ -66,6 +66,9 @@ extension MemoryDirectory {
             state.identities = state.identities.filter { $0.value != recordName }
             state.devices = state.devices.filter { $0.value.userRecordName != recordName }
             state.serverKeys = state.serverKeys.filter { $0.value.userRecordName != recordName }
+            for address in state.schemas.keys {
+                state.schemas[address]?.members.removeAll { $0.user == recordName }
+            }
             for address in state.discoverable.keys {
                 state.discoverable[address]?.remove(recordName)
             }

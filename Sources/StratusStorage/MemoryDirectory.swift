@@ -16,7 +16,7 @@ final class MemoryDirectory: Directory {
         /// Who lets others find them, by container.
         var discoverable: [ContainerAddress: Set<String>] = [:]
         var serverKeys: [String: ServerKeyRow] = [:]
-        var schemas: [ContainerAddress: [SchemaFieldRow]] = [:]
+        var schemas: [ContainerAddress: SchemaRows] = [:]
     }
 
     private let key: [UInt8]
@@ -118,31 +118,5 @@ final class MemoryDirectory: Directory {
 
     func deleteDevice(pushToken: String) async throws {
         try use { $0.devices[pushToken] = nil }
-    }
-
-    // MARK: Schema
-
-    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow] {
-        try use { ($0.schemas[address] ?? []).withoutNeedlessTypes() }
-    }
-
-    func extendSchema(
-        of address: ContainerAddress, with fields: [SchemaFieldRow]
-    ) async throws -> [SchemaFieldRow] {
-        try use { state in
-            var rows = state.schemas[address] ?? []
-            for row in fields
-            where !rows.contains(where: { $0.recordType == row.recordType && $0.field == row.field }
-            ) {
-                rows.append(row)
-            }
-            rows.sort { left, right in
-                left.recordType == right.recordType
-                    ? precedes(left.field ?? "", right.field ?? "")
-                    : precedes(left.recordType, right.recordType)
-            }
-            state.schemas[address] = rows
-            return rows.withoutNeedlessTypes()
-        }
     }
 }

@@ -14,7 +14,8 @@ extension SQLiteDirectory {
 
     func user(verifiedEmailAddress: String) async throws -> UserRow? {
         try await file.read {
-            try Self.user(where: "is_email_verified = 1 AND email", is: verifiedEmailAddress, in: $0)
+            try Self.user(
+                where: "is_email_verified = 1 AND email", is: verifiedEmailAddress, in: $0)
         }
     }
 
@@ -75,7 +76,7 @@ extension SQLiteDirectory {
         try await file.write { database in
             for (table, column) in [
                 ("session", "user"), ("identity", "user"), ("discoverable", "user"),
-                ("device", "user"), ("server_key", "user"), ("user", "record_name"),
+                ("device", "user"), ("server_key", "user"), ("role_member", "user"), ("user", "record_name"),
             ] {
                 try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
                     .bind(1, recordName)
@@ -89,7 +90,8 @@ extension SQLiteDirectory {
         is_disabled, created_ms
         """
 
-    private static func bind(_ user: UserRow, to statement: SQLStatement, from first: Int32) throws {
+    private static func bind(_ user: UserRow, to statement: SQLStatement, from first: Int32) throws
+    {
         try statement
             .bind(first, user.emailAddress)
             .bind(first + 1, user.isEmailVerified ? 1 : 0)
@@ -162,7 +164,8 @@ extension SQLiteDirectory {
     func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws {
         try await file.write { database in
             try SQLStatement(
-                database, "UPDATE session SET last_used_ms = MAX(last_used_ms, ?) WHERE identifier = ?"
+                database,
+                "UPDATE session SET last_used_ms = MAX(last_used_ms, ?) WHERE identifier = ?"
             )
             .bind(1, usedMilliseconds)
             .bind(2, identifier)

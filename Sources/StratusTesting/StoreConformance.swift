@@ -42,7 +42,9 @@ public enum StoreConformance {
     }
 
     /// All cases, in the order from small to large.
-    public static let cases: [Case] = writes + zones + changes + notes + usage + concurrency + directory
+    public static let cases: [Case] =
+        writes + zones + changes + references + notes + usage + concurrency + directory + accounts
+        + schemas
 }
 
 extension StoreConformance {

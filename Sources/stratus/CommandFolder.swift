@@ -13,10 +13,13 @@ struct CommandFolder: ParsableArguments {
 
     /// Runs `body` on the folder's service.
     ///
+    /// - Parameter makesFolder: Whether a folder that is not there is made.
     /// - Throws: ``OneSentence``.
     func withService<Outcome>(
-        _ body: (CloudService) async throws -> Outcome
+        makesFolder: Bool = false, _ body: (CloudService) async throws -> Outcome
     ) async throws -> Outcome {
+        guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
+        else { throw OneSentence("There is no data folder at \(data).") }
         do {
             let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
             let service = CloudService(
@@ -47,16 +50,14 @@ struct CommandContainer: ParsableArguments {
     }
 }
 
-extension ContainerEnvironment: ExpressibleByArgument {}
-
 extension OneSentence {
     /// What a person is told of an error; nil of one that nobody foresaw.
     init?(_ error: any Error) {
         switch error {
         case let error as StorageError: self.init(error)
-        case let error as RequestFailure: self.init(sentence: error.error.reason)
-        case let error as ServiceError: self.init(sentence: error.reason)
-        case let refusal as SignInRefusal: self.init(sentence: refusal.sentence)
+        case let error as RequestFailure: self.init(error.error.reason)
+        case let error as ServiceError: self.init(error.reason)
+        case let refusal as SignInRefusal: self.init(refusal.sentence)
         default: return nil
         }
     }

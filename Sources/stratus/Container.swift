@@ -13,7 +13,7 @@ struct Container: AsyncParsableCommand {
         @OptionGroup var container: CommandContainer
 
         func run() async throws {
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 try await service.accounts.createContainer(container.address)
             }
         }

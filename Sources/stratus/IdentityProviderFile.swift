@@ -25,7 +25,7 @@ enum IdentityProviderFile {
             entries = try JSONDecoder().decode([Entry].self, from: data)
         } catch {
             throw OneSentence(
-                sentence: "The identity providers' file cannot be read: \(error) (\(path))")
+                "The identity providers' file cannot be read: \(error) (\(path))")
         }
         return try entries.map { entry in
             let algorithms = entry.algorithms ?? ["RS256", "ES256"]
@@ -33,7 +33,7 @@ enum IdentityProviderFile {
                 !algorithms.isEmpty, algorithms.isSubset(of: IdentityProvider.knownAlgorithms)
             else {
                 throw OneSentence(
-                    sentence: """
+                    """
                         Give each identity provider audiences, keys at an https address or in a file, \
                         and algorithms of RSA or ECDSA. (\(path))
                         """)

@@ -34,9 +34,9 @@ struct Key: AsyncParsableCommand {
             do {
                 pem = try String(contentsOfFile: file, encoding: .utf8)
             } catch {
-                throw OneSentence(sentence: "The key's file cannot be read. (\(file))")
+                throw OneSentence("The key's file cannot be read. (\(file))")
             }
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 let key = try await service.accounts.addServerKey(
                     pem, name: name, for: container.address)
                 print("STRATUS_KEY_ID=\(key.identifier)")

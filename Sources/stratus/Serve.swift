@@ -176,7 +176,7 @@ struct Serve: AsyncParsableCommand {
         do {
             return try TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
         } catch let error as TLSFiles.Unusable {
-            throw OneSentence(sentence: "\(error.message) (\(error.path))")
+            throw OneSentence("\(error.message) (\(error.path))")
         }
     }
 
@@ -206,10 +206,6 @@ struct OneSentence: Error, CustomStringConvertible {
 
     init(_ error: StorageError) {
         description = error.message + (error.path.map { " (\($0))" } ?? "")
-    }
-
-    init(sentence: String) {
-        description = sentence
     }
 
     /// Why an address cannot be listened on.

@@ -33,14 +33,15 @@ struct Token: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Where a browser goes with the web-auth token after the sign-in.", valueName: "url"))
+                "Where a browser goes with the web-auth token after the sign-in.", valueName: "url")
+        )
         var callbackURL: String?
 
         @Option(help: "Also make a web-auth token, for two weeks, for the user of this name.")
         var user: String?
 
         func run() async throws {
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 let token = try await service.accounts.createAPIToken(
                     for: container.address, name: name, allowedOrigins: origins,
                     callbackURL: callbackURL)

@@ -38,7 +38,7 @@ struct User: AsyncParsableCommand {
 
         func run() async throws {
             let password = try User.readPassword()
-            try await folder.withService { service in
+            try await folder.withService(makesFolder: true) { service in
                 let user = try await service.accounts.createUser(
                     emailAddress: email, password: password, givenName: givenName,
                     familyName: familyName, isEmailVerified: verified)
@@ -142,7 +142,9 @@ struct User: AsyncParsableCommand {
         @Argument var user: String
 
         func run() async throws {
-            try await folder.withService { print(try await $0.accounts.deleteUser(user).recordName) }
+            try await folder.withService {
+                print(try await $0.accounts.deleteUser(user).recordName)
+            }
         }
     }
 
@@ -152,7 +154,7 @@ struct User: AsyncParsableCommand {
             FileHandle.standardError.write(Data("Password: ".utf8))
         }
         guard let password = readLine(strippingNewline: true), !password.isEmpty else {
-            throw OneSentence(sentence: "Give the password on standard input, a line.")
+            throw OneSentence("Give the password on standard input, a line.")
         }
         return password
     }

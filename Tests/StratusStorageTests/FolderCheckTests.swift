@@ -32,6 +32,20 @@ import Testing
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
         Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Breach(
+            "Who has a reference",
+            "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
+        Breach(
+            "The target of",
+            """
+            INSERT INTO reference_ SELECT zone, 'nobody', 2, name FROM record WHERE deleted = 0
+            """),
+        Breach(
+            "A replaced state",
+            """
+            INSERT INTO record_ancestor
+            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D' FROM zone WHERE name = 'Trips'
+            """),
     ]
 
     static let directoryBreaches = [
@@ -55,12 +69,32 @@ import Testing
                 (push_token, container, environment, user, client_id, last_used_ms, is_registered)
             VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
             """),
+        Breach("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
+        Breach("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
+        Breach(
+            "A server's key",
+            "INSERT INTO server_key VALUES ('k', 'c', 'production', 'n', 'p', '_nobody', 0, 0)"),
+        Breach(
+            "A session that is good",
+            """
+            INSERT INTO session
+                (identifier, user, stays_signed_in, created_ms, container, environment)
+            VALUES ('s', '_alice', 0, 0, 'nowhere', 'production')
+            """),
         Breach(
             "A record type",
             """
             INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
+        Breach(
+            "A grant is about",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
+        Breach(
+            "A grant is to",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', 'editor', 1)"),
+        Breach(
+            "A role that", "INSERT INTO role_member VALUES ('c', 'production', 'editor', '_a')"),
     ]
 
     static let address = DatabaseAddress(
