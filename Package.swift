@@ -13,6 +13,7 @@ let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
@@ -80,7 +81,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto, httpTypes,
-                hummingbird, hummingbirdTLS, lifecycle, logging, mustache, nio, nioHTTP, nioSSL,
+                hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, mustache, nio, nioHTTP, nioSSL,
             ]),
         .executableTarget(
             name: "stratus",
@@ -175,7 +176,7 @@ let package = Package(
             name: "StratusClientTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusStorage", "StratusWire", httpTypes, hummingbird, logging,
+                "StratusStorage", "StratusTesting", "StratusWire", httpTypes, hummingbird, logging,
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -23,6 +23,10 @@ public struct Limits: Hashable, Sendable {
     /// An answer is made in memory.
     public var changedBytesPerAnswer = 16_000_000
 
+    /// Bytes of the records of one answer to a lookup. A larger one is refused as a whole with "limit
+    /// exceeded", on which clients ask for half as many.
+    public var recordBytesPerLookup = 32_000_000
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 
@@ -166,6 +170,70 @@ public struct Limits: Hashable, Sendable {
 
     /// How long an upload may stand still, in seconds.
     public var assetIdleSeconds: Double = 30
+
+    // MARK: How much is kept
+
+    /// Bytes of the records of a container's public database, measured on their names and stored
+    /// fields. When it is full, only deletions and what makes records smaller are taken.
+    public var publicRecordBytes = 100_000_000
+
+    /// Bytes of the assets of a container's public database.
+    public var publicAssetBytes = 10_000_000_000
+
+    /// Bytes of the records and assets of one user's private database in one container.
+    public var privateDatabaseBytes = 5_000_000_000
+
+    // MARK: How much is asked
+
+    /// Requests of one user of a container in a second, as a long-time average. Larger requests count
+    /// more: 400 saved records as eleven.
+    public var requestsPerSecond = 40
+
+    /// Requests that a user may send at once after a pause.
+    public var requestsInBurst = 400
+
+    /// Requests in a second from one network address, whoever sends them. Behind it may be a household
+    /// or an office. Requests with bad credentials count ten times.
+    public var requestsPerSecondPerAddress = 200
+
+    /// Requests that may come at once from one network address after a pause.
+    public var requestsInBurstPerAddress = 2_000
+
+    /// Bad requests in series after which a sender's rates are halved, and halved again after as many
+    /// more, five times at the most. Good requests and time make up for them.
+    public var badRequestsBeforePenalty = 20
+
+    /// Requests of one user that are worked on at the same time; the others wait for their turn.
+    public var requestsInWorkPerUser = 8
+
+    /// Requests of all users that are worked on at the same time.
+    public var requestsInWork = 64
+
+    /// Requests of one user that may wait; more are refused with "try again later".
+    public var waitingRequestsPerUser = 256
+
+    /// Requests of all users that may wait.
+    public var waitingRequests = 4_096
+
+    /// Bytes that a container's clients may send and receive in a day (UTC); 0 counts nothing.
+    public var transferBytesPerDay = 2_000_000_000
+
+    // MARK: How many are connected
+
+    /// Open connections; more wait in the system's queue until one is closed.
+    public var connections = 10_000
+
+    /// Open connections from one network address; a further one is closed at once.
+    public var connectionsPerAddress = 1_000
+
+    /// Bytes of a request's head: its line with the address and all its headers.
+    public var requestHeadBytes = 80_000
+
+    /// Headers of one request.
+    public var headersPerRequest = 100
+
+    /// Parameters in the query of one request's address.
+    public var parametersPerRequest = 100
 
     public init() {}
 }

@@ -18,7 +18,9 @@ struct RequestHead: Sendable {
     /// Reads the path's segments and the query's credentials.
     ///
     /// - Throws: ``RequestFailure`` with NOT_FOUND when the path names no environment or database.
-    init(_ request: Request, _ parameters: Parameters) throws {
+    init(
+        _ request: Request, _ parameters: Parameters, limits: Limits, networkAddress: String?
+    ) throws {
         guard let container = parameters.get("container"), Self.isContainer(container),
             let environment = parameters.get("environment").flatMap(
                 ContainerEnvironment.init(rawValue:))
@@ -30,6 +32,10 @@ struct RequestHead: Sendable {
             }
             self.scope = scope
         }
+        let separators = request.uri.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
+        guard separators < limits.parametersPerRequest else {
+            throw RequestFailure(.tooManyParameters)
+        }
         let query = request.uri.queryParameters
         // CloudKit JS, version 1, called the web-auth token ckSession.
         let webAuthToken = query["ckWebAuthToken"] ?? query["ckSession"]
@@ -39,7 +45,7 @@ struct RequestHead: Sendable {
             clientID: query["clientId"].map(String.init),
             wantsExtensions: query["stratusExtensions"] == "1",
             wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]),
-            origin: request.headers[.origin])
+            origin: request.headers[.origin], networkAddress: networkAddress)
         isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
     }
 
@@ -80,6 +86,10 @@ extension ServiceError {
         .badRequest, "The request's body is too large; send fewer records at a time.",
         frameworkCode: 27)
 
+    static let tooManyParameters = ServiceError(
+        .badRequest, "The address has too many parameters; see Limits.parametersPerRequest.",
+        frameworkCode: 27)
+
     static let bodyBroken = ServiceError(
         .badRequest, "The request's body ended before its end; send it again.")
 
@@ -88,6 +98,15 @@ extension ServiceError {
 }
 
 extension Request {
+    /// Whether more of a refused request may follow than is worth reading for the sake of the next one
+    /// on the same connection.
+    var mayHaveLongBody: Bool {
+        if let announced = headers[.contentLength].flatMap({ Int($0) }) {
+            return announced > 65_536
+        }
+        return headers[.transferEncoding] != nil
+    }
+
     /// Collects the body within the limits of size and time.
     ///
     /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used

@@ -54,6 +54,7 @@ struct Routes: Sendable {
         }
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
+            addFaults(to: router)
         }
     }
 
@@ -71,14 +72,14 @@ struct Routes: Sendable {
             }
         for path in paths {
             router.post(RouterPath(path)) { request, context in
-                await respond(to: request) {
-                    try await answer(E.self, to: request, context.parameters, finish)
+                await respond(to: request, droppingWith: context) {
+                    try await answer(E.self, to: request, context, finish)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
-                    await respond(to: request) {
-                        try await answer(E.self, to: request, context.parameters, finish)
+                    await respond(to: request, droppingWith: context) {
+                        try await answer(E.self, to: request, context, finish)
                     }
                 }
             }
@@ -86,37 +87,50 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ parameters: Parameters,
+        _ endpoint: E.Type, to request: Request, _ context: ServerContext,
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
-        var head = try RequestHead(request, parameters)
+        var head = try RequestHead(
+            request, context.parameters, limits: service.settings.limits,
+            networkAddress: networkAddress(of: request, context))
         head.credentials.serviceOrigin = origin(of: request)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let admission: Admission
-        let body: ByteBuffer
-        if head.isSigned {
-            head.sign(request, ByteBuffer())
-            try await service.checkSigner(head.credentials, at: head.address)
-            body = try await request.collectBody(service.settings.limits)
-            head.sign(request, body)
-            admission = try await service.admit(
-                head.credentials, to: E.self, at: head.address, scope: head.scope)
-        } else {
-            admission = try await service.admit(
-                head.credentials, to: E.self, at: head.address, scope: head.scope)
-            body = try await request.collectBody(service.settings.limits)
+        let (admission, body) = try await letIn(E.self, head, request)
+        var served = try await service.respond(to: E.self, admission) {
+            if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
+            return try decode(E.Request.self, from: body)
         }
-        let typed =
-            if body.readableBytes == 0, let request = E.requestWithoutBody {
-                request
-            } else {
-                try decode(E.Request.self, from: body)
-            }
-        var served = try await service.respond(to: E.self, typed, admission)
         finish(&served.answer, request)
-        return Response(
-            wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
+        let bytes = wireBytes(of: served.answer)
+        service.count(transferredBytes: body.readableBytes + bytes.count, for: admission)
+        return Response(wireBytes: bytes, webAuthToken: served.rotatedWebAuthToken)
+    }
+
+    /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
+    private func letIn<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ head: RequestHead, _ request: Request
+    ) async throws -> (Admission, ByteBuffer) {
+        let limits = service.settings.limits
+        guard head.isSigned else {
+            let admission = try await service.admit(
+                head.credentials, to: E.self, at: head.address, scope: head.scope)
+            do {
+                return (admission, try await request.collectBody(limits))
+            } catch let failure as RequestFailure {
+                service.settle(admission, failure)
+                throw failure
+            }
+        }
+        try service.knock(from: head.credentials)
+        var signed = head
+        signed.sign(request, ByteBuffer())
+        try await service.checkSigner(signed.credentials, at: head.address)
+        let body = try await request.collectBody(limits)
+        signed.sign(request, body)
+        let admission = try await service.admit(
+            signed.credentials, to: E.self, at: head.address, scope: head.scope)
+        return (admission, body)
     }
 
     private func origin(of request: Request) -> String {
@@ -140,10 +154,14 @@ struct Routes: Sendable {
 
     /// Runs a route's work and turns whatever it throws into the protocol's error.
     func respond(
-        to request: Request, _ work: () async throws -> Response
+        to request: Request, droppingWith context: ServerContext? = nil,
+        _ work: () async throws -> Response
     ) async -> Response {
         do {
             return try await work()
+        } catch let failure as RequestFailure where failure.error == .connectionDropped {
+            context?.drop()
+            return Response(status: .internalServerError)
         } catch var failure as RequestFailure {
             let uuid = makeUUID()
             // The service knows paths only.
@@ -157,7 +175,9 @@ struct Routes: Sendable {
                     "path": "\(request.uri.path)",
                 ])
             var response = Response(failure, uuid: uuid)
-            if failure.endsConnection { response.headers[.connection] = "close" }
+            if failure.endsConnection || request.mayHaveLongBody {
+                response.headers[.connection] = "close"
+            }
             return response
         } catch {
             // Nothing but a RequestFailure is meant to come here: a client that went away, or a fault

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import NIOCore
@@ -37,20 +38,38 @@ public func buildServer(
         makeUUID: makeUUID)
     routes.add(to: router)
     SignInPages(routes: routes, pages: try Pages()).add(to: router)
-    let idleTimeout = TimeAmount.milliseconds(
-        Int64(service.settings.limits.connectionIdleSeconds * 1_000))
+    let limits = service.settings.limits
+    var server = HTTPServerBuilder.http1(
+        configuration: connectionConfiguration(limits, isBehindProxy: routes.isBehindProxy))
+    if let tls {
+        server = try HTTPServerBuilder.tls(server, tlsConfiguration: tls.configuration)
+    }
     return Application(
         router: router,
-        server: try tls.map {
-            try .tls(
-                .http1(configuration: .init(idleTimeout: idleTimeout)),
-                tlsConfiguration: $0.configuration)
-        } ?? .http1(configuration: .init(idleTimeout: idleTimeout)),
-        configuration: .init(address: .hostname(host, port: port), serverName: nil),
+        server: server,
+        configuration: .init(
+            address: .hostname(host, port: port), serverName: nil,
+            availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
         onServerRunning: { channel in
             await onListening(channel.localAddress?.port ?? port)
         },
         logger: logger)
+}
+
+/// How long a connection may be silent, how much a request's head may have, and how many connections an
+/// address may have open.
+private func connectionConfiguration(
+    _ limits: Limits, isBehindProxy: Bool
+) -> HTTP1Channel.Configuration {
+    let connections = Connections(
+        // All of a proxy's come from one address.
+        maximumPerAddress: isBehindProxy ? limits.connections : limits.connectionsPerAddress)
+    return HTTP1Channel.Configuration(
+        additionalChannelHandlers: [connections.handler()],
+        idleTimeout: .milliseconds(Int64(limits.connectionIdleSeconds * 1_000)),
+        httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: limits.requestHeadBytes, maxHeaderListSize: limits.requestHeadBytes,
+            maxHeaderFieldCount: limits.headersPerRequest))
 }
 
 /// Answers in the protocol's form where no route stands.

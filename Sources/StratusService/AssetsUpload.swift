@@ -72,8 +72,10 @@ extension CloudService {
             guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
                 throw ServiceError.assetTooLarge
             }
+            let room = try await freeAssetBytes(in: address.database)
+            guard announcedBytes ?? 0 <= room.bytes else { throw room.error }
             let row = try await uploads.run(for: address.user) {
-                try await keep(body, in: address.database)
+                try await keep(body, in: address.database, room)
             }
             var asset = AssetReceipt(row, in: address.database, seal: seal)
             asset.receipt = UploadReceipt(
@@ -88,15 +90,28 @@ extension CloudService {
         }
     }
 
+    /// The room that a database's quota leaves, and the refusal of what is larger.
+    private func freeAssetBytes(
+        in database: DatabaseAddress
+    ) async throws -> (bytes: Int64, error: ServiceError) {
+        let limits = settings.limits
+        return try await store(for: database).read { reader in
+            let quota = Quota(
+                database.tenant, limits: limits, recordBytes: try reader.recordBytes,
+                assetBytes: try reader.assetBytes)
+            return (quota.freeAssetBytes, quota.error)
+        }
+    }
+
     /// Keeps a blob, then notes it: a row never names a blob that is not there.
     private func keep<Body: AsyncSequence>(
-        _ body: Body, in database: DatabaseAddress
+        _ body: Body, in database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError)
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         let blobs = try await storehouse.blobs(for: database)
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
-            new = try await write(body, to: writer)
+            new = try await write(body, to: writer, room)
         } catch {
             await writer.discard()
             throw error
@@ -113,7 +128,7 @@ extension CloudService {
     }
 
     private func write<Body: AsyncSequence>(
-        _ body: Body, to writer: any BlobWriter
+        _ body: Body, to writer: any BlobWriter, _ room: (bytes: Int64, error: ServiceError)
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         var digest = SHA256()
         var sizeBytes: Int64 = 0
@@ -122,6 +137,7 @@ extension CloudService {
         for try await bytes in body {
             sizeBytes += Int64(bytes.count)
             guard sizeBytes <= settings.limits.assetBytes else { throw ServiceError.assetTooLarge }
+            guard sizeBytes <= room.bytes else { throw room.error }
             digest.update(data: bytes)
             pending += bytes
             if pending.count >= Self.bytesPerWrite {

@@ -39,6 +39,9 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
+    /// Where the request came from: a network address, or what of it tells networks apart. Nil within a
+    /// process.
+    public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
     /// `getCurrentSyncToken`.
@@ -54,11 +57,13 @@ public struct Credentials: Hashable, Sendable {
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
         wantsExtensions: Bool = false, wantsSyncToken: Bool = false, origin: String? = nil,
-        serviceOrigin: String = "", signature: RequestSignature? = nil
+        serviceOrigin: String = "", networkAddress: String? = nil,
+        signature: RequestSignature? = nil
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
+        self.networkAddress = networkAddress
         self.wantsExtensions = wantsExtensions
         self.wantsSyncToken = wantsSyncToken
         self.origin = origin

@@ -29,6 +29,13 @@ public final class CloudService: Sendable {
     let uploads: UploadsUnderWay
 
     private let directoryWatch = Mutex(DirectoryWatch())
+    let throttle: Throttle
+    let queue: RequestQueue
+    let transfers = TransferMeter()
+
+    /// What tests make go wrong.
+    public let faults: FaultScript
+
     private let sealOnceKnown = Mutex<Seal?>(nil)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
@@ -42,9 +49,12 @@ public final class CloudService: Sendable {
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
+        faults = FaultScript()
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
-            schemas: schemas, courier: courier)
+            schemas: schemas, courier: courier, faults: faults)
+        throttle = Throttle(limits: settings.limits, nowMilliseconds: settings.nowMilliseconds)
+        queue = RequestQueue(limits: settings.limits)
     }
 
     /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
@@ -65,34 +75,7 @@ public final class CloudService: Sendable {
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
         let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
-        return try await respond(to: E.self, request, admission)
-    }
-
-    /// Lets a caller in, or refuses: what can be said before the request is read.
-    ///
-    /// Of all credentials a signature alone needs the body, which is part of what it signs.
-    ///
-    /// - Throws: ``RequestFailure``; when a user is needed, with the address of a sign-in page: a path
-    ///   and a query, before which a server puts its origin.
-    public func admit<E: ServedEndpoint>(
-        _ credentials: Credentials, to endpoint: E.Type, at address: ContainerAddress,
-        scope: DatabaseScope?
-    ) async throws(RequestFailure) -> Admission {
-        do {
-            try await refreshRemembered()
-            let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
-            var caller = admitted.caller
-            caller.wantsSyncToken = credentials.wantsSyncToken
-            let context = RequestContext(
-                service: self, caller: caller, address: address, scope: scope,
-                origin: credentials.serviceOrigin)
-            try context.checkAccess(E.access)
-            return Admission(
-                context: context, credentials: credentials,
-                rotatedWebAuthToken: admitted.rotatedWebAuthToken)
-        } catch {
-            throw await failure(from: error, credentials, at: address)
-        }
+        return try await respond(to: E.self, admission) { request }
     }
 
     /// Refuses a signed request whose body need not be read, because no body could make it good.
@@ -113,12 +96,12 @@ public final class CloudService: Sendable {
     }
 
     /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
-    private func linkedAnswer<E: ServedEndpoint>(
+    func linkedAnswer<E: ServedEndpoint>(
         to endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) async throws -> E.Answer {
         var links = AssetLinks(seal: try await seal(), context: context)
         do {
-            var answer = try await E.answer(request, in: context)
+            var answer = try await self.answer(E.self, request, in: context)
             E.link(&answer, &links)
             return answer
         } catch var failure as RequestFailure {
@@ -130,22 +113,8 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Answers the request of somebody who was let in: applies the endpoint's rules.
-    public func respond<E: ServedEndpoint>(
-        to endpoint: E.Type, _ request: E.Request, _ admission: Admission
-    ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
-        do {
-            let answer = try await linkedAnswer(to: E.self, request, in: admission.context)
-            return ServedAnswer(
-                answer, rotatedWebAuthToken: E.endsSession ? nil : admission.rotatedWebAuthToken)
-        } catch {
-            throw await failure(
-                from: error, admission.credentials, at: admission.context.address)
-        }
-    }
-
     /// The protocol's error; where a user is needed, with the address of a sign-in page.
-    private func failure(
+    func failure(
         from error: any Error, _ credentials: Credentials, at address: ContainerAddress
     ) async -> RequestFailure {
         var failure = failure(from: error)
@@ -240,7 +209,9 @@ public final class CloudService: Sendable {
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
-            settings.logger.error(
+            // A store that has too much to do is no news to a person.
+            settings.logger.log(
+                level: error.code == .busy ? .debug : .error,
                 "The store could not do what it was asked.",
                 metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
             if error.stopsService {
@@ -253,13 +224,6 @@ public final class CloudService: Sendable {
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
     }
-}
-
-/// A caller who was let in to an endpoint.
-public struct Admission: Sendable {
-    let context: RequestContext
-    let credentials: Credentials
-    let rotatedWebAuthToken: String?
 }
 
 /// What a service last saw of the directory's changes by other processes.
@@ -305,6 +269,17 @@ public protocol ServedEndpoint: Endpoint {
     /// Whether the caller's web-auth token is no good afterwards.
     static var endsSession: Bool { get }
 
+    /// What a request costs its sender, in requests, beyond the one that it is.
+    static func cost(of request: Request) -> Double
+
+    /// The zones that a request names; the fault script can be about one.
+    static func zoneNames(in request: Request) -> Set<String>
+
+    /// The answer when the change tokens in the request have expired.
+    static func answerToExpired(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer
+
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
 
     /// Puts addresses into the records of an answer, for their assets. An endpoint whose answer carries
@@ -318,6 +293,7 @@ extension ServedEndpoint {
 
 extension ServedEndpoint {
     public static var endsSession: Bool { false }
+    public static func cost(of request: Request) -> Double { 0 }
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

@@ -215,6 +215,23 @@ struct ModifyDecisions {
         }
     }
 
+    // MARK: Room
+
+    /// The bytes that an operation adds to the database; negative where it frees some.
+    func growthBytes(of index: Int) -> Int64 {
+        switch decisions[index] {
+        case .save(let row, _, let old): row.sizeBytes - (old?.sizeBytes ?? 0)
+        case .delete(_, let old): -old.sizeBytes
+        case .alreadyGone, .failed: 0
+        }
+    }
+
+    /// Fails an operation after all.
+    mutating func fail(_ index: Int, _ error: ServiceError) {
+        guard case .ready(let operation) = plan.items[index] else { return }
+        decisions[index] = .failed(failure(operation.key, error))
+    }
+
     // MARK: Writing
 
     func indicesToWrite(in zoneName: String) -> [Int] {

@@ -34,6 +34,11 @@ struct ModifyTransaction: Sendable {
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+        if let quota = try Quota(in: context, reader: writer) {
+            while decisions.apply(quota) {
+                try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+            }
+        }
         try decisions.completeConflicts(reader: writer)
         let hasWritten = try write(&decisions, in: writer)
         let results = try decisions.results()

@@ -14,6 +14,7 @@ final class Notifications: Sendable {
     private let subscriptions: SubscriptionBook
     private let schemas: SchemaBook
     private let courier: Courier
+    private let faults: FaultScript
     private let state = Mutex(State())
 
     private struct State {
@@ -48,13 +49,14 @@ final class Notifications: Sendable {
 
     init(
         storehouse: any Storehouse, settings: ServiceSettings, subscriptions: SubscriptionBook,
-        schemas: SchemaBook, courier: Courier
+        schemas: SchemaBook, courier: Courier, faults: FaultScript
     ) {
         self.storehouse = storehouse
         self.settings = settings
         self.subscriptions = subscriptions
         self.schemas = schemas
         self.courier = courier
+        self.faults = faults
     }
 
     func told(of address: DatabaseAddress) -> Told {
@@ -145,7 +147,9 @@ final class Notifications: Sendable {
             }
             for device in devices[entry.user] ?? [] {
                 for payload in payloads {
-                    await courier.deliver(payload, to: device.pushToken)
+                    for _ in 0..<faults.deliveries(to: entry.user, in: containerAddress) {
+                        await courier.deliver(payload, to: device.pushToken)
+                    }
                 }
             }
             if entry.subscription.firesOnce {

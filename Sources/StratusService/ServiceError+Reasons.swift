@@ -10,7 +10,9 @@ extension ServiceError {
         static let unknownItem = 11
         static let invalidArguments = 12
         static let changeTokenExpired = 21
+        static let zoneBusy = 23
         static let badDatabase = 24
+        static let quotaExceeded = 25
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let userDeletedZone = 28
@@ -90,6 +92,14 @@ extension ServiceError {
     static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
+    static let lookupTooLarge = overLimit(
+        "The records are too many bytes for one answer; look up fewer at a time.")
+    static let publicQuotaExceeded = ServiceError(
+        .quotaExceeded, "The container's public database is full; delete records of it.",
+        frameworkCode: Framework.quotaExceeded)
+    static let privateQuotaExceeded = ServiceError(
+        .quotaExceeded, "The user's storage is full; delete records of the private database.",
+        frameworkCode: Framework.quotaExceeded)
     static let recordTooLarge = overLimit("The record is larger than a record may be.")
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",

@@ -15,6 +15,10 @@ public struct ServiceSettings: Sendable {
     /// good everywhere. Never for real data.
     public var isForDevelopment: Bool
 
+    /// Whether senders that ask too fast are refused (``Throttle``). A service for development takes
+    /// whatever comes unless told otherwise, so that no test is throttled by accident.
+    public var isThrottled: Bool
+
     /// How people get accounts.
     public var accounts = AccountSettings()
 
@@ -37,7 +41,7 @@ public struct ServiceSettings: Sendable {
     public static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     public init(
-        isForDevelopment: Bool, limits: Limits = Limits(),
+        isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,
         nowMilliseconds: @escaping @Sendable () -> Int64 = Self.systemMilliseconds,
         randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.systemRandomBytes,
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
@@ -47,6 +51,7 @@ public struct ServiceSettings: Sendable {
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
+        self.isThrottled = isThrottled ?? !isForDevelopment
         self.nowMilliseconds = nowMilliseconds
         self.randomBytes = randomBytes
         self.sleep = sleep

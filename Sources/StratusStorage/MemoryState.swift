@@ -7,6 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
+        var recordBytes: Int64 = 0
         /// Who refers to whom, by the target.
         var holders: TreeDictionary<ReferenceKey, TreeSet<String>> = [:]
         /// Replaced states of records by the version of the change that replaced them …

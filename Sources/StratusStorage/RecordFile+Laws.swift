@@ -56,6 +56,7 @@ extension RecordFile {
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
                 """),
+        usageLaw,
         StoredLaw(
             "Who has a reference with an action is there.",
             breaches: """

@@ -20,6 +20,7 @@ enum RecordFile {
                     try database.execute(sql: historyTables)
                 },
                 { try $0.execute(sql: assetTables) },
+                { try $0.execute(sql: usageTables) },
             ])
     }
 

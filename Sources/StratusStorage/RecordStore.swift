@@ -53,7 +53,9 @@ extension RecordStore {
 }
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.
-public protocol StoreReader: AncestorReader, AssetReader, ReferenceReader, TombstoneReader {
+public protocol StoreReader:
+    AncestorReader, AssetReader, RecordUsage, ReferenceReader, TombstoneReader
+{
     /// Changes whenever history may have been lost (a restored backup); part of every change token.
     var incarnation: Incarnation { get throws }
 

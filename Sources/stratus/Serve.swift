@@ -39,8 +39,12 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"))
     var publicURL: String?
 
-    @Option(help: ArgumentHelp("The size of one asset at the most.", valueName: "bytes"))
-    var assetLimit: Int64?
+    @Option(
+        name: .customLong("limit"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Set a limit; may be given more than once. `stratus limits` lists them.",
+            valueName: "name=value"))
+    var limitAssignments: [String] = []
 
     @Option(
         help: """
@@ -86,14 +90,12 @@ struct Serve: AsyncParsableCommand {
         guard !(memory && data != nil) else {
             throw ValidationError("Give either --data or --memory, not both.")
         }
+        _ = try limits()
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("Give both --tls-certificate and --tls-key, or neither.")
         }
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
-        }
-        guard assetLimit ?? 0 >= 0 else {
-            throw ValidationError("The size of an asset is no negative number.")
         }
         guard Logger.Level(rawValue: logLevel) != nil else {
             throw ValidationError("There is no log level of this name; see --help.")
@@ -105,8 +107,8 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
         Self.raiseFileLimit()
         let tls = try readTLSFiles()
-        var settings = ServiceSettings(isForDevelopment: dev)
-        settings.limits.assetBytes = assetLimit ?? settings.limits.assetBytes
+        var settings = ServiceSettings(
+            isForDevelopment: dev, limits: try limits(), isThrottled: true)
         settings.accounts = AccountSettings(
             signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
             identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
@@ -156,6 +158,12 @@ struct Serve: AsyncParsableCommand {
         limit.rlim_cur = limit.rlim_max
         // Where it is refused the service has fewer, as without the attempt.
         _ = setrlimit(files, &limit)
+    }
+
+    private func limits() throws -> Limits {
+        var limits = dev ? Limits.development : Limits()
+        try limits.set(limitAssignments)
+        return limits
     }
 
     private func openStorehouse() throws -> any Storehouse {

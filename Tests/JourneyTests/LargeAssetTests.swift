@@ -12,7 +12,7 @@ import Testing
             let folder = try TemporaryFolder()
             let instance = try ServedInstance(
                 dataFolder: folder.path,
-                arguments: ["--dev", "--asset-limit", String(Self.largeBytes)])
+                arguments: ["--dev", "--limit", "assetBytes=\(Self.largeBytes)"])
             let session = try Session(instance, user: "alice")
             try Self.transfer(10 * Self.megabyte, session, instance)
             let small = try Self.peakKilobytes(of: instance)

@@ -53,12 +53,13 @@ final class World: Sendable {
     init(
         _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
-        limits: Limits = Limits(), accounts: AccountSettings = AccountSettings()
+        limits: Limits = Limits(), isThrottled: Bool? = nil,
+        accounts: AccountSettings = AccountSettings()
     ) {
         let time = Time()
         let numbers = Mutex(SeededNumbers(seed: 42))
         var settings = ServiceSettings(
-            isForDevelopment: isForDevelopment, limits: limits,
+            isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
             nowMilliseconds: { time.milliseconds.withLock { $0 } },
             randomBytes: { count in
                 numbers.withLock { numbers in

@@ -35,6 +35,7 @@ import Testing
             "A record that holds an asset",
             "INSERT INTO asset_reference VALUES (1, 'nobody', x'02')"),
         Breach("The size of all assets", "UPDATE asset_usage SET size = 7"),
+        Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
         Breach(
             "Who has a reference",
