@@ -34,6 +34,7 @@ struct Routes: Sendable {
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
+        serve(TokensUnregister.self, on: router)
         addHealth(to: router)
         addCourier(to: router)
         if service.settings.isForDevelopment {

@@ -44,7 +44,7 @@ struct ModifyTransaction: Sendable {
                 of: repetition.key,
                 expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
         }
-        return ModifyOutcome(answer: answer, hasNews: hasWritten && !summary.isEmpty)
+        return ModifyOutcome(answer: answer, hasNews: hasWritten && summary.wantsNews)
     }
 
     /// Numbers and stores what was decided, zone by zone in the order of their keys.
@@ -69,7 +69,7 @@ struct ModifyTransaction: Sendable {
                 try writer.put(write.row)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
-            guard !summary.isEmpty else { continue }
+            guard summary.wantsNews else { continue }
             let news = News(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
                 changes: changes)
