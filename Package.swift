@@ -73,7 +73,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, httpTypes,
-                hummingbird, jwtKit, lifecycle, logging, nio, nioHTTP, nioSSL,
+                hummingbird, jwtKit, lifecycle, logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
