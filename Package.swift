@@ -19,6 +19,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
@@ -144,8 +145,8 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", asyncHTTPClient, hummingbird, jwtKit, logging, nio, nioHTTP2,
-                nioPosix, nioSSL,
+                "StratusWire", asyncHTTPClient, hummingbird, jwtKit, logging, nio, nioHPACK,
+                nioHTTP2, nioPosix, nioSSL,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(

@@ -178,9 +178,10 @@ final class Notifications: Sendable {
     /// Removes from the outboxes what was told, and forgets the databases that are quiet.
     func clearOutboxes() async {
         let quiet = state.withLock { state in
-            state.told.filter { state.runs[$0.key] == nil }
+            state.told.filter { state.runs[$0.key]?.round == nil }
         }
         for (address, told) in quiet {
+            var isClosed = false
             do {
                 if told.hasLeft {
                     let store = try await storehouse.store(for: address)
@@ -188,10 +189,12 @@ final class Notifications: Sendable {
                 }
             } catch {
                 // The rows stay: told again at the next start, or removed by a later save.
+                isClosed = (error as? StorageError)?.code == .closed
                 settings.logger.debug("An outbox could not be cleared.")
             }
             state.withLock { state in
-                if state.runs[address] == nil { state.told[address] = nil }
+                guard state.runs[address]?.round == nil, isClosed || !told.hasLeft else { return }
+                state.told[address] = nil
             }
         }
     }

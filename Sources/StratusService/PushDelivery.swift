@@ -34,6 +34,19 @@ public struct Push: Hashable, Sendable {
     /// The JSON of the notification.
     public var payload: [UInt8]
 
+    public init(
+        deviceToken: String, environment: Environment, containerIdentifier: String, kind: Kind,
+        collapseIdentifier: String, expirationSeconds: Int64, payload: [UInt8]
+    ) {
+        self.deviceToken = deviceToken
+        self.environment = environment
+        self.containerIdentifier = containerIdentifier
+        self.kind = kind
+        self.collapseIdentifier = collapseIdentifier
+        self.expirationSeconds = expirationSeconds
+        self.payload = payload
+    }
+
     /// 10, at once, for what a person sees or hears; 5 for what wakes the app in the background.
     public var priority: Int { kind == .alert ? 10 : 5 }
 }
