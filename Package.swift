@@ -12,6 +12,8 @@ let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -145,8 +147,8 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", asyncHTTPClient, hummingbird, jwtKit, logging, nio, nioHPACK,
-                nioHTTP2, nioPosix, nioSSL,
+                "StratusWire", asyncHTTPClient, httpTypes, hummingbird, hummingbirdTesting, jwtKit,
+                logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(

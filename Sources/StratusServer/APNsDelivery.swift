@@ -18,17 +18,20 @@ public struct APNsDelivery: PushDelivery {
     private let token: APNsToken
     private let client: HTTPClient
 
-    private static let timeoutSeconds: Int64 = 30
+    private let attemptSeconds: Double
     private static let answerBytes = 16_384
 
-    /// - Parameter client: The connections; one of the caller's own is also the caller's to close.
+    /// - Parameters:
+    ///   - client: The connections; one of the caller's own is also the caller's to close.
+    ///   - attemptSeconds: How long one attempt may take, the connection included.
     /// - Throws: ``APNsKeyError`` when the key cannot be read.
     public init(
-        _ settings: APNsSettings, client: HTTPClient = .shared,
+        _ settings: APNsSettings, client: HTTPClient = .shared, attemptSeconds: Double = 30,
         nowMilliseconds: @escaping @Sendable () -> Int64 = ServiceSettings.systemMilliseconds
     ) throws {
         self.settings = settings
         self.client = client
+        self.attemptSeconds = attemptSeconds
         token = try APNsToken(settings, nowMilliseconds: nowMilliseconds)
     }
 
@@ -36,7 +39,7 @@ public struct APNsDelivery: PushDelivery {
         do {
             let text = try await token.text()
             let response = try await client.execute(
-                request(push, token: text), timeout: .seconds(Self.timeoutSeconds))
+                request(push, token: text), timeout: .milliseconds(Int64(attemptSeconds * 1_000)))
             let status = Int(response.status.code)
             if status == 200 { return .delivered }
             let body = try await response.body.collect(upTo: Self.answerBytes)

@@ -186,7 +186,7 @@ import Testing
         try await register(bob.at("tablet"))
         for person in [alice, bob] {
             try await person.subscribe([Make.query("q")])
-            try await person.modify([hut(.create, person.name)])
+            try await person.modify([hut(.create, "hut")])
             await world.service.settle()
         }
         let told = try #require(await script.next())
