@@ -52,7 +52,8 @@ struct NewsRound {
             address: store.address, incarnation: incarnation, row: row.identifier)
         let summary = try await notifications.subscriptions.summary(of: store)
         try await tell(
-            summary.entries(concerning: news), news, store.address.owner == nil ? .public : .private,
+            summary.entries(concerning: news), news,
+            store.address.owner == nil ? .public : .private,
             identifier, in: store)
         guard summary.hasParticipants else { return }
         for audience in try await notifications.audiences(of: news, in: store) {

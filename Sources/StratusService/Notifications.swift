@@ -55,7 +55,8 @@ final class Notifications: Sendable {
     }
 
     func told(of address: DatabaseAddress) -> Told {
-        state.withLock { $0.howFar(of: address) }
+        defer { sweep() }
+        return state.withLock { $0.howFar(of: address) }
     }
 
     /// How many databases are remembered. For tests.
@@ -97,7 +98,10 @@ final class Notifications: Sendable {
             let isClosed = (failure as? StorageError)?.code == .closed
             let hasFailed = failure != nil
             state.withLock { state in
-                guard !isClosed else { return state.runs[store.address] = nil }
+                guard !isClosed else {
+                    state.runs[store.address] = nil
+                    return
+                }
                 state.runs[store.address]?.end(hasFailed: hasFailed)
                 let failures = state.runs[store.address]?.failures ?? 0
                 state.runs[store.address]?.rest = rest(of: store.address, failures: failures)
@@ -146,7 +150,8 @@ final class Notifications: Sendable {
             try Task.checkCancellation()
             let store = try await storehouse.store(for: address)
             tellWhatWasLeft(of: store)
-            await settle()
+            let round = state.withLock { $0.runs[address]?.round }
+            await round?.value
         }
         state.withLock { $0.hasRecovered = true }
     }

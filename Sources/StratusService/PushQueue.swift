@@ -73,7 +73,8 @@ actor PushQueue {
                 try? await settings.sleep(min(max(seconds ?? 0, pause), longest))
             }
         }
-        settings.logger.warning("The push service was not to be reached; a notification is dropped.")
+        settings.logger.warning(
+            "The push service was not to be reached; a notification is dropped.")
     }
 
     /// Removes a token that the push service does not know any more, unless it was registered anew.

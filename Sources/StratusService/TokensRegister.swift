@@ -59,7 +59,8 @@ extension TokensUnregister: ServedEndpoint {
         let user = try context.user()
         for token in [request.apnsToken, NativeToken(request.apnsToken)?.text].compactMap({ $0 }) {
             let rows = try await context.service.storehouse.directory.devices(pushToken: token)
-            guard rows.contains(where: { $0.userRecordName == user && $0.address == context.address })
+            guard
+                rows.contains(where: { $0.userRecordName == user && $0.address == context.address })
             else { continue }
             try await context.service.devices.delete(token, in: context.address)
         }

@@ -12,7 +12,7 @@ extension DirectoryFile {
             client_id TEXT NOT NULL,
             last_used_ms INTEGER NOT NULL,
             is_registered INTEGER NOT NULL,
-            channel INTEGER NOT NULL,
+            channel INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (push_token, container, environment)
         ) STRICT, WITHOUT ROWID;
         INSERT INTO device SELECT *, 0 FROM device_before;

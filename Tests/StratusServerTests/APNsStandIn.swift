@@ -1,7 +1,7 @@
 import JWTKit
 import NIOCore
-import NIOHTTP2
 import NIOHPACK
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization

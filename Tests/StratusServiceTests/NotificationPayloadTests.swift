@@ -31,7 +31,11 @@ import Testing
         func told(_ operation: RecordsModify.Operation) async throws -> [Int?] {
             try await phone.modify([operation])
             return try await phone.told(token).map { payload in
-                if case .query(_, let reason, _, _) = payload.cause { reason?.rawValue } else { nil }
+                if case .query(_, let reason, _, _) = payload.cause {
+                    reason?.rawValue
+                } else {
+                    nil
+                }
             }
         }
         #expect(try await told(hut(.create, "hut", [beds(5)])) == [])
@@ -108,7 +112,7 @@ import Testing
     @Test func argumentsAndFieldsAreTheRecordsValues() async throws {
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(
-            alertLocalizationKey: "NEW %@ %@ %@ %@", 
+            alertLocalizationKey: "NEW %@ %@ %@ %@",
             alertLocalizationArgs: ["name", "beds", "opened", "nothing"],
             title: "Huts", titleLocalizationKey: "TITLE %@", titleLocalizationArgs: ["name"],
             subtitleLocalizationKey: "SUB %@", subtitleLocalizationArgs: ["beds"],

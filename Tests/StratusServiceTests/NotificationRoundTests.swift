@@ -56,6 +56,59 @@ import Testing
         #expect(try await phone.told(tabletToken).count == 1)
     }
 
+    /// One save, a thousand people who asked, each with a waiting poll.
+    @Test func aThousandDevicesAreTold() async throws {
+        let world = World()
+        let storehouse = world.service.storehouse
+        let store = try await storehouse.store(for: DatabaseAddress(world.address, .public))
+        let author = try await world.person("author")
+        try await store.write { writer in
+            for number in 0..<1_000 {
+                try writer.put(
+                    SubscriptionRow(
+                        user: "_u\(number)", identifier: "q", subscription: Make.query("q")))
+            }
+        }
+        for number in 0..<1_000 {
+            try await storehouse.directory.put(
+                DeviceRow(
+                    pushToken: "t\(number)", address: world.address,
+                    userRecordName: "_u\(number)", clientID: "c",
+                    lastUsedMilliseconds: 1_750_000_000_000, isRegistered: true))
+        }
+        let told = try await withThrowingTaskGroup(
+            of: NotificationPayload?.self, returning: [NotificationPayload].self
+        ) { group in
+            for number in 0..<1_000 {
+                group.addTask {
+                    try await world.service.nextNotification(
+                        pushToken: "t\(number)", timeoutSeconds: 600)
+                }
+            }
+            while await world.service.courier.waiting < 1_000 { await Task.yield() }
+            let begin = ContinuousClock.now
+            try await author.modify([hut(.create, "hut")], scope: .public)
+            var payloads: [NotificationPayload] = []
+            for try await payload in group {
+                if let payload { payloads.append(payload) }
+            }
+            print("1,000 devices told in \(ContinuousClock.now - begin)")
+            return payloads
+        }
+        #expect(Set(told.map(\.userRecordName)).count == 1_000)
+        #expect(Set(told.map(\.notificationID)).count == 1)
+    }
+
+    /// Saves that nobody is told of leave nothing in memory either.
+    @Test func databasesWithoutSubscribersAreForgottenToo() async throws {
+        let world = World(sleep: { _ in })
+        try await world.service.tellWhatWasLeft()
+        for name in ["alice", "bob", "carol"] {
+            try await world.person(name).modify([hut(.create, "hut")])
+        }
+        while world.service.notifications.remembered > 0 { await Task.yield() }
+    }
+
     // MARK: Once
 
     @Test(arguments: Backend.allCases)
@@ -169,7 +222,9 @@ import Testing
         await world.service.settle()
         #expect(world.service.notifications.remembered >= 3)
         while world.service.notifications.remembered > 0 {
-            for waiting in quiet.withLock({ let all = $0; $0 = []; return all }) { waiting.resume() }
+            for waiting in quiet.withLock({
+                let all = $0; $0 = []; return all
+            }) { waiting.resume() }
             await Task.yield()
         }
         let store = try await world.service.storehouse.store(

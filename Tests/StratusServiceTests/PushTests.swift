@@ -197,7 +197,8 @@ import Testing
         let world = World()
         let phone = try await world.person("alice")
         let token = try await phone.listen()
-        let other = ContainerAddress(container: "iCloud.org.example.Other", environment: .development)
+        let other = ContainerAddress(
+            container: "iCloud.org.example.Other", environment: .development)
         let credentials = Credentials(
             apiToken: ServiceSettings.developmentToken, webAuthToken: phone.token,
             clientID: "phone", wantsExtensions: true)
