@@ -58,7 +58,8 @@ struct NewsMatching {
     ) -> [NotificationPayload] {
         let subscription = entry.subscription
         guard let query = subscription.query,
-            subscription.isZoneWide == true || subscription.zoneID?.zoneName == news.zoneName
+            // Kept only where it narrows.
+            subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName
         else { return [] }
         var payloads: [NotificationPayload] = []
         for index in changes(matching: query)

@@ -55,7 +55,7 @@ import Testing
         let server = buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { "uuid" }, onListening: { _ in })
-        try await server.test(.ahc) { client in
+        try await server.test(.ahc()) { client in
             func poll(_ uri: String) async throws -> TestResponse {
                 try await client.execute(
                     uri: uri, method: .get, headers: [.origin: "https://page.example"])
