@@ -150,6 +150,12 @@ let package = Package(
                 "StratusWire", asyncHTTPClient, httpTypes, hummingbird, hummingbirdTesting, jwtKit,
                 logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
             ]),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "StratusClient", "StratusServer", "StratusService", "StratusStorage",
+                "StratusTesting", hummingbird, logging,
+            ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",

@@ -61,13 +61,20 @@ struct NewsMatching {
             // Kept only where it narrows.
             subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName
         else { return [] }
+        let access = access(of: entry.user)[query.recordType]
         var payloads: [NotificationPayload] = []
         for index in changes(matching: query)
         where subscription.firesOn.contains(news.changes[index].reason.occasion) {
+            guard let row = news.changes[index].row, access.mayRead(row) else { continue }
             payloads.append(queryNotification(for: entry, of: index))
             if subscription.firesOnce { break }
         }
         return payloads
+    }
+
+    /// What grants let a subscriber read in the database of the news.
+    private func access(of user: String) -> RecordAccess {
+        address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
 
     private mutating func changes(matching query: QueryDictionary) -> [Int] {

@@ -14,7 +14,11 @@ enum RecordFile {
                     try database.execute(sql: tables)
                     try begin(
                         database, Incarnation(number: 1, identifier: random.number()))
-                }
+                },
+                { database in
+                    try database.execute(sql: referenceTables)
+                    try database.execute(sql: historyTables)
+                },
             ])
     }
 

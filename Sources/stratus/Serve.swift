@@ -146,10 +146,6 @@ struct Serve: AsyncParsableCommand {
 struct OneSentence: Error, CustomStringConvertible {
     let description: String
 
-    init(_ sentence: String) {
-        description = sentence
-    }
-
     init(_ error: StorageError) {
         description = error.message + (error.path.map { " (\($0))" } ?? "")
     }
