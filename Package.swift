@@ -24,8 +24,10 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
     name: "stratus",
@@ -50,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(
@@ -80,8 +83,10 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto, httpTypes,
-                hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, mustache, nio, nioHTTP, nioSSL,
+                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto,
+                httpTypes,
+                hummingbird, hummingbirdCore, hummingbirdTLS, jwtKit, lifecycle, logging, mustache,
+                nio, nioHTTP, nioSSL,
             ]),
         .executableTarget(
             name: "stratus",
@@ -154,7 +159,7 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
                 "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
-                hummingbirdTesting, jwtKit, logging, nioSSL,
+                hummingbirdTesting, jwtKit, logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
             ]),
         .testTarget(
             name: "ConformanceTests",

@@ -150,7 +150,8 @@ extension NamedLimit {
 
     /// Every limit; a test holds that no property of ``Limits`` is missing.
     public static let all: [NamedLimit] =
-        requests + sizes + schema + history + assets + quotas + rates + connections + times
+        requests + sizes + schema + history + assets + notifications + quotas + rates + connections
+        + times
 
     private static let requests: [NamedLimit] = [
         .init(
@@ -190,9 +191,6 @@ extension NamedLimit {
             "subscriptionsPerUser", \.subscriptionsPerUser, .count,
             "subscriptions of a user in a database"),
         .init("subscriptionBytes", \.subscriptionBytes, .bytes, "a subscription"),
-        .init(
-            "notificationFieldBytes", \.notificationFieldBytes, .bytes,
-            "the additional fields of a notification", minimum: 0),
         .init(
             "notificationsPerDevice", \.notificationsPerDevice, .count,
             "notifications kept for a device that does not listen"),
@@ -272,6 +270,45 @@ extension NamedLimit {
         .init("assetUploadSeconds", seconds: \.assetUploadSeconds, "how long an upload may take"),
         .init(
             "assetIdleSeconds", seconds: \.assetIdleSeconds, "how long an upload may stand still"),
+    ]
+
+    private static let notifications: [NamedLimit] = [
+        .init(
+            "notificationBytes", \.notificationBytes, .bytes,
+            "a notification; of a larger one parts are dropped", source: "Apple's push service"),
+        .init(
+            "additionalFieldsPerNotification", \.additionalFieldsPerNotification, .count,
+            "additional fields of a notification", source: "CKQueryNotification"),
+        .init(
+            "notificationFieldCharacters", \.notificationFieldCharacters, .count,
+            "characters of a record's text in a notification"),
+        .init(
+            "coalescingSeconds", seconds: \.coalescingSeconds,
+            "how long changes are gathered after subscribers were told"),
+        .init(
+            "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
+            "how long a device that does not poll is kept more than one notification"),
+        .init(
+            "pollsPerDevice", \.pollsPerDevice, .count, "long polls that wait under a push token"),
+        .init(
+            "protectedPollSeconds", seconds: \.protectedPollSeconds,
+            "how long a poll waits before a further one may end it"),
+        .init(
+            "waitingDevices", \.waitingDevices, .count, "devices for which notifications are kept"),
+        .init(
+            "waitingPushes", \.waitingPushes, .count,
+            "notifications that wait for Apple's push service"),
+        .init(
+            "pushesAtOnce", \.pushesAtOnce, .count,
+            "notifications on their way to Apple's push service"),
+        .init("attemptsPerPush", \.attemptsPerPush, .count, "attempts to hand over a notification"),
+        .init(
+            "pushLifetimeSeconds", seconds: \.pushLifetimeSeconds,
+            "how long Apple's push service keeps a notification"),
+        .init("pushTokensPerDevice", \.pushTokensPerDevice, .count, "push tokens of a device"),
+        .init(
+            "apnsTokenSeconds", seconds: \.apnsTokenSeconds,
+            "how long a token of Apple's push service is used"),
     ]
 
     private static let quotas: [NamedLimit] = [

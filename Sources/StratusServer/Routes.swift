@@ -44,6 +44,7 @@ struct Routes: Sendable {
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
+        serve(TokensUnregister.self, on: router)
         serve(AssetsUpload.self, on: router)
         serve(AssetsRereference.self, on: router)
         addAssets(to: router)

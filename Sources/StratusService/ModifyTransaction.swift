@@ -53,7 +53,7 @@ struct ModifyTransaction: Sendable {
                 nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
-            answer: try answer(results, in: writer), hasNews: hasWritten && !summary.isEmpty)
+            answer: try answer(results, in: writer), hasNews: hasWritten && summary.wantsNews)
     }
 
     private func answer(

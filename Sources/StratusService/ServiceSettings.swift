@@ -33,6 +33,9 @@ public struct ServiceSettings: Sendable {
 
     public var logger: Logger
 
+    /// Apple's push service; nil when notifications go to long polls only.
+    public var pushDelivery: (any PushDelivery)?
+
     /// The API token of a service that runs for development.
     public static let developmentToken = "development"
 
@@ -47,7 +50,8 @@ public struct ServiceSettings: Sendable {
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
             try await Task.sleep(for: .seconds($0))
         },
-        logger: Logger = Logger(label: "stratus.service")
+        logger: Logger = Logger(label: "stratus.service"),
+        pushDelivery: (any PushDelivery)? = nil
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
@@ -56,6 +60,7 @@ public struct ServiceSettings: Sendable {
         self.randomBytes = randomBytes
         self.sleep = sleep
         self.logger = logger
+        self.pushDelivery = pushDelivery
     }
 
     /// The live clock.
@@ -79,7 +84,12 @@ public struct ServiceSettings: Sendable {
         var bytes = randomBytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Self.hexadecimal(bytes).uppercased()
+        return Self.uuidText(bytes)
+    }
+
+    /// 16 bytes as the text of a UUID.
+    static func uuidText(_ bytes: [UInt8]) -> String {
+        let digits = hexadecimal(bytes).uppercased()
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }

@@ -76,7 +76,8 @@ extension SQLiteDirectory {
         try await file.write { database in
             for (table, column) in [
                 ("session", "user"), ("identity", "user"), ("discoverable", "user"),
-                ("device", "user"), ("server_key", "user"), ("role_member", "user"), ("user", "record_name"),
+                ("device", "user"), ("server_key", "user"), ("role_member", "user"),
+                ("user", "record_name"),
             ] {
                 try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
                     .bind(1, recordName)
@@ -198,69 +199,5 @@ extension SQLiteDirectory {
             .bind(2, milliseconds)
             .run()
         }
-    }
-
-    // MARK: Devices
-
-    private static let deviceColumns = """
-        push_token, container, environment, user, client_id, last_used_ms, is_registered
-        """
-
-    func device(pushToken: String) async throws -> DeviceRow? {
-        try await file.read { database in
-            try SQLStatement(
-                database, "SELECT \(Self.deviceColumns) FROM device WHERE push_token = ?"
-            )
-            .bind(1, pushToken)
-            .first(Self.device)
-        }
-    }
-
-    func put(_ device: DeviceRow) async throws {
-        try await file.write { database in
-            try SQLStatement(
-                database, "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?, ?, ?)"
-            )
-            .bind(1, device.pushToken)
-            .bind(2, device.address.container)
-            .bind(3, device.address.environment.rawValue)
-            .bind(4, device.userRecordName)
-            .bind(5, device.clientID)
-            .bind(6, device.lastUsedMilliseconds)
-            .bind(7, device.isRegistered ? 1 : 0)
-            .run()
-        }
-    }
-
-    func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
-        try await file.read { database in
-            try SQLStatement(
-                database,
-                """
-                SELECT \(Self.deviceColumns) FROM device
-                WHERE user = ? AND container = ? AND environment = ?
-                ORDER BY last_used_ms, push_token
-                """
-            )
-            .bind(1, user)
-            .bind(2, address.container)
-            .bind(3, address.environment.rawValue)
-            .all(Self.device)
-        }
-    }
-
-    func deleteDevice(pushToken: String) async throws {
-        try await file.write { database in
-            try SQLStatement(database, "DELETE FROM device WHERE push_token = ?")
-                .bind(1, pushToken)
-                .run()
-        }
-    }
-
-    private static func device(_ row: SQLStatement) throws -> DeviceRow {
-        DeviceRow(
-            pushToken: row.text(0), address: try address(row, container: 1, environment: 2),
-            userRecordName: row.text(3), clientID: row.text(4),
-            lastUsedMilliseconds: row.integer(5), isRegistered: row.integer(6) != 0)
     }
 }

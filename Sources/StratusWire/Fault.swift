@@ -93,7 +93,8 @@ extension Fault {
         case "resetZone": return .resetZone(try node.optionalWord("deletionReason") ?? .deleted)
         case "dropNotification": return .dropNotification
         case "duplicateNotification": return .duplicateNotification
-        default: throw WireError("There is no such effect; see Documentation/Wire.md.", at: "effect")
+        default:
+            throw WireError("There is no such effect; see Documentation/Wire.md.", at: "effect")
         }
     }
 

@@ -50,7 +50,8 @@ import Testing
 
     @Test func aConnectionIsDroppedBeforeOrAfterTheCommit() async throws {
         let alice = try await world.person("alice")
-        for (effect, isSaved) in [(Fault.Effect.dropBeforeCommit, false), (.dropAfterCommit, true)] {
+        for (effect, isSaved) in [(Fault.Effect.dropBeforeCommit, false), (.dropAfterCommit, true)]
+        {
             try script(Fault(effect, operation: RecordsModify.path))
             let name = "r\(isSaved)"
             let refusal = await alice.refusal(

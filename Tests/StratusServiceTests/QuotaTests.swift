@@ -44,7 +44,9 @@ import Testing
         let refused = try await alice.modify([hut(.create, "c", [text(4_000)])])
         #expect(refused[0].code == .quotaExceeded)
         #expect(refused[0].failed?.error.frameworkCode == 25)
-        #expect(try await alice.modify([hut(.forceUpdate, "a", [text(6_000)])])[0].code == .quotaExceeded)
+        #expect(
+            try await alice.modify([hut(.forceUpdate, "a", [text(6_000)])])[0].code
+                == .quotaExceeded)
         #expect(try await alice.lookup(["c"])[0].code == .notFound)
 
         #expect(try await alice.modify([hut(.forceUpdate, "a", [text(100)])])[0].code == nil)
@@ -97,7 +99,8 @@ import Testing
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a", [text(8_000)])], in: "Trips")
-        #expect(try await alice.modify([hut(.create, "b", [text(8_000)])])[0].code == .quotaExceeded)
+        #expect(
+            try await alice.modify([hut(.create, "b", [text(8_000)])])[0].code == .quotaExceeded)
         try await alice.deleteZone("Trips")
         #expect(try await alice.modify([hut(.create, "b", [text(8_000)])])[0].code == nil)
         try await expectExactCounters(try await store(world, of: alice))
@@ -108,7 +111,8 @@ import Testing
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         #expect(
-            try await alice.modify([hut(.create, "a", [text(4_000)])], scope: .public)[0].code == nil)
+            try await alice.modify([hut(.create, "a", [text(4_000)])], scope: .public)[0].code
+                == nil)
         let refused = try await bob.modify([hut(.create, "b", [text(4_000)])], scope: .public)
         #expect(refused[0].code == .quotaExceeded)
         // The private databases are not concerned.

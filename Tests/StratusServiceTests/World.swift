@@ -54,7 +54,10 @@ final class World: Sendable {
         _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil,
-        accounts: AccountSettings = AccountSettings()
+        accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
+        sleep: @escaping @Sendable (Double) async throws -> Void = {
+            try await Task.sleep(for: .seconds($0))
+        }
     ) {
         let time = Time()
         let numbers = Mutex(SeededNumbers(seed: 42))
@@ -65,7 +68,7 @@ final class World: Sendable {
                 numbers.withLock { numbers in
                     (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
                 }
-            })
+            }, sleep: sleep, pushDelivery: pushDelivery)
         settings.accounts = accounts
         service = CloudService(storehouse: storehouse, settings: settings)
         address = ContainerAddress(container: Self.container, environment: environment)
