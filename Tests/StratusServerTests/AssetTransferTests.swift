@@ -200,7 +200,7 @@ import Testing
             settings: ServiceSettings(isForDevelopment: true, limits: limits))
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
         let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = buildServer(
+        let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
