@@ -79,7 +79,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto, httpTypes,
+                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto,
+                httpTypes,
                 hummingbird, hummingbirdTLS, lifecycle, logging, mustache, nio, nioHTTP, nioSSL,
             ]),
         .executableTarget(

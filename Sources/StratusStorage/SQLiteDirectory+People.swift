@@ -76,7 +76,8 @@ extension SQLiteDirectory {
         try await file.write { database in
             for (table, column) in [
                 ("session", "user"), ("identity", "user"), ("discoverable", "user"),
-                ("device", "user"), ("server_key", "user"), ("role_member", "user"), ("user", "record_name"),
+                ("device", "user"), ("server_key", "user"), ("role_member", "user"),
+                ("user", "record_name"),
             ] {
                 try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
                     .bind(1, recordName)

@@ -34,9 +34,9 @@ enum IdentityProviderFile {
             else {
                 throw OneSentence(
                     """
-                        Give each identity provider audiences, keys at an https address or in a file, \
-                        and algorithms of RSA or ECDSA. (\(path))
-                        """)
+                    Give each identity provider audiences, keys at an https address or in a file, \
+                    and algorithms of RSA or ECDSA. (\(path))
+                    """)
             }
             return IdentityProvider(
                 issuer: entry.issuer, audiences: entry.audiences, algorithms: algorithms,
