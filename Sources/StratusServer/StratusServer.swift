@@ -12,7 +12,7 @@ import StratusWire
 /// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo alike.
 ///
 /// ```swift
-/// let server = buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
+/// let server = try buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
 /// try await server.runService()
 /// ```
 ///

@@ -94,10 +94,13 @@ extension StoreConformance {
                         pushToken: "device \(name)", address: container, userRecordName: name,
                         clientID: "", lastUsedMilliseconds: 1, isRegistered: true))
                 try await directory.put(serverKey("key \(name)", user: name))
+                try await directory.setRole("editor", of: name, in: container, isAssigned: true)
             }
             try await directory.deleteUser("_ida")
             for (name, isThere) in [("_ida", false), ("_bob", true)] {
+                let members = try await directory.schema(of: container).members
                 let found = [
+                    members.contains { $0.user == name },
                     try await directory.user(recordName: name) != nil,
                     try await directory.user(named: name) != nil,
                     try await directory.session("session \(name)") != nil,

@@ -52,7 +52,7 @@ import Testing
                 .init(.create, SubscriptionDictionary(subscriptionID: "d", kind: .database)),
                 .init(.create, SubscriptionDictionary(subscriptionID: "e", kind: .database)),
             ]))
-        let server = buildServer(
+        let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { "uuid" }, onListening: { _ in })
         try await server.test(.ahc()) { client in
