@@ -126,25 +126,14 @@ extension CloudService {
     private func resetZone(
         _ name: String, reason: Fault.ZoneResetReason, in context: RequestContext
     ) async throws {
-        let user = try context.user()
-        let store = try await store(
-            for: DatabaseAddress(context.address, .private(owner: user)))
         let deletion: ZoneRow.Deletion =
             switch reason {
             case .deleted: .deleted
             case .purged: .purged
             case .encryptedDataReset: .encryptedDataReset
             }
-        let summary = try await subscriptions.summary(of: store)
-        try await store.write { writer in
-            guard name != ZoneID.defaultZoneName, let zone = try writer.livingZone(named: name)
-            else { return }
-            try writer.deleteZone(zone.key, reason: deletion)
-            guard !summary.isEmpty else { return }
-            // Done by no device, so that each of the user's is told.
-            let news = News(zoneName: name, user: user, device: "", changes: [])
-            try writer.enqueue(news.bytes)
-        }
-        notifications.tell(store)
+        guard name != ZoneID.defaultZoneName else { return }
+        try await removeZone(
+            named: name, of: try context.user(), at: context.address, reason: deletion)
     }
 }

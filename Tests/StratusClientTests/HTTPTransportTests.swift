@@ -221,7 +221,7 @@ import Testing
         log: Log = Log()
     ) -> @Sendable (@escaping @Sendable (Int) async -> Void) -> any ApplicationProtocol {
         { listening in
-            let router = Router(context: ServerContext.self)
+            let router = Router(context: BasicRequestContext.self)
             router.add(middleware: Always(status: status, body: body, fields: headers, log: log))
             return Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
@@ -282,7 +282,7 @@ import Testing
     @Test func anAnswerThatDoesNotComeInTime() async throws {
         try await serve(
             { listening in
-                let router = Router(context: ServerContext.self)
+                let router = Router(context: BasicRequestContext.self)
                 router.add(middleware: Never())
                 return Application(
                     router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
@@ -315,7 +315,7 @@ import Testing
 
 /// Answers everything in one way.
 private struct Always: RouterMiddleware {
-    typealias Context = ServerContext
+    typealias Context = BasicRequestContext
 
     let status: HTTPResponse.Status
     let body: String
@@ -334,7 +334,7 @@ private struct Always: RouterMiddleware {
 
 /// Never answers.
 private struct Never: RouterMiddleware {
-    typealias Context = ServerContext
+    typealias Context = BasicRequestContext
 
     func handle(
         _ request: Request, context: Context,

@@ -164,7 +164,7 @@ import Testing
             while let payload = try await world.service.nextNotification(
                 pushToken: courier.apnsToken, timeoutSeconds: 0)
             {
-                if case .query(let recordName, _, _, _) = payload.cause { names.append(recordName) }
+                if case .query(let recordName?, _, _, _) = payload.cause { names.append(recordName) }
             }
         }
         #expect(names == ["twice", "twice", "once"])

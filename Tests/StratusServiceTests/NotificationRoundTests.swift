@@ -245,6 +245,14 @@ private final class FlakyStorehouse: Storehouse {
         FlakyStore(house: self, inner: try await inner.store(for: address))
     }
 
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await inner.blobs(for: address)
+    }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await inner.databasesWithBlobs()
+    }
+
     func databases() async throws -> [DatabaseAddress] { try await inner.databases() }
     func close() async throws { try await inner.close() }
 
