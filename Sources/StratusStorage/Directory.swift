@@ -19,7 +19,7 @@ public protocol Storehouse: Sendable {
 }
 
 /// What the service knows apart from records: who may ask, and where they listen.
-public protocol Directory: Sendable {
+public protocol Directory: SharingDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 

@@ -15,7 +15,8 @@ enum DirectoryFile {
                     try SQLStatement(database, "INSERT INTO setting VALUES ('signing_key', ?)")
                         .bind(1, random.bytes(signingKeyBytes))
                         .run()
-                }
+                },
+                { try $0.execute(sql: sharingTables) },
             ])
     }
 

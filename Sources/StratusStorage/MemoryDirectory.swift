@@ -13,6 +13,7 @@ final class MemoryDirectory: Directory {
         var sessions: [String: SessionRow] = [:]
         var devices: [String: DeviceRow] = [:]
         var schemas: [ContainerAddress: [SchemaFieldRow]] = [:]
+        var shortGUIDs: [String: ShortGUIDRow] = [:]
     }
 
     private let key: [UInt8]
@@ -114,6 +115,24 @@ final class MemoryDirectory: Directory {
 
     func deleteDevice(pushToken: String) async throws {
         try use { $0.devices[pushToken] = nil }
+    }
+
+    // MARK: Sharing
+
+    func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow? {
+        try use { $0.shortGUIDs[shortGUID] }
+    }
+
+    func put(_ rows: [ShortGUIDRow]) async throws {
+        try use { state in
+            for row in rows { state.shortGUIDs[row.shortGUID] = row }
+        }
+    }
+
+    func deleteShortGUIDs(_ shortGUIDs: [String]) async throws {
+        try use { state in
+            for shortGUID in shortGUIDs { state.shortGUIDs[shortGUID] = nil }
+        }
     }
 
     // MARK: Schema

@@ -7,6 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
+        var sharing = Sharing()
     }
 
     struct Outcome: Sendable {
@@ -30,6 +31,9 @@ struct MemoryState: Sendable {
     var outboxTold: Int64 = 0
     /// … up to this.
     var outboxLast: Int64 = 0
+
+    /// The zones of others that the owner takes part in.
+    var sharedZones: TreeDictionary<SharedZoneKey, SharedZoneRow> = [:]
 
     init(incarnation: Incarnation) {
         self.incarnation = incarnation

@@ -69,6 +69,7 @@ extension MemoryTransaction {
             zone.records[row.name] = nil
             zone.names[row.version] = nil
         }
+        zone.sharing.events = zone.sharing.events.filter { $0.value.version > version }
         zone.row.floor = max(zone.row.floor, min(zone.row.version, version))
         state.zones[key] = zone
     }

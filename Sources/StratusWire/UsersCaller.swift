@@ -24,15 +24,21 @@ public struct UserIdentityDictionary: WireValue {
     public var givenName: String?
     public var familyName: String?
     public var emailAddress: String?
+    public var phoneNumber: String?
+    /// The user record name by which somebody was looked up or invited.
+    public var lookupUserRecordName: String?
 
     public init(
         userRecordName: String?, givenName: String? = nil, familyName: String? = nil,
-        emailAddress: String? = nil
+        emailAddress: String? = nil, phoneNumber: String? = nil,
+        lookupUserRecordName: String? = nil
     ) {
         self.userRecordName = userRecordName
         self.givenName = givenName
         self.familyName = familyName
         self.emailAddress = emailAddress
+        self.phoneNumber = phoneNumber
+        self.lookupUserRecordName = lookupUserRecordName
     }
 }
 
@@ -61,11 +67,14 @@ extension UserIdentityDictionary {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
         let names = node["nameComponents"]
+        let lookup = node["lookupInfo"]
         self.init(
             userRecordName: try node.optional("userRecordName"),
             givenName: try names?.optional("givenName"),
             familyName: try names?.optional("familyName"),
-            emailAddress: try node["lookupInfo"]?.optional("emailAddress"))
+            emailAddress: try lookup?.optional("emailAddress"),
+            phoneNumber: try lookup?.optional("phoneNumber"),
+            lookupUserRecordName: try lookup?.optional("userRecordName"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -81,9 +90,13 @@ extension UserIdentityDictionary {
                 writer.optional("familyName", familyName)
             }
         }
-        if let emailAddress {
+        if emailAddress != nil || phoneNumber != nil || lookupUserRecordName != nil {
             writer.key("lookupInfo")
-            writer.object { $0.member("emailAddress", emailAddress) }
+            writer.object { writer in
+                writer.optional("emailAddress", emailAddress)
+                writer.optional("phoneNumber", phoneNumber)
+                writer.optional("userRecordName", lookupUserRecordName)
+            }
         }
     }
 }
