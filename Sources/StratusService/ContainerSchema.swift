@@ -1,11 +1,13 @@
 import StratusRecords
 import StratusStorage
 
-/// The record types of a container and the types of their fields.
+/// The record types of a container and their fields, the marks of system fields among them.
 struct ContainerSchema: Hashable, Sendable {
     struct FieldRule: Hashable, Sendable {
         var type: FieldType
         var isEncrypted: Bool
+        /// What queries may do with the field.
+        var indexes: FieldIndexes = []
     }
 
     private(set) var types: [String: [String: FieldRule]] = [:]
@@ -22,11 +24,13 @@ struct ContainerSchema: Hashable, Sendable {
         }
         guard types[row.recordType]?[field] == nil else { return }
         types[row.recordType, default: [:]][field] = FieldRule(
-            type: type, isEncrypted: row.isEncrypted)
+            type: type, isEncrypted: row.isEncrypted, indexes: row.indexes)
     }
 
     func hasType(_ recordType: String) -> Bool { types[recordType] != nil }
 
+    /// What is said of a field, or of a system field by its ``SchemaSystemField`` name; nil for one that
+    /// the schema does not name.
     func rule(for field: String, of recordType: String) -> FieldRule? {
         types[recordType]?[field]
     }

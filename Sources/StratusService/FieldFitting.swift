@@ -21,6 +21,10 @@ struct FieldFitting {
         self.context = context
         if !schema.hasType(recordType) {
             grow(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
+            for field in SchemaSystemField.allCases where !field.firstIndexes.isEmpty {
+                grow(
+                    SchemaFieldRow(recordType: recordType, field, indexes: field.firstIndexes))
+            }
         }
     }
 
@@ -57,7 +61,8 @@ struct FieldFitting {
             grow(
                 SchemaFieldRow(
                     recordType: recordType, field: field.name, type: type,
-                    isEncrypted: field.isEncrypted))
+                    isEncrypted: field.isEncrypted,
+                    indexes: field.isEncrypted ? [] : type.possibleIndexes))
         }
         field.value = try field.value.map { try resolved($0) }
         field.isTypeDeclared = true

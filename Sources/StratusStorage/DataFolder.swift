@@ -76,6 +76,39 @@ final class DataFolder: Sendable {
         return addresses
     }
 
+    func path(of address: DatabaseAddress) -> String { Self.path(of: address, in: path) }
+
+    /// What lies in the folders of databases and is no file of ours.
+    func strangers() throws -> [String] {
+        var strangers: [String] = []
+        let root = path + "/databases"
+        for container in try names(in: root) {
+            guard FileName.decode(container) != nil else {
+                strangers.append(root + "/" + container)
+                continue
+            }
+            for environment in try names(in: root + "/" + container) {
+                let folder = root + "/" + container + "/" + environment
+                guard ContainerEnvironment(rawValue: environment) != nil else {
+                    strangers.append(folder)
+                    continue
+                }
+                strangers += try names(in: folder).filter { !Self.isOurs($0) }.map {
+                    folder + "/" + $0
+                }
+            }
+        }
+        return strangers
+    }
+
+    /// Whether a name is that of a database's file, of its write-ahead log or of the log's index.
+    private static func isOurs(_ name: String) -> Bool {
+        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm"] where name.hasSuffix(ending) {
+            return FileName.tenant(String(name.dropLast(ending.count))) != nil
+        }
+        return false
+    }
+
     private static func folder(of address: ContainerAddress, in folder: String) -> String {
         folder + "/databases/" + FileName.encode(address.container) + "/"
             + address.environment.rawValue

@@ -130,18 +130,3 @@ public struct DeviceRow: Hashable, Sendable {
         self.isRegistered = isRegistered
     }
 }
-
-/// A field of a record type. A type without fields has one row whose field is nil.
-public struct SchemaFieldRow: Hashable, Sendable {
-    public var recordType: String
-    public var field: String?
-    public var type: FieldType?
-    public var isEncrypted: Bool
-
-    public init(recordType: String, field: String?, type: FieldType?, isEncrypted: Bool = false) {
-        self.recordType = recordType
-        self.field = field
-        self.type = type
-        self.isEncrypted = isEncrypted
-    }
-}

@@ -16,6 +16,7 @@ enum DirectoryFile {
                         .bind(1, random.bytes(signingKeyBytes))
                         .run()
                 },
+                { try $0.execute(sql: schemaMarks) },
                 { try $0.execute(sql: sharingTables) },
             ])
     }

@@ -72,54 +72,6 @@ struct SQLiteDirectory: Directory {
         }
     }
 
-    // MARK: Schema
-
-    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow] {
-        try await file.read { try Self.schema(of: address, in: $0) }
-    }
-
-    func extendSchema(
-        of address: ContainerAddress, with fields: [SchemaFieldRow]
-    ) async throws -> [SchemaFieldRow] {
-        try await file.write { database in
-            for row in fields {
-                try SQLStatement(
-                    database, "INSERT OR IGNORE INTO schema_field VALUES (?, ?, ?, ?, ?, ?)"
-                )
-                .bind(1, address.container)
-                .bind(2, address.environment.rawValue)
-                .bind(3, row.recordType)
-                .bind(4, row.field ?? "")
-                .bind(5, row.field == nil ? nil : row.type?.rawValue)
-                .bind(6, row.isEncrypted ? 1 : 0)
-                .run()
-            }
-            return try Self.schema(of: address, in: database)
-        }
-    }
-
-    private static func schema(
-        of address: ContainerAddress, in database: Database
-    ) throws -> [SchemaFieldRow] {
-        let rows = try SQLStatement(
-            database,
-            """
-            SELECT record_type, field, type, is_encrypted FROM schema_field
-            WHERE container = ? AND environment = ? ORDER BY record_type, field
-            """
-        )
-        .bind(1, address.container)
-        .bind(2, address.environment.rawValue)
-        .all { row in
-            let field = row.text(1)
-            return SchemaFieldRow(
-                recordType: row.text(0), field: field.isEmpty ? nil : field,
-                type: row.optionalText(2).flatMap(FieldType.init(rawValue:)),
-                isEncrypted: row.integer(3) != 0)
-        }
-        return rows.withoutNeedlessTypes()
-    }
-
     static func address(
         _ row: SQLStatement, container: Int32, environment: Int32
     ) throws -> ContainerAddress {
@@ -128,15 +80,5 @@ struct SQLiteDirectory: Directory {
                 .corrupt, "The directory names an unknown environment. Restore it from a backup.")
         }
         return ContainerAddress(container: row.text(container), environment: known)
-    }
-}
-
-extension [SchemaFieldRow] {
-    /// Leaves out the rows that only say that a type exists, where its fields say so too. The rows are
-    /// in the order of their types, that row first.
-    func withoutNeedlessTypes() -> Self {
-        enumerated().filter { index, row in
-            row.field != nil || index + 1 == count || self[index + 1].recordType != row.recordType
-        }.map(\.element)
     }
 }

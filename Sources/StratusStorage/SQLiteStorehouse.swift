@@ -20,8 +20,8 @@ public final class SQLiteStorehouse: Storehouse {
         case beside
     }
 
-    private let folder: DataFolder
-    private let directoryFile: SQLiteFile
+    let folder: DataFolder
+    let directoryFile: SQLiteFile
     private let files: OpenFiles
 
     /// Opens a data folder, or makes one.
@@ -75,7 +75,7 @@ public final class SQLiteStorehouse: Storehouse {
     /// How many databases' files are open. For tests.
     var openFiles: Int { files.count }
 
-    /// The file of a database, open as long as `body` runs. For tests.
+    /// The file of a database, open as long as `body` runs.
     func withFile<Outcome: Sendable>(
         of address: DatabaseAddress, _ body: (SQLiteFile) async throws -> Outcome
     ) async throws -> Outcome {

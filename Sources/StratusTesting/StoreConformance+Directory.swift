@@ -93,7 +93,9 @@ extension StoreConformance {
 
         Case("a field keeps its first type; a type may have no fields") { house in
             let directory = house.directory
-            let name = SchemaFieldRow(recordType: "Trail", field: "name", type: .string)
+            let name = SchemaFieldRow(
+                recordType: "Trail", field: "name", type: .string,
+                indexes: [.queryable, .searchable])
             let secret = SchemaFieldRow(
                 recordType: "Trail", field: "secret", type: .bytes, isEncrypted: true)
             let bare = SchemaFieldRow(recordType: "Bench", field: nil, type: nil)
@@ -112,6 +114,19 @@ extension StoreConformance {
             var production = container
             production.environment = .production
             try expect(await directory.schema(of: production), equals: [])
+        },
+
+        Case("a field keeps its first marks, a system field among them") { house in
+            let directory = house.directory
+            let recordID = SchemaFieldRow(recordType: "Trail", .recordID, indexes: .queryable)
+            let name = SchemaFieldRow(
+                recordType: "Trail", field: "name", type: .string,
+                indexes: [.queryable, .sortable, .searchable])
+            _ = try await directory.extendSchema(of: container, with: [name, recordID])
+            var other = name
+            other.indexes = []
+            let rows = try await directory.extendSchema(of: container, with: [other])
+            try expect(rows, equals: [recordID, name])
         },
 
         Case("of two that add one field at once, both see the same type") { house in

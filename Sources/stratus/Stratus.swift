@@ -23,5 +23,5 @@ struct Stratus: AsyncParsableCommand {
             STRATUS_WEB_AUTH_TOKEN (or, with --dev, STRATUS_DEV_USER).
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Token.self])
+        subcommands: [Serve.self, Token.self, Examine.self])
 }

@@ -22,10 +22,10 @@ import Testing
 
     @Test func keysOfTheCommandLineOpenTheDoor() throws {
         let folder = try TemporaryFolder()
-        let printed = try Self.output([
+        let printed = try CommandRun([
             "token", "create", "--data", folder.path, "--container", Self.container,
             "--user", "alice",
-        ])
+        ]).output
         let pairs = printed.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1) }
         let keys = Dictionary(
             uniqueKeysWithValues: pairs.map { (String($0[0]), String($0[1])) })
@@ -47,18 +47,5 @@ import Testing
             connection, "\(path)/private/zones/list?ckAPIToken=\(apiToken)", "{}")
         #expect(stranger.status == 421)
         #expect(instance.terminate() == 0)
-    }
-
-    /// What a command prints.
-    private static func output(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = ServedInstance.executable(named: "stratus")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
     }
 }

@@ -87,6 +87,39 @@ import Testing
         #expect(try await alice.modify([hut(.create, "e", [flagged])])[0].code == .badRequest)
     }
 
+    /// As CloudKit's dashboard marks what comes into being by a save.
+    @Test func whatComesIntoBeingByASaveIsMarked() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let fields: [(FieldValue, FieldIndexes)] = [
+            (.string("x"), [.queryable, .sortable, .searchable]),
+            (.int64(1), [.queryable, .sortable]), (.double(1), [.queryable, .sortable]),
+            (.timestamp(milliseconds: 1), [.queryable, .sortable]),
+            (.location(Location(latitude: 1, longitude: 2)), [.queryable, .sortable]),
+            (.reference(Reference(recordName: "b")), .queryable),
+            (.stringList(["x"]), .queryable), (.bytes([1]), []), (.bytesList([[1]]), []),
+        ]
+        let secret = Field(name: "secret", value: .string("x"), isEncrypted: true)
+        let saved = try await alice.modify([
+            hut(
+                .create, "a",
+                [secret]
+                    + fields.enumerated().map { Field(name: "f\($0)", value: $1.0) })
+        ])
+        #expect(saved[0].code == nil)
+        let rows = try await world.service.storehouse.directory.schema(of: world.address)
+        let marks = Dictionary(
+            uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
+        for (number, field) in fields.enumerated() {
+            #expect(marks["f\(number)"] == field.1)
+        }
+        #expect(marks["secret"] == [])
+        #expect(marks["___recordID"] == .queryable)
+        #expect(marks["___createTime"] == [.queryable, .sortable])
+        #expect(marks["___modTime"] == [.queryable, .sortable])
+        #expect(marks.count == fields.count + 4)
+    }
+
     @Test func aFieldOfAnImpossibleNameIsRefused() async throws {
         let alice = try await World().person("alice")
         for name in ["", "2nd", "a-b", "_a"] {

@@ -1,0 +1,61 @@
+/// What a schema lets queries do with a field: its words QUERYABLE, SORTABLE and SEARCHABLE.
+///
+/// The raw value is what is stored. Source: "Integrating a Text-Based Schema into Your Workflow" in
+/// Apple's documentation.
+public struct FieldIndexes: OptionSet, Hashable, Sendable {
+    /// Filters may name the field.
+    public static let queryable = FieldIndexes(rawValue: 1)
+    /// Sort keys may name the field.
+    public static let sortable = FieldIndexes(rawValue: 2)
+    /// Filters may look for words in the field.
+    public static let searchable = FieldIndexes(rawValue: 4)
+
+    public var rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+extension FieldType {
+    /// The marks that a plain field of this type may have, and that it gets when it comes into being by
+    /// a save, as in CloudKit's dashboard. An encrypted field has none.
+    public var possibleIndexes: FieldIndexes {
+        switch self {
+        case .string: [.queryable, .sortable, .searchable]
+        case .int64, .double, .timestamp, .location: [.queryable, .sortable]
+        case .reference, .stringList, .int64List, .doubleList, .timestampList, .locationList,
+            .referenceList:
+            .queryable
+        case .bytes, .asset, .bytesList, .assetList: []
+        }
+    }
+}
+
+/// A field that every record has without anybody's doing. A schema can only mark it.
+///
+/// The raw values are the schema language's spelling.
+public enum SchemaSystemField: String, Hashable, Sendable, CaseIterable {
+    case createTime = "___createTime"
+    case createdBy = "___createdBy"
+    case etag = "___etag"
+    case modTime = "___modTime"
+    case modifiedBy = "___modifiedBy"
+    case recordID = "___recordID"
+
+    public var type: FieldType {
+        switch self {
+        case .createTime, .modTime: .timestamp
+        case .createdBy, .modifiedBy, .recordID: .reference
+        case .etag: .string
+        }
+    }
+
+    /// The marks it has in a record type that came into being by a save: enough for a query without
+    /// filters, and for the newest first.
+    public var firstIndexes: FieldIndexes {
+        switch self {
+        case .recordID: .queryable
+        case .createTime, .modTime: [.queryable, .sortable]
+        case .createdBy, .etag, .modifiedBy: []
+        }
+    }
+}

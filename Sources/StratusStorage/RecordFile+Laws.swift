@@ -1,0 +1,60 @@
+extension RecordFile {
+    /// What holds between the rows of a database's file. What their bytes mean is examined above, in
+    /// StratusService.
+    static let laws: [StoredLaw] = [
+        StoredLaw(
+            "A database has one history.",
+            breaches: """
+                SELECT count(*) || ' histories' FROM history HAVING count(*) <> 1
+                """),
+        StoredLaw(
+            "The default zone is always there.",
+            breaches: """
+                SELECT '_defaultZone' WHERE NOT EXISTS
+                    (SELECT 1 FROM zone WHERE name = '_defaultZone' AND deletion IS NULL)
+                """),
+        StoredLaw(
+            "A zone changed at a version that the database has reached.",
+            breaches: """
+                SELECT name FROM zone
+                WHERE changed_at_database_version > (SELECT version FROM history)
+                """),
+        StoredLaw(
+            "A zone's floor is no higher than its version.",
+            breaches: "SELECT name FROM zone WHERE floor > version OR floor < 0"),
+        StoredLaw(
+            "A record lies in a zone that is not deleted.",
+            breaches: """
+                SELECT record.name FROM record LEFT JOIN zone USING (zone)
+                WHERE zone.name IS NULL OR zone.deletion IS NOT NULL
+                """),
+        StoredLaw(
+            "A record's version is between 1 and its zone's, and its request ended at or after it.",
+            breaches: """
+                SELECT record.name FROM record JOIN zone USING (zone)
+                WHERE record.version < 1 OR record.version > zone.version
+                    OR record.commit_version < record.version
+                    OR record.commit_version > zone.version
+                """),
+        StoredLaw(
+            "A tombstone holds nothing of its record.",
+            breaches: """
+                SELECT name FROM record WHERE deleted <> 0
+                    AND (length(payload) > 0 OR parent IS NOT NULL OR share_root IS NOT NULL)
+                """),
+        StoredLaw(
+            "A tombstone lies above its zone's floor.",
+            breaches: """
+                SELECT record.name FROM record JOIN zone USING (zone)
+                WHERE record.deleted <> 0 AND record.version <= zone.floor
+                """),
+        StoredLaw(
+            "A record's parent is there.",
+            breaches: """
+                SELECT child.name FROM record AS child LEFT JOIN record AS parent
+                    ON parent.zone = child.zone AND parent.name = child.parent
+                        AND parent.deleted = 0
+                WHERE child.parent IS NOT NULL AND parent.name IS NULL
+                """),
+    ]
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// `stratus doctor` beside a running service, after a power cut, and on a damaged folder.
+@Suite struct DoctorTests {
+    @Test func aFolderIsHealthyBesideItsServiceAndAfterAPowerCut() throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        try session.post(
+            "records/modify",
+            #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
+                + #"{"recordType":"Hut","fields":{"beds":{"value":24}}}}]}"#)
+        let beside = try CommandRun(["doctor", "--data", folder.path])
+        #expect(beside.status == 0, "\(beside.output)")
+        #expect(beside.output.hasPrefix("healthy: "), "\(beside.output)")
+        instance.kill()
+        let after = try CommandRun(["doctor", "--data", folder.path])
+        #expect(after.status == 0, "\(after.output)")
+        #expect(after.output.contains("1 records"), "\(after.output)")
+    }
+
+    @Test func aDamagedFolderIsNotHealthy() throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        #expect(instance.terminate() == 0)
+        let file =
+            folder.path + "/databases/i^cloud.org.example.^journeys/development/"
+            + session.identity.userRecordName + ".sqlite"
+        // The write-ahead log too, which may hold the same pages.
+        for path in [file, file + "-wal"] where FileManager.default.fileExists(atPath: path) {
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            try handle.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+            try handle.close()
+        }
+        let run = try CommandRun(["doctor", "--data", folder.path])
+        #expect(run.status == 1, "\(run.output)")
+        #expect(run.output.contains(file), "\(run.output)")
+    }
+
+    @Test func aFolderThatIsNotThereIsNotMade() throws {
+        let folder = try TemporaryFolder()
+        let run = try CommandRun(["doctor", "--data", folder.path + "/nowhere"])
+        #expect(run.status != 0)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/nowhere"))
+    }
+}

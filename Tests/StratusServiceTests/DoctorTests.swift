@@ -1,0 +1,87 @@
+import Foundation
+import StratusRecords
+import StratusStorage
+import StratusWire
+import Testing
+
+@testable import StratusService
+
+/// The doctor reads what the stored bytes mean.
+@Suite struct StoredContentsTests {
+    static let address = DatabaseAddress(
+        ContainerAddress(container: "iCloud.org.example.Doctor", environment: .development),
+        .private(owner: "_alice"))
+
+    /// What a record is like, and the law that it breaks; nil for none.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var law: String?
+        var change: @Sendable (inout RecordRow) -> Void
+    }
+
+    static let cases = [
+        Case(testDescription: "a good record", law: nil) { _ in },
+        Case(testDescription: "no tag", law: "A record has a change tag.") { $0.changeTag = "" },
+        Case(
+            testDescription: "an unknown type",
+            law: "A record's type is in its container's schema."
+        ) { $0.type = "Unknown" },
+        Case(testDescription: "broken bytes", law: "A record's fields can be read.") {
+            $0.payload = [1, 2, 3]
+        },
+        Case(
+            testDescription: "a field of another type",
+            law: "A field has the type that its schema names."
+        ) {
+            $0.payload = RecordFields.values([Field(name: "beds", value: .string("many"))])
+                .encoded()
+        },
+    ]
+
+    @Test(arguments: cases) func tellsWhatARecordBreaks(_ example: Case) async throws {
+        let findings = try await examine { writer in
+            let zone = try writer.createZone(named: "Trips", hasFeed: true)
+            let version = try writer.takeVersions(1, in: zone.key).lowerBound
+            var row = RecordRow(
+                zone: zone.key, name: "hut", type: "Hut", version: version, commitVersion: version,
+                changeTag: "tag", isDeleted: false, creatorDevice: "phone",
+                createdMilliseconds: 1, modifiedMilliseconds: 1, creator: "_alice",
+                modifier: "_alice", modifierDevice: "phone", parent: nil, shareRoot: nil,
+                payload: RecordFields.values([Field(name: "beds", value: .int64(24))]).encoded())
+            example.change(&row)
+            try writer.put(row)
+        }
+        #expect(findings.map(\.law) == [example.law].compactMap { $0 })
+    }
+
+    @Test func tellsSubscriptionsAndNewsThatCannotBeRead() async throws {
+        let findings = try await examine { writer in
+            try writer.put(SubscriptionRow(user: "_alice", identifier: "s", body: [1]))
+            try writer.enqueue([9])
+        }
+        #expect(
+            findings.map(\.law) == [
+                "A subscription can be read.", "What waits to be told can be read.",
+            ])
+    }
+
+    private func examine(
+        _ body: @escaping @Sendable (any StoreWriter) throws -> Void
+    ) async throws -> [Finding] {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-\(UUID().uuidString)").path
+        defer {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let house = try SQLiteStorehouse(folder: folder)
+        try await house.directory.createContainer(Self.address.containerAddress)
+        _ = try await house.directory.extendSchema(
+            of: Self.address.containerAddress,
+            with: [SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64)])
+        try await house.store(for: Self.address).write(body)
+        let findings = try await Doctor(storehouse: house).examine().findings
+        try await house.close()
+        return findings
+    }
+}
