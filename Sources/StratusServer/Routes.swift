@@ -19,6 +19,8 @@ struct Routes: Sendable {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
+        serve(RecordsResolve.self, on: router)
+        serve(RecordsAccept.self, on: router)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
         serve(ZonesList.self, on: router)

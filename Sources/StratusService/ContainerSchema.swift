@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusWire
 
 /// The record types of a container and their fields, the marks of system fields among them.
 struct ContainerSchema: Hashable, Sendable {
@@ -27,11 +28,19 @@ struct ContainerSchema: Hashable, Sendable {
             type: type, isEncrypted: row.isEncrypted, indexes: row.indexes)
     }
 
+    /// The fields that every share may have.
+    static let shareFields: [String: FieldType] = [
+        "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
+    ]
+
     func hasType(_ recordType: String) -> Bool { types[recordType] != nil }
 
     /// What is said of a field, or of a system field by its ``SchemaSystemField`` name; nil for one that
     /// the schema does not name.
     func rule(for field: String, of recordType: String) -> FieldRule? {
-        types[recordType]?[field]
+        if recordType == ShareDictionary.recordType, let type = Self.shareFields[field] {
+            return FieldRule(type: type, isEncrypted: false)
+        }
+        return types[recordType]?[field]
     }
 }

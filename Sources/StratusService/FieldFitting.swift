@@ -19,7 +19,8 @@ struct FieldFitting {
         self.recordType = recordType
         self.holder = holder
         self.context = context
-        if !schema.hasType(recordType) {
+        // The type of shares is there from the beginning, also where the schema is fixed.
+        if !schema.hasType(recordType), context.address.environment == .development {
             grow(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
             for field in SchemaSystemField.allCases where !field.firstIndexes.isEmpty {
                 grow(
@@ -32,7 +33,7 @@ struct FieldFitting {
     ///
     /// - Throws: ``ServiceError`` when it has none.
     mutating func fitted(_ field: Field) throws -> Field {
-        guard Names.isIdentifier(field.name) else {
+        guard Names.isIdentifier(field.name) || isShareField(field.name) else {
             throw ServiceError.invalid(
                 "A field's name is a letter, then letters, digits and underscores.")
         }
@@ -67,6 +68,10 @@ struct FieldFitting {
         field.value = try field.value.map { try resolved($0) }
         field.isTypeDeclared = true
         return field
+    }
+
+    private func isShareField(_ name: String) -> Bool {
+        recordType == ShareDictionary.recordType && ContainerSchema.shareFields[name] != nil
     }
 
     /// Values that point elsewhere: references get their zone written out and cannot leave it, assets are

@@ -4,7 +4,7 @@ import StratusWire
 
 /// What becomes of each operation of a modify request: decided in memory, written by others.
 struct ModifyDecisions {
-    private enum Decision {
+    enum Decision {
         /// The row as it will be, its fields, and the row as it was.
         case save(RecordRow, fields: [Field], old: RecordRow?)
         case delete(RecordRow, old: RecordRow)
@@ -17,8 +17,8 @@ struct ModifyDecisions {
     let stored: StoredRecords
     let context: RequestContext
     let nowMilliseconds: Int64
-    private var decisions: [Decision] = []
-    private var indexByKey: [RecordKey: Int] = [:]
+    var decisions: [Decision] = []
+    private(set) var indexByKey: [RecordKey: Int] = [:]
 
     init(
         plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64
@@ -54,10 +54,12 @@ struct ModifyDecisions {
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
             if let old, error.code == .conflict || error.code == .exists {
-                failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
+                failure.serverRecord = RecordDictionary(
+                    old, in: context.zoneID(zone.name), viewer: context.caller.userRecordName)
             }
             return .failed(failure)
         }
+        if let old, isLeaving(operation, old) { return leaving(operation, old) }
         guard !operation.kind.isDeletion else {
             guard let old else { return .alreadyGone }
             return .delete(tombstone(of: old), old: old)
@@ -65,7 +67,8 @@ struct ModifyDecisions {
         do {
             let content = try content(
                 of: operation, old: operation.kind.isReplacement ? nil : old)
-            let row = try row(operation, content, old: old, zone: zone.key)
+            var row = try row(operation, content, old: old, zone: zone.key)
+            try addSharing(to: &row, operation, old: old)
             return .save(row, fields: content.fields, old: old)
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
@@ -78,6 +81,8 @@ struct ModifyDecisions {
 
     /// Why an operation cannot be done on what is stored; nil when it can.
     private func objection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+        if let old, isLeaving(operation, old) { return nil }
+        if let error = sharingObjection(to: operation, old: old) { return error }
         guard let old else {
             switch operation.kind {
             case .update, .replace: return .recordNotFound
@@ -124,7 +129,7 @@ struct ModifyDecisions {
             createdMilliseconds: old?.createdMilliseconds ?? nowMilliseconds,
             modifiedMilliseconds: nowMilliseconds, creator: old?.creator ?? user, modifier: user,
             modifierDevice: device, parent: parent, shareRoot: old?.shareRoot,
-            payload: content.payload)
+            payload: content.payload, sharing: old?.sharing ?? [])
     }
 
     /// What to store: made before the transaction, unless the record changed since.
@@ -143,19 +148,20 @@ struct ModifyDecisions {
         return content
     }
 
-    private func tombstone(of old: RecordRow) -> RecordRow {
+    func tombstone(of old: RecordRow) -> RecordRow {
         var row = old
         row.isDeleted = true
         row.payload = []
         row.parent = nil
         row.shareRoot = nil
+        row.sharing = []
         row.modifiedMilliseconds = nowMilliseconds
         row.modifier = context.caller.userRecordName ?? old.modifier
         row.modifierDevice = context.caller.device
         return row
     }
 
-    private func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
+    func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
         RecordFailure(
             recordName: key.name, zoneID: context.zoneID(key.zoneName), error: error)
     }
@@ -170,7 +176,7 @@ struct ModifyDecisions {
             var hasChanged = false
             for index in decisions.indices {
                 guard let bond = bonds[index], isViolated(bond, of: index) else { continue }
-                decisions[index] = .failed(failure(bond.key, .referenceViolation))
+                decisions[index] = .failed(failure(bond.key, bond.error))
                 hasChanged = true
             }
             if isAtomic, failOthers() { hasChanged = true }
@@ -186,6 +192,7 @@ struct ModifyDecisions {
         var isBroken: Bool
         /// The operations on its targets, or on the children of the record that it deletes.
         var others: Set<Int>
+        var error = ServiceError.referenceViolation
     }
 
     private func bond(of index: Int, reader: any StoreReader) throws -> Bond? {
@@ -193,6 +200,7 @@ struct ModifyDecisions {
         var bond = Bond(key: operation.key, isBroken: false, others: [])
         switch decisions[index] {
         case .save:
+            if operation.share != nil { bond.error = .shareWithoutRoot }
             for key in operation.required {
                 if let other = indexByKey[key] {
                     bond.others.insert(other)
@@ -345,15 +353,23 @@ struct ModifyDecisions {
     func results() throws -> [RecordResult] {
         try zip(plan.items, decisions).map { item, decision in
             switch (decision, item) {
+            case (.save(let row, _, _), .ready(let operation)) where operation.kind.isDeletion:
+                // The caller left the share; for him it is gone.
+                return .deleted(
+                    RecordResult.Tombstone(
+                        recordName: row.name,
+                        recordType: context.caller.wantsExtensions ? row.type : nil,
+                        zoneID: context.zoneID(operation.key.zoneName)))
             case (.save(let row, _, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
                     numbersAsStrings: operation.numbersAsStrings,
-                    tellsType: context.caller.wantsExtensions)
+                    tellsType: context.caller.wantsExtensions,
+                    viewer: context.caller.userRecordName)
             case (.delete(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
-                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions)
+                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions, viewer: nil)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

@@ -41,13 +41,15 @@ struct ModifyPlan: Sendable {
         _ request: RecordsModify.Request, in context: RequestContext, store: any RecordStore
     ) async throws -> ModifyPlan {
         let keys = try keys(of: request, in: context)
-        let stored = try await rowsNeeded(for: request, keys, store: store)
+        let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
+        let person = try await sharingPerson(of: request, keys, stored, in: context)
         var schema = try await context.service.schemas.schema(of: context.address)
         // Another request may fix a field's type between our look and our extension of the schema;
         // then everything is checked once more against what is there now.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
-                request: request, context: context, schema: schema, stored: stored)
+                request: request, context: context, schema: schema, stored: stored,
+                person: person)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
@@ -102,7 +104,8 @@ struct ModifyPlan: Sendable {
 
     /// The rows that updates are merged with and typeless operations learn their type from.
     private static func rowsNeeded(
-        for request: RecordsModify.Request, _ keys: [RecordKey?], store: any RecordStore
+        for request: RecordsModify.Request, _ keys: [RecordKey?], in context: RequestContext,
+        store: any RecordStore
     ) async throws -> [RecordKey: RecordRow] {
         let needed = zip(request.operations, keys).compactMap { operation, key in
             operation.kind.isDeletion || operation.kind == .create
@@ -112,9 +115,9 @@ struct ModifyPlan: Sendable {
         return try await store.read { reader in
             var rows: [RecordKey: RecordRow] = [:]
             for (zoneName, keys) in Dictionary(grouping: needed, by: \.zoneName) {
-                guard let zone = try reader.livingZone(named: zoneName) else { continue }
-                for row in try reader.records(named: keys.map(\.name), in: zone.key).values
-                where !row.isDeleted {
+                guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
+                for row in try reader.records(named: keys.map(\.name), in: zone.row.key).values
+                where !row.isDeleted && zone.rights.canRead(row) {
                     rows[RecordKey(zoneName: zoneName, name: row.name)] = row
                 }
             }
@@ -143,6 +146,10 @@ struct PlannedOperation: Sendable {
     /// What an updated record is stored as, if it is still the one of this tag.
     var merged: (changeTag: String, content: Content)?
     var parentChange: RecordDictionary.ParentChange
+    /// What the owner wants of a share.
+    var share: PlannedShare?
+    /// The short GUID that the record gets if it has none yet.
+    var shortGUID: String?
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
     var desiredKeys: [String]?

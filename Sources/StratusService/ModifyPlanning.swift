@@ -11,15 +11,18 @@ struct ModifyPlanning {
     /// Types and fields that good operations brought; only in the development environment.
     private(set) var growth: [SchemaFieldRow] = []
     private let stored: [RecordKey: RecordRow]
+    /// The caller, where shares are saved.
+    let person: ParticipantIdentity?
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
-        stored: [RecordKey: RecordRow]
+        stored: [RecordKey: RecordRow], person: ParticipantIdentity?
     ) {
         self.request = request
         self.context = context
         self.schema = schema
         self.stored = stored
+        self.person = person
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
@@ -75,7 +78,7 @@ struct ModifyPlanning {
         // Without a type there is no such record: the transaction will say so.
         guard let recordType = planned.recordType else { return planned }
         try checkType(recordType)
-        if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
+        try planSharing(of: record, type: recordType, into: &planned)
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
             guard Names.isRecordName(name), name != key.name else {
@@ -88,9 +91,7 @@ struct ModifyPlanning {
     }
 
     private func checkType(_ recordType: String) throws {
-        if recordType == "cloudkit.share" {
-            throw ServiceError.invalid("Sharing is not served yet.")
-        }
+        if recordType == ShareDictionary.recordType { return }
         guard Names.isIdentifier(recordType) else {
             throw ServiceError.invalid(
                 "A record type's name is a letter, then letters, digits and underscores.")

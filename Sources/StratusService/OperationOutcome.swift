@@ -86,10 +86,12 @@ struct OperationOutcome {
         return try zip(request.operations, items).map { operation, item in
             let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
             func stored(_ name: String) throws -> RecordRow? {
-                guard let zoneName, let zone = try reader.livingZone(named: zoneName) else {
-                    return nil
-                }
-                return try reader.records(named: [name], in: zone.key)[name]
+                guard let zoneName,
+                    let zone = try context.livingZone(named: zoneName, reader),
+                    let row = try reader.records(named: [name], in: zone.row.key)[name],
+                    zone.rights.canRead(row)
+                else { return nil }
+                return row
             }
             switch item {
             case .failure(let bytes):
@@ -98,7 +100,8 @@ struct OperationOutcome {
                     let name = failure.recordName, let row = try stored(name), !row.isDeleted
                 {
                     failure.serverRecord = RecordDictionary(
-                        row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName))
+                        row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName),
+                        viewer: context.caller.userRecordName)
                 }
                 return .failure(failure)
             case .success(let name):
@@ -109,7 +112,8 @@ struct OperationOutcome {
                     row, in: context.zoneID(zoneName),
                     keys: operation.desiredKeys ?? request.desiredKeys,
                     numbersAsStrings: request.numbersAsStrings,
-                    tellsType: context.caller.wantsExtensions)
+                    tellsType: context.caller.wantsExtensions,
+                    viewer: context.caller.userRecordName)
             }
         }
     }

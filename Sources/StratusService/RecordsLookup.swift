@@ -12,13 +12,7 @@ extension RecordsLookup: ServedEndpoint {
         try context.checkNames(request.desiredKeys)
         for item in request.records { try context.checkNames(item.desiredKeys) }
         guard let store = try await context.store() else {
-            return Answer(
-                records: request.records.map {
-                    .failure(
-                        RecordFailure(
-                            recordName: $0.recordName, zoneID: $0.zoneID ?? request.zoneID,
-                            error: .zoneNotFound))
-                })
+            return try await sharedAnswer(request, in: context)
         }
         return try await store.read { reader in
             try Self.answer(request, in: context, reader: reader)
@@ -31,10 +25,11 @@ extension RecordsLookup: ServedEndpoint {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
         for zoneName in Set(zoneNames.compactMap { $0 }) {
-            guard let zone = try reader.livingZone(named: zoneName) else { continue }
+            guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
-            rows[zoneName] = try reader.records(named: Array(Set(names)), in: zone.key)
+            rows[zoneName] = try reader.records(named: Array(Set(names)), in: zone.row.key)
+                .filter { zone.rights.canRead($0.value) }
         }
         return Answer(
             records: try zip(request.records, zoneNames).map { item, zoneName in
@@ -53,7 +48,8 @@ extension RecordsLookup: ServedEndpoint {
                 return .record(
                     try RecordDictionary(
                         row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
-                        numbersAsStrings: request.numbersAsStrings))
+                        numbersAsStrings: request.numbersAsStrings,
+                        viewer: context.caller.userRecordName))
             })
     }
 }

@@ -13,9 +13,7 @@ extension RecordsQuery: ServedEndpoint {
         try context.checkNames(request.desiredKeys)
         let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
         guard let address = try context.databaseAddress() else {
-            // The shared database has no zones until sharing is served.
-            if isZoneWide { return Answer(records: []) }
-            throw ServiceError.zoneNotFound
+            return try await sharedAnswer(request, in: context)
         }
         let zoneName = try isZoneWide ? nil : context.existingZoneName(request.zoneID)
         let schema = try await context.service.schemas.schema(of: context.address)
@@ -38,14 +36,15 @@ extension RecordsQuery: ServedEndpoint {
             ).position
         }
         let page = try await context.service.store(for: address).read(.zone) { reader in
-            try search.page(of: reader, zoneName: zoneName, after: start)
+            try search.page(of: reader, in: context, zoneName: zoneName, after: start)
         }
         return Answer(
             records: try page.found.map {
                 .record(
                     try RecordDictionary(
                         $0.row, in: context.zoneID($0.position.zoneName),
-                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings))
+                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+                        viewer: context.caller.userRecordName))
             },
             continuationMarker: try page.hasMore
                 ? page.found.last.map {

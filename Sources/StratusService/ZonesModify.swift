@@ -10,6 +10,7 @@ extension ZonesModify: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
+        if context.isSharedDatabase { return try await sharedAnswer(request, in: context) }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
         }

@@ -1,0 +1,60 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// A caller as a share's invitations know persons: the one place that says which addresses are whose.
+struct ParticipantIdentity: Sendable {
+    var userRecordName: String
+    /// The addresses that the account has verified, in small letters.
+    var emailAddresses: Set<String>
+    /// What a share's participants may see of the person.
+    var dictionary: UserIdentityDictionary
+
+    init(_ user: UserRow) {
+        userRecordName = user.recordName
+        let emailAddress = user.name.contains("@") ? user.name : nil
+        emailAddresses = Set([emailAddress].compactMap { $0 }.map(Self.normalized))
+        dictionary = UserIdentityDictionary(
+            userRecordName: user.recordName, emailAddress: emailAddress)
+    }
+
+    /// Addresses are compared without regard to case: no provider tells them apart by it.
+    static func normalized(_ emailAddress: String) -> String {
+        emailAddress.lowercased()
+    }
+
+    /// Whether an invitation means this person.
+    func matches(_ invited: UserIdentityDictionary) -> Bool {
+        if invited.userRecordName == userRecordName { return true }
+        if invited.lookupUserRecordName == userRecordName { return true }
+        guard let emailAddress = invited.emailAddress else { return false }
+        return emailAddresses.contains(Self.normalized(emailAddress))
+    }
+}
+
+extension RequestContext {
+    /// The caller as invitations know persons.
+    func participantIdentity() async throws -> ParticipantIdentity {
+        guard let row = try await service.storehouse.directory.user(recordName: user()) else {
+            throw ServiceError.signInNeeded
+        }
+        return ParticipantIdentity(row)
+    }
+}
+
+extension RecordSharing.Share {
+    /// The participant that a person is, if any: as who has joined, else as who was invited.
+    func index(of person: ParticipantIdentity) -> Int? {
+        participants.firstIndex {
+            $0.dictionary.userIdentity.userRecordName == person.userRecordName
+                && $0.dictionary.status == .accepted
+        }
+            ?? participants.firstIndex {
+                $0.dictionary.userIdentity.userRecordName == person.userRecordName
+            }
+            ?? participants.firstIndex {
+                $0.dictionary.userIdentity.userRecordName == nil
+                    && person.matches($0.dictionary.userIdentity)
+            }
+    }
+}
