@@ -1,7 +1,7 @@
 import Foundation
 
 /// JSON that need not be good: it keeps the spelling of numbers and the repetition of keys.
-indirect enum FuzzBody {
+indirect enum FuzzBody: Sendable {
     /// Written as it stands: a literal, a number, a broken escape.
     case raw(String)
     case text(String)
@@ -54,7 +54,7 @@ indirect enum FuzzBody {
 }
 
 /// Chance from a seed: the same seed, the same requests.
-struct FuzzChance {
+struct FuzzChance: Sendable {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
