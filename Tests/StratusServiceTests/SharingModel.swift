@@ -108,8 +108,8 @@ struct SharingModel {
         mutating func setPublicPermission(_ permission: SharePermission, of name: String) {
             shares[name]?.publicPermission = permission
             if permission == .none {
-                shares[name]?.participants = shares[name]?.participants
-                    .filter { !$0.value.isPublic } ?? [:]
+                let rest = shares[name]?.participants.filter { !$0.value.isPublic }
+                shares[name]?.participants = rest ?? [:]
             }
         }
 
