@@ -38,7 +38,15 @@ struct ShareChanges {
         guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
             throw ServiceError.tooManyParticipants
         }
-        renewAccess(from: old, in: &share)
+        for index in share.participants.indices {
+            let participant = share.participants[index].dictionary
+            // Who may nothing is out; with another permission the link lets him in again.
+            if participant.status == .accepted, participant.permission == .none,
+                participant.role != .publicUser
+            {
+                share.participants[index].dictionary.status = .removed
+            }
+        }
         return share
     }
 
@@ -142,19 +150,6 @@ struct ShareChanges {
             identity.emailAddress.map { "mail " + ParticipantIdentity.normalized($0) },
             identity.phoneNumber.map { "phone " + $0.filter { !$0.isWhitespace } },
         ].compactMap { $0 }
-    }
-
-    /// Gives a new mark to everybody who gains access by the change.
-    private func renewAccess(
-        from old: RecordSharing.Share, in share: inout RecordSharing.Share
-    ) {
-        let before = Set(old.access(by: "").map(\.user))
-        let after = Set(share.access(by: "").map(\.user))
-        let gained = after.subtracting(before)
-        for index in share.participants.indices {
-            let user = share.participants[index].dictionary.userIdentity.userRecordName
-            if let user, gained.contains(user) { share.participants[index].since = settings.newMark() }
-        }
     }
 }
 

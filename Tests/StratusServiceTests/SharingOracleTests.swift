@@ -267,7 +267,12 @@ struct SharingPlay {
         let isOwner = user == model.zones[zone].owner
         expect((result.failed == nil) == isOwner, "change: \(String(describing: result.failed))")
         guard isOwner else { return }
-        model.zones[zone].shares[name]?.participants = wanted.participants
+        model.zones[zone].shares[name]?.participants = wanted.participants.mapValues {
+            var participant = $0
+            let isOut = !participant.isPublic && participant.permission == .none
+            if isOut, participant.status == .accepted { participant.status = .removed }
+            return participant
+        }
         model.zones[zone].setPublicPermission(
             permission == .unknown ? old.publicPermission : permission, of: name)
         let seen = result.record?.share?.participants?.map(\.status.rawValue).sorted() ?? []
