@@ -113,12 +113,22 @@ extension RecordSharing.Share {
     /// Its owner sees everything; others see who takes part, without anybody's addresses but their
     /// own; who does not take part sees the owner only.
     func dictionary(for viewer: String?) -> ShareDictionary {
+        dictionary(
+            as: viewer.flatMap { viewer in
+                participants.firstIndex {
+                    $0.dictionary.userIdentity.userRecordName == viewer
+                }
+            })
+    }
+
+    /// The share as one of its participants sees it, or with nil somebody who is none.
+    func dictionary(as index: Int?) -> ShareDictionary {
         let all = participants.map { participant in
             var dictionary = participant.dictionary
             dictionary.permission = permission(of: dictionary)
             return dictionary
         }
-        let own = all.first { $0.userIdentity.userRecordName == viewer && viewer != nil }
+        let own = index.map { all[$0] }
         let isOwner = own?.role == .owner
         let shown = all.compactMap { participant -> ParticipantDictionary? in
             if isOwner || participant == own { return participant }

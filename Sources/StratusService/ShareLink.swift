@@ -73,6 +73,8 @@ struct ShareView {
         metadata.rootRecordName = share.root
         metadata.share = RecordDictionary(
             target.row, in: place.zoneID(target.zone.name), viewer: person.userRecordName)
+        // Who was invited by an address is not yet known by name in the share.
+        metadata.share?.share = share.dictionary(as: share.index(of: person))
         metadata.ownerIdentity =
             isOwner
             ? share.owner?.dictionary.userIdentity

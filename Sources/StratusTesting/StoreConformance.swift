@@ -43,6 +43,7 @@ public enum StoreConformance {
 
     /// All cases, in the order from small to large.
     public static let cases: [Case] = writes + zones + changes + notes + concurrency + directory
+        + sharing
 }
 
 extension StoreConformance {
