@@ -26,6 +26,9 @@ struct ModifyPlan: Sendable {
     /// One per operation, in the request's order.
     var items: [Item]
 
+    /// What the caller may do in the database.
+    var access: RecordAccess
+
     /// The names of the records, also of those that the service named; empty where there is none.
     var recordNames: [String] {
         items.map { item in
@@ -53,16 +56,16 @@ struct ModifyPlan: Sendable {
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
-                return ModifyPlan(items: items)
+                return ModifyPlan(items: items, access: planning.access)
             }
             let expected = planning.schema
             schema = try await context.service.schemas.extend(context.address, with: growth)
             let isAsExpected = growth.allSatisfy { row in
-                guard let field = row.field else { return true }
+                guard let field = row.field else { return schema.hasType(row.recordType) }
                 return schema.rule(for: field, of: row.recordType)
                     == expected.rule(for: field, of: row.recordType)
             }
-            if isAsExpected { return ModifyPlan(items: items) }
+            if isAsExpected { return ModifyPlan(items: items, access: planning.access) }
         }
         throw ServiceError(
             .tryAgainLater, "The schema is changing; try again.", retryAfterSeconds: 1)

@@ -19,14 +19,16 @@ struct ModifyTransaction: Sendable {
     let summary: SubscriptionSummary
     let told: Notifications.Told
     let nowMilliseconds: Int64
+    /// For callers who want to know where the request's zone stands.
+    var seal: Seal?
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try told.dequeue(in: writer)
-        let repetition = try OperationOutcome.Repetition(request, in: context)
+        let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
             let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
             return ModifyOutcome(
-                answer: RecordsModify.Answer(records: results),
+                answer: try answer(results, in: writer),
                 sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
         let stored = try StoredRecords(plan, context, reader: writer)
@@ -36,25 +38,33 @@ struct ModifyTransaction: Sendable {
         repeat {
             try decisions.settle(isAtomic: request.isAtomic, reader: writer)
         } while try decisions.failUnshareable(writer)
+        try decisions.completeConflicts(reader: writer)
         let sharing = try decisions.settleSharing(writer)
         let hasWritten = try write(&decisions, sharing, in: writer)
-        let answer = RecordsModify.Answer(records: try decisions.results())
+        let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
-                answer: answer, failure: RequestFailure(.atomicFailure, records: answer.records),
+                answer: RecordsModify.Answer(records: results),
+                failure: RequestFailure(.atomicFailure, records: results),
                 sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
-        if let repetition, hasWritten {
-            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
-            try writer.put(
-                outcome: OperationOutcome(answer.records, plan.recordNames).bytes,
-                of: repetition.key,
-                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
+        if let repetition, decisions.hasSuccess {
+            try repetition.keep(
+                OperationOutcome(results, plan.recordNames).bytes, in: writer,
+                nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
-            answer: answer,
+            answer: try answer(results, in: writer),
             hasNews: hasWritten && (!summary.isEmpty || !sharing.zonesWithShares.isEmpty),
-            sharing: decisions.sharingOutcome())
+            sharing: decisions.sharingOutcome(after: sharing))
+    }
+
+    private func answer(
+        _ results: [RecordResult], in reader: any StoreReader
+    ) throws -> RecordsModify.Answer {
+        RecordsModify.Answer(
+            records: results,
+            syncToken: try context.currentToken(of: request.zoneID, in: reader, seal: seal))
     }
 
     /// Numbers and stores what was decided, zone by zone in the order of their keys.
@@ -71,44 +81,88 @@ struct ModifyTransaction: Sendable {
             let indices = decisions.indicesToWrite(in: zone.name)
             guard !indices.isEmpty else { continue }
             hasWritten = true
+            let cascaded = decisions.cascadedNames(in: zone.name)
             let touched = sharing.touched[zone.name] ?? []
-            let versions = try writer.takeVersions(indices.count + touched.count, in: zone.key)
-            var changes: [News.Change] = []
-            var shares: [ModifyDecisions.Write] = []
-            var shareNews =
-                try sharing.zonesWithShares.contains(zone.name)
-                ? ShareNews(before: writer, zone, context) : nil
-            for (index, version) in zip(indices, versions) {
-                let write = decisions.number(
-                    index, version: version, commitVersion: versions.upperBound,
-                    changeTag: ChangeTag(version: version, incarnation: incarnation).text)
-                try writer.put(write.row)
-                try writer.putSharing(write)
-                if write.row.type == ShareDictionary.recordType { shares.append(write) }
-                shareNews?.add(write)
-                if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
-            }
-            for (write, version) in zip(touched, versions.suffix(touched.count)) {
-                var write = write
-                write.row.version = version
-                write.row.commitVersion = versions.upperBound
-                if write.row.isDeleted {
-                    write.row.changeTag = ChangeTag(version: version, incarnation: incarnation).text
-                }
-                try writer.put(write.row)
-                try writer.putSharing(write)
-                if write.row.type == ShareDictionary.recordType { shares.append(write) }
-                shareNews?.add(write)
-            }
-            try writer.endShares(shares)
-            try shareNews?.enqueue(after: writer, zone)
-            guard !summary.isEmpty else { continue }
-            let news = News(
+            let versions = try writer.takeVersions(
+                indices.count + cascaded.count + touched.count, in: zone.key)
+            var numbers = versions.lazy.map {
+                RecordRow.Number(
+                    version: $0, commitVersion: versions.upperBound,
+                    changeTag: ChangeTag(version: $0, incarnation: incarnation).text)
+            }.makeIterator()
+            var report = NewsReport(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
-                changes: changes)
-            try writer.enqueue(news.bytes)
+                summary: summary)
+            if sharing.zonesWithShares.contains(zone.name) {
+                report.share = try ShareNews(before: writer, zone, context)
+            }
+            for index in indices {
+                guard let number = numbers.next() else { break }
+                try put(decisions.number(index, number), in: writer, &report)
+            }
+            for names in cascaded.chunks(ofCount: Self.cascadeStep) {
+                // Read in steps: a cascade can be larger than what a request may name.
+                let rows = try writer.records(named: Array(names), in: zone.key)
+                for name in names {
+                    guard let number = numbers.next() else { break }
+                    guard let old = rows[name], !old.isDeleted else { continue }
+                    let row = decisions.tombstone(of: old).numbered(number)
+                    try put(.init(row: row, fields: [], old: old), in: writer, &report)
+                }
+            }
+            for write in touched {
+                guard let number = numbers.next() else { break }
+                try put(touched: write, number, in: writer, &report)
+            }
+            // Last, so that it takes along what the others leave behind.
+            for share in sharing.ended[zone.name] ?? [] {
+                try writer.deleteShare(share.name, in: zone.key)
+            }
+            try report.share?.enqueue(after: writer, zone)
+            try writer.deleteAncestors(
+                replacedThrough: versions.upperBound - context.limits.ancestorChanges, in: zone.key)
+            try report.enqueue(in: writer)
         }
         return hasWritten
+    }
+
+    private static let cascadeStep = 100
+
+    /// Stores a record and everything that other tables derive from it.
+    private func put(
+        _ write: ModifyDecisions.Write, in writer: any StoreWriter, _ report: inout NewsReport
+    ) throws {
+        try writer.put(write.row)
+        try write.putReferences(in: writer)
+        try write.putAncestor(in: writer, limits: context.limits)
+        try writer.putSharing(write)
+        try report.add(write, in: writer)
+    }
+
+    /// Stores what sharing does to a record that the request does not name: its place changes, and not
+    /// its content nor its change tag. A share that goes with its root is a record that is deleted.
+    private func put(
+        touched write: ModifyDecisions.Write, _ number: RecordRow.Number,
+        in writer: any StoreWriter, _ report: inout NewsReport
+    ) throws {
+        var write = write
+        guard !write.row.isDeleted else {
+            write.row = write.row.numbered(number)
+            return try put(write, in: writer, &report)
+        }
+        write.row.version = number.version
+        write.row.commitVersion = number.commitVersion
+        try writer.put(write.row)
+        try writer.putSharing(write)
+        report.share?.add(write)
+    }
+}
+
+extension [String] {
+    fileprivate func chunks(ofCount count: Int) -> [ArraySlice<String>] {
+        stride(from: 0, to: self.count, by: count).map {
+            self[$0..<Swift.min($0 + count, self.count)]
+        }
     }
 }
 
@@ -118,6 +172,8 @@ struct StoredRecords {
     private(set) var zones: [String: ZoneRow] = [:]
     /// What the caller may do in them.
     private(set) var rights: [String: ZoneRights] = [:]
+    /// The zones of the request that the user purged.
+    private var purged: Set<String> = []
     private var rows: [RecordKey: RecordRow] = [:]
 
     /// Reads each zone's records in one call.
@@ -128,14 +184,25 @@ struct StoredRecords {
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
-            guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
-            zones[zoneName] = zone.row
-            rights[zoneName] = zone.rights
+            let zone: ZoneRow
+            do {
+                (zone, rights[zoneName]) = try context.existingZone(named: zoneName, reader)
+            } catch let error as ServiceError {
+                if error == .purgedZone { purged.insert(zoneName) }
+                continue
+            }
+            zones[zoneName] = zone
             guard let names = names[zoneName] else { continue }
-            for (name, row) in try reader.records(named: Array(names), in: zone.row.key) {
+            for (name, row) in try reader.records(named: Array(names), in: zone.key) {
                 rows[RecordKey(zoneName: zoneName, name: name)] = row
             }
         }
+    }
+
+    /// Why there is no such zone; nil where there is.
+    func objection(to zoneName: String) -> ServiceError? {
+        if zones[zoneName] != nil { return nil }
+        return purged.contains(zoneName) ? .purgedZone : .zoneNotFound
     }
 
     /// The record, if it is there, not deleted, and the caller can see it.

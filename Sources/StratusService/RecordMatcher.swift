@@ -7,11 +7,18 @@ struct RecordMatcher: Sendable {
     private let recordType: String
     private let filters: [QueryDictionary.Filter]
     private let needsFields: Bool
+    private let access: RecordAccess.OfType
 
+    /// - Parameter access: What the caller may read: the rest does not match.
     /// - Parameter isLenient: Whether types and fields that the schema does not have are let pass, as
     ///   for a subscription that is made before the first record.
     /// - Throws: ``ServiceError`` that names the field or comparator which cannot be served.
-    init(_ query: QueryDictionary, schema: ContainerSchema, isLenient: Bool = false) throws {
+    init(
+        _ query: QueryDictionary, schema: ContainerSchema,
+        access: RecordAccess.OfType = RecordAccess.unrestricted[""],
+        isLenient: Bool = false
+    ) throws {
+        self.access = access
         recordType = query.recordType
         filters = try query.filterBy.map { filter in
             try Self.checked(filter, of: query.recordType, schema: schema, isLenient: isLenient)
@@ -20,7 +27,7 @@ struct RecordMatcher: Sendable {
     }
 
     func matches(_ row: RecordRow) throws -> Bool {
-        guard row.type == recordType else { return false }
+        guard row.type == recordType, access.mayRead(row) else { return false }
         guard !filters.isEmpty else { return true }
         let values = try RecordValues(row, readingFields: needsFields)
         return filters.allSatisfy { Self.holds($0, for: values[$0.field]) }

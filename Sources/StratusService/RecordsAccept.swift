@@ -94,6 +94,7 @@ private struct ShareJoining: Sendable {
             let write = ModifyDecisions.Write(row: target.row, fields: [], old: old)
             var news = try ShareNews(before: writer, target.zone, context)
             try writer.put(target.row)
+            try write.putAncestor(in: writer, limits: context.limits)
             try writer.putSharing(write)
             news.add(write)
             try news.enqueue(after: writer, target.zone)

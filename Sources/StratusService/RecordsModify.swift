@@ -30,10 +30,12 @@ extension RecordsModify: ServedEndpoint {
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context, summary: summary,
             told: service.notifications.told(of: address),
-            nowMilliseconds: service.settings.nowMilliseconds())
+            nowMilliseconds: service.settings.nowMilliseconds(), seal: try await context.tokenSeal()
+        )
         try await plan.registerShortGUIDs(in: context)
         let outcome = try await store.write { try transaction.run(in: $0) }
         await outcome.sharing.forgetShortGUIDs(in: context)
+        service.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if outcome.hasNews { service.notifications.tell(store) }
         if let failure = outcome.failure { throw failure }
         return outcome.answer

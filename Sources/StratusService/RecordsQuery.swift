@@ -22,8 +22,10 @@ extension RecordsQuery: ServedEndpoint {
                 .notFound, "Did not find record type: \(query.recordType)",
                 frameworkCode: ServiceError.Framework.unknownItem)
         }
+        let access = context.recordAccess(schema)[query.recordType]
+        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
         let search = RecordSearch(
-            matcher: try RecordMatcher(query, schema: schema),
+            matcher: try RecordMatcher(query, schema: schema, access: access),
             order: try RecordOrder(query, schema: schema),
             recordType: query.recordType, limit: context.pageLength(request.resultsLimit))
         let seal = try await context.service.seal()
@@ -35,8 +37,12 @@ extension RecordsQuery: ServedEndpoint {
                 sortKeys: query.sortBy.count
             ).position
         }
-        let page = try await context.service.store(for: address).read(.zone) { reader in
-            try search.page(of: reader, in: context, zoneName: zoneName, after: start)
+        let tokenSeal = try await context.tokenSeal()
+        let (page, token) = try await context.service.store(for: address).read(.zone) { reader in
+            (
+                try search.page(of: reader, in: context, zoneName: zoneName, after: start),
+                try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
+            )
         }
         return Answer(
             records: try page.found.map {
@@ -51,7 +57,8 @@ extension RecordsQuery: ServedEndpoint {
                     try ContinuationMarker(
                         database: database, query: mark, position: $0.position
                     ).text(sealedBy: seal)
-                } : nil)
+                } : nil,
+            syncToken: token)
     }
 }
 

@@ -7,6 +7,8 @@ struct SharingConsequences {
     /// By zone: rows that come under another share, roots that got or lost one, shares whose root went;
     /// without their versions.
     var touched: [String: [ModifyDecisions.Write]] = [:]
+    /// By zone: shares that are deleted, named or not.
+    var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
     var zonesWithShares: Set<String> = []
 }
@@ -96,7 +98,7 @@ extension ModifyDecisions {
             let rights = stored.rights[zone.name] ?? .own
             let newShares = newShares(in: zone.name)
             guard !rights.isOwn || !newShares.isEmpty else { continue }
-            var tree = tree(of: zone, reader)
+            var tree = try tree(of: zone, reader)
             var isShared = try !newShares.isEmpty && reader.hasShares(in: zone.key)
             let isZoneShared =
                 try isShared && reader.shares(in: zone.key, limit: 1).first?.root == nil
@@ -163,7 +165,7 @@ extension ModifyDecisions {
     }
 
     /// The zone's hierarchies after the request, without the shares that it makes.
-    private func tree(of zone: ZoneRow, _ reader: any StoreReader) -> ShareTree {
+    private func tree(of zone: ZoneRow, _ reader: any StoreReader) throws -> ShareTree {
         var tree = ShareTree(zone.key, reader: reader)
         for (item, decision) in zip(plan.items, decisions) where item.zoneName == zone.name {
             switch decision {
@@ -171,6 +173,14 @@ extension ModifyDecisions {
             case .delete(_, let old): tree.delete(old)
             case .alreadyGone, .failed: break
             }
+        }
+        let cascaded = cascadedNames(in: zone.name)
+        let step = 400
+        for start in stride(from: 0, to: cascaded.count, by: step) {
+            let names = Array(cascaded[start..<min(start + step, cascaded.count)])
+            let rows = try reader.records(named: names, in: zone.key)
+            for name in names { tree.remove(name) }
+            for row in rows.values where !row.isDeleted { tree.delete(row) }
         }
         return tree
     }
@@ -185,7 +195,7 @@ extension ModifyDecisions {
             let newShares = newShares(in: zone.name)
             guard try !newShares.isEmpty || reader.hasShares(in: zone.key) else { continue }
             consequences.zonesWithShares.insert(zone.name)
-            var tree = tree(of: zone, reader)
+            var tree = try tree(of: zone, reader)
             for index in newShares {
                 if case .save(let row, _, _) = decisions[index], let root = row.shareRoot {
                     tree.created[root] = row.name
@@ -196,7 +206,10 @@ extension ModifyDecisions {
                 shortGUIDs[root] = try shortGUID(ofRoot: root, &tree)
             }
             try placeSaved(in: zone, &tree, shortGUIDs)
-            consequences.touched[zone.name] = try touched(&tree, shortGUIDs)
+            let touched = try touched(&tree, shortGUIDs)
+            consequences.touched[zone.name] = touched
+            consequences.ended[zone.name] =
+                tree.endedShares + touched.filter { $0.row.isDeleted }.compactMap(\.old)
         }
         return consequences
     }
@@ -273,13 +286,17 @@ extension ModifyDecisions {
     }
 
     /// The links that the request drew in vain, and those of the shares that it ended.
-    func sharingOutcome() -> SharingOutcome {
+    func sharingOutcome(after consequences: SharingConsequences) -> SharingOutcome {
         var unused = Set(plan.shortGUIDs)
+        for share in consequences.ended.values.flatMap({ $0 }) {
+            if let shortGUID = (try? RecordSharing(share))?.shortGUID { unused.insert(shortGUID) }
+        }
         for decision in decisions {
             switch decision {
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
                 if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
             case .delete(_, let old) where !old.sharing.isEmpty:
+                // Bytes that cannot be read keep their links, which lead nowhere.
                 if let shortGUID = (try? RecordSharing(old))?.shortGUID { unused.insert(shortGUID) }
             default: break
             }
@@ -289,14 +306,6 @@ extension ModifyDecisions {
 }
 
 extension StoreWriter {
-    /// Removes what is derived from the shares that a request deleted, after all its rows were put.
-    func endShares(_ writes: [ModifyDecisions.Write]) throws {
-        for write in writes
-        where write.row.isDeleted && write.row.type == ShareDictionary.recordType {
-            try deleteShare(write.row.name, in: write.row.zone)
-        }
-    }
-
     /// Keeps what is derived from a record's place under the shares.
     func putSharing(_ write: ModifyDecisions.Write) throws {
         let row = write.row

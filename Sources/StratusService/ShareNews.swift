@@ -39,6 +39,15 @@ struct ShareNews: Hashable, Sendable {
         audience = Set(try reader.audience(of: zone.key))
     }
 
+    /// The end of a zone; nil when nobody but its owner had it.
+    init?(
+        endOf zone: ZoneRow, user: String, device: String, _ reader: any StoreReader
+    ) throws {
+        self.init(zoneName: zone.name, user: user, device: device)
+        affected = Set(try reader.audience(of: zone.key).map(\.user))
+        if affected.isEmpty { return nil }
+    }
+
     mutating func add(_ write: ModifyDecisions.Write) {
         for row in [write.row, write.old].compactMap({ $0 }) {
             views.insert(View(root: row.shareRoot, recordType: row.type))

@@ -16,6 +16,8 @@ struct ShareTree {
     private(set) var ended: Set<String> = []
     /// Records whose place in the hierarchies changes, so that what is below them changes too.
     private(set) var moved: Set<String> = []
+    /// The shares that the request deletes.
+    private(set) var endedShares: [RecordRow] = []
     private var loaded: [String: RecordRow?] = [:]
 
     init(_ zone: ZoneRow.Key, reader: any StoreReader) {
@@ -34,10 +36,17 @@ struct ShareTree {
     /// A deleted share leaves its root, and a deleted root ends its share.
     mutating func delete(_ old: RecordRow) {
         gone.insert(old.name)
-        guard let root = old.type == ShareDictionary.recordType ? old.shareRoot : ownRoot(of: old)
+        let isShare = old.type == ShareDictionary.recordType
+        if isShare { endedShares.append(old) }
+        guard let root = isShare ? old.shareRoot : ownRoot(of: old)
         else { return }
         ended.insert(root)
         moved.insert(root)
+    }
+
+    /// Takes out what the request saves and, by a cascade, deletes again.
+    mutating func remove(_ name: String) {
+        gone.insert(name)
     }
 
     private func ownRoot(of row: RecordRow) -> String? {

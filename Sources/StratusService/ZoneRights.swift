@@ -105,6 +105,22 @@ extension RequestContext {
     }
 }
 
+extension RequestContext {
+    /// The zone of this name and what the caller may do there.
+    ///
+    /// - Throws: ``ServiceError`` when it is not there, or not to be seen.
+    func existingZone(
+        named name: String, _ reader: any StoreReader
+    ) throws -> (row: ZoneRow, rights: ZoneRights) {
+        // Why a zone is gone is its owner's to know.
+        guard scope == .shared else { return (try reader.existingZone(named: name), .own) }
+        guard let zone = try livingZone(named: name, reader) else {
+            throw ServiceError.zoneNotFound
+        }
+        return zone
+    }
+}
+
 extension StoreReader {
     /// The changes of a zone that somebody can see.
     ///

@@ -36,12 +36,18 @@ extension SQLiteTransaction {
         return ChangePage(rows: rows, version: version ?? zoneVersion, moreComing: moreComing)
     }
 
-    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws {
-        // The condition on the version first: it is the index.
-        try statement("DELETE FROM record WHERE zone = ? AND version <= ? AND deleted = 1")
-            .bind(1, zone.rawValue)
-            .bind(2, version)
-            .run()
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
+        // By the index of the tombstones: that of all versions would lead past every record.
+        try statement(
+            """
+            DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
+            INDEXED BY record_tombstone WHERE zone = ? AND version <= ? AND deleted = 1)
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, version)
+        .run()
+        let count = database.changesCount
         try statement("DELETE FROM share_event WHERE zone = ? AND version <= ?")
             .bind(1, zone.rawValue)
             .bind(2, version)
@@ -50,5 +56,6 @@ extension SQLiteTransaction {
             .bind(1, version)
             .bind(2, zone.rawValue)
             .run()
+        return count
     }
 }

@@ -56,7 +56,9 @@ extension SQLiteTransaction {
         .bind(3, zone.rawValue)
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
-        try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
+        for table in ["record", "reference_", "record_ancestor"] {
+            try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
+        }
         try deleteSharing(in: zone)
     }
 

@@ -42,8 +42,8 @@ public enum StoreConformance {
     }
 
     /// All cases, in the order from small to large.
-    public static let cases: [Case] = writes + zones + changes + notes + concurrency + directory
-        + sharing
+    public static let cases: [Case] =
+        writes + zones + changes + references + notes + concurrency + directory + schemas + sharing
 }
 
 extension StoreConformance {

@@ -31,6 +31,20 @@ import Testing
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Breach(
+            "Who has a reference",
+            "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
+        Breach(
+            "The target of",
+            """
+            INSERT INTO reference_ SELECT zone, 'nobody', 2, name FROM record WHERE deleted = 0
+            """),
+        Breach(
+            "A replaced state",
+            """
+            INSERT INTO record_ancestor
+            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D' FROM zone WHERE name = 'Trips'
+            """),
     ]
 
     static let directoryBreaches = [
@@ -60,6 +74,14 @@ import Testing
             INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
+        Breach(
+            "A grant is about",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
+        Breach(
+            "A grant is to",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', 'editor', 1)"),
+        Breach(
+            "A role that", "INSERT INTO role_member VALUES ('c', 'production', 'editor', '_a')"),
     ]
 
     static let address = DatabaseAddress(
