@@ -19,8 +19,8 @@ struct Routes: Sendable {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
-        serve(RecordsResolve.self, on: router)
-        serve(RecordsAccept.self, on: router)
+        serve(RecordsResolve.self, on: router, finish: finish)
+        serve(RecordsAccept.self, on: router, finish: finish)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
         serve(RecordsChanges.self, on: router)
@@ -39,6 +39,7 @@ struct Routes: Sendable {
         }
         serve(TokensRegister.self, on: router)
         addHealth(to: router)
+        addSharePage(to: router)
         addCourier(to: router)
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
@@ -94,7 +95,7 @@ struct Routes: Sendable {
             wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
     }
 
-    private func origin(of request: Request) -> String {
+    func origin(of request: Request) -> String {
         publicOrigin ?? "http://\(request.head.authority ?? "localhost")"
     }
 

@@ -62,7 +62,8 @@ struct ChangeToken: Hashable {
         writer.write(kind.rawValue)
         writer.write(raw: database)
         for number in [
-            zone, generation, access, incarnation.number, Int64(bitPattern: incarnation.identifier), cursor,
+            zone, generation, access, incarnation.number, Int64(bitPattern: incarnation.identifier),
+            cursor,
             skipTombstonesThrough, reverse?.below ?? 0, reverse?.end ?? 0, issuedMilliseconds,
         ] {
             writer.write(number: number)

@@ -36,7 +36,8 @@ struct RecordSearch: Sendable {
 
     /// Without sort keys the scan's own order is the query's, and a page begins where the last ended.
     private func inScanOrder(
-        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)], after start: RecordOrder.Position?
+        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)],
+        after start: RecordOrder.Position?
     ) throws -> [Found] {
         var found: [Found] = []
         for (zone, rights) in zones {

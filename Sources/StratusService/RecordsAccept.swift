@@ -18,7 +18,8 @@ extension RecordsAccept: ServedEndpoint {
         for asked in request.shortGUIDs {
             do {
                 let link = try await ShareLink(asked.value, in: context)
-                let joining = ShareJoining(asked: asked, link: link, person: person, context: context)
+                let joining = ShareJoining(
+                    asked: asked, link: link, person: person, context: context)
                 results.append(.share(try await joining.join()))
             } catch let error as ServiceError {
                 results.append(.failure(shortGUID: asked, error))

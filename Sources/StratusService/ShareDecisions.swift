@@ -53,7 +53,8 @@ extension ModifyDecisions {
             // Stored bytes that cannot be read; others are not concerned.
             return .failed(
                 failure(
-                    operation.key, ServiceError(.internalError, "The stored share cannot be read.")))
+                    operation.key, ServiceError(.internalError, "The stored share cannot be read."))
+            )
         }
     }
 

@@ -71,6 +71,7 @@ struct ShareView {
         metadata.databaseScope = isOwner ? .private : .shared
         metadata.zoneID = place.zoneID(target.zone.name)
         metadata.rootRecordName = share.root
+        metadata.webpageURL = "/share/" + asked.value
         metadata.share = RecordDictionary(
             target.row, in: place.zoneID(target.zone.name), viewer: person.userRecordName)
         // Who was invited by an address is not yet known by name in the share.

@@ -36,7 +36,8 @@ extension ModifyPlanning {
         let wanted = record.share ?? ShareDictionary()
         let isZoneShare = planned.key.name == ShareDictionary.zoneShareName
         if let root = wanted.root {
-            guard !isZoneShare, Names.isRecordName(root.recordName), root.recordName != planned.key.name
+            guard !isZoneShare, Names.isRecordName(root.recordName),
+                root.recordName != planned.key.name
             else { throw ServiceError.shareWithoutRoot }
             planned.required.append(
                 RecordKey(zoneName: planned.key.zoneName, name: root.recordName))

@@ -46,7 +46,7 @@ extension RecordsModify {
                 part.operations = operations
                 do {
                     return try await answer(part, in: view).records
-                } catch where !isOneOwners {
+                } catch  where !isOneOwners {
                     // The other owners' parts stand: what failed here is said of these operations alone.
                     let failure = context.service.failure(from: error)
                     return failure.records ?? operations.map { refused($0, failure.error) }

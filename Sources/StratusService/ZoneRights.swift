@@ -99,7 +99,8 @@ extension RequestContext {
     func livingZone(
         named name: String, _ reader: any StoreReader
     ) throws -> (row: ZoneRow, rights: ZoneRights)? {
-        guard let zone = try reader.livingZone(named: name), let rights = try rights(in: zone, reader)
+        guard let zone = try reader.livingZone(named: name),
+            let rights = try rights(in: zone, reader)
         else { return nil }
         return (zone, rights)
     }

@@ -19,7 +19,9 @@ extension StoreConformance {
                 try expect(writer.hasShares(in: zone), equals: false)
                 try writer.put(
                     first,
-                    access: [access("_bo", "S", root: "r"), access("_cy", "S", root: "r", since: 2)])
+                    access: [
+                        access("_bo", "S", root: "r"), access("_cy", "S", root: "r", since: 2),
+                    ])
                 try writer.put(second, access: [access("_bo", "T", root: nil)])
             }
             try await store.read { reader in
@@ -74,7 +76,8 @@ extension StoreConformance {
                 row.sharing = [1, 2, 3]
                 try writer.put(row)
                 try writer.put(
-                    record("s", in: zone, version: versions.upperBound, commit: versions.upperBound))
+                    record("s", in: zone, version: versions.upperBound, commit: versions.upperBound)
+                )
             }
             let rows = try await store.read { try $0.records(named: ["r", "s"], in: zone) }
             try expect(rows["r"]?.sharing, equals: [1, 2, 3])
@@ -168,7 +171,8 @@ extension StoreConformance {
                 all.rows.map(\.name),
                 equals: ["n1", "n2", "n4", "n5", "n7", "n8", "n0", "n3", "n6"])
             try expect(
-                all.rows.map(\.isDeleted), equals: Array(repeating: false, count: 6) + [true, true, false])
+                all.rows.map(\.isDeleted),
+                equals: Array(repeating: false, count: 6) + [true, true, false])
             try expect(all.moreComing, equals: false)
             try expect(all.version, equals: 13)
             let some = try page(.after(5), limit: 3)

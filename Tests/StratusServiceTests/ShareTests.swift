@@ -16,7 +16,9 @@ import Testing
         let ida = try await owner()
         let results = try await ida.modify(
             [
-                share(.create, "S", of: "trail", participants: [invited("bo@example.org")], title: "Trip"),
+                share(
+                    .create, "S", of: "trail", participants: [invited("bo@example.org")],
+                    title: "Trip"),
                 hut(.create, "trail", [beds(1)]),
             ], in: "Trips")
         let made = try #require(results[0].record)
@@ -127,10 +129,12 @@ import Testing
         var limits = Limits()
         limits.participantsPerShare = 2
         let ida = try await owner(limits: limits)
-        try await ida.modify([hut(.create, "trail"), share(.create, "S", of: "trail")], in: "Trips")
+        try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail")], in: "Trips")
         func save(_ list: [ParticipantDictionary]) async throws -> RecordResult {
             try await ida.modify(
-                [share(.forceUpdate, "S", participants: list)], in: zone("Trips"), scope: .private)[0]
+                [share(.forceUpdate, "S", participants: list)], in: zone("Trips"), scope: .private)[
+                    0]
         }
         let two = try await save([invited("bo@example.org"), invited("cy@example.org", .readWrite)])
         let list = try #require(two.record?.share?.participants)

@@ -57,7 +57,8 @@ import Testing
         #expect(bos.participantPermission == .readWrite)
         #expect(bos.ownerIdentity?.emailAddress == nil)
         #expect(bos.share?.share?.participants?.count == 2)
-        #expect(bos.share?.share?.currentUserParticipant?.userIdentity.emailAddress == "Bo@example.org")
+        #expect(
+            bos.share?.share?.currentUserParticipant?.userIdentity.emailAddress == "Bo@example.org")
         // Somebody with the link alone is told which address to verify, and no more.
         let eves = try #require(try await trip.eve.resolve(trip.link, root: true).metadata)
         #expect(eves.share == nil && eves.zoneID == nil && eves.rootRecord == nil)
@@ -69,7 +70,9 @@ import Testing
         #expect(try await trip.eve.resolve("nothing").error?.code == .notFound)
     }
 
-    @Test("Before the link is followed there is nothing, after it the share and what is below its root")
+    @Test(
+        "Before the link is followed there is nothing, after it the share and what is below its root"
+    )
     func joining() async throws {
         let trip = try await Trip()
         #expect(try await trip.bo.sharedZones().isEmpty)
@@ -136,7 +139,9 @@ import Testing
         #expect(results.map(\.failed?.error.frameworkCode) == [10, 10])
     }
 
-    @Test("Moving out of a share is a deletion for its participants, moving in brings everything below")
+    @Test(
+        "Moving out of a share is a deletion for its participants, moving in brings everything below"
+    )
     func moving() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -219,7 +224,8 @@ import Testing
             ZonesModify.self, .init(operations: [.init(.delete, trip.trips)]), in: .shared)
         #expect(answer.zones.compactMap(\.zone?.isDeleted) == [true])
         #expect(try await trip.bo.sharedZones().isEmpty)
-        #expect(try await trip.ida.lookup(["trail", "S"], in: "Trips").allSatisfy { $0.failed == nil })
+        #expect(
+            try await trip.ida.lookup(["trail", "S"], in: "Trips").allSatisfy { $0.failed == nil })
         let made = await trip.bo.refusal(
             ZonesModify.self, .init(operations: [.init(.create, trip.trips)]), in: .shared)
         #expect(made?.error.frameworkCode == 24)
@@ -272,7 +278,9 @@ import Testing
     @Test("Naming owners makes no databases and tells nothing")
     func strangers() async throws {
         let trip = try await Trip()
-        let zones = [zone("Trips", of: trip.ida), ZoneIDDictionary(zoneName: "A", ownerRecordName: "_x")]
+        let zones = [
+            zone("Trips", of: trip.ida), ZoneIDDictionary(zoneName: "A", ownerRecordName: "_x"),
+        ]
         let looked = try await trip.eve.ask(ZonesLookup.self, .init(zones: zones), in: .shared)
         #expect(looked.zones.map { $0.error?.code } == [.zoneNotFound, .zoneNotFound])
         let databases = try await trip.world.service.storehouse.databases()
@@ -285,7 +293,9 @@ import Testing
         try await trip.join(trip.bo)
         let request = RecordsModify.Request(
             operations: [hut(.forceUpdate, "hut", [beds(5)])], zoneID: trip.trips, operationID: "1")
-        #expect(try await trip.bo.ask(RecordsModify.self, request, in: .shared).records[0].record != nil)
+        #expect(
+            try await trip.bo.ask(RecordsModify.self, request, in: .shared).records[0].record != nil
+        )
         try await trip.bo.modify([share(.delete, "S")], in: trip.trips)
         let again = try await trip.bo.ask(RecordsModify.self, request, in: .shared).records[0]
         #expect(again.record == nil)

@@ -79,7 +79,8 @@ extension [String: Int64] {
 
 extension SharingPlay {
     func expect(
-        _ holds: Bool, _ what: @autoclosure () -> String, at location: SourceLocation = #_sourceLocation
+        _ holds: Bool, _ what: @autoclosure () -> String,
+        at location: SourceLocation = #_sourceLocation
     ) {
         guard !holds else { return }
         let text = "\(what()) — seed \(seed), step \(stepNumber): \(story)"

@@ -209,7 +209,9 @@ struct SharingPlay {
         story = "zone \(zone) is shared from \(root ?? "all of it") as \(name)"
         let current = model.zones[zone]
         let allowed =
-            root.map { current.records[$0] != nil && current.root(of: $0) == nil && !current.isWhole }
+            root.map {
+                current.records[$0] != nil && current.root(of: $0) == nil && !current.isWhole
+            }
             ?? current.shares.isEmpty
         let result = try await people[current.owner].modify(
             [
@@ -253,7 +255,8 @@ struct SharingPlay {
 
     private mutating func changeShare(_ zone: Int) async throws {
         guard let name = pick(model.zones[zone].shares.keys.sorted()) else { return }
-        let user = chance(1, in: 5) ? Int.random(in: 0..<5, using: &numbers) : model.zones[zone].owner
+        let user =
+            chance(1, in: 5) ? Int.random(in: 0..<5, using: &numbers) : model.zones[zone].owner
         guard let old = model.zones[zone].shares[name] else { return }
         let wanted = wishes(zone, old)
         let permission = pick([SharePermission.none, .readOnly, .readWrite, .unknown]) ?? .none
