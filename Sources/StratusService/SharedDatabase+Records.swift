@@ -7,6 +7,7 @@ extension RecordsLookup {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         let database = try await SharedDatabase(context)
+        var syncToken: String?
         let results = try await database.answers(
             request.records, zoneID: { $0.zoneID ?? request.zoneID },
             refused: { item, error in
@@ -18,9 +19,12 @@ extension RecordsLookup {
             from: { view, items in
                 var part = request
                 part.records = items
-                return try await answer(part, in: view).records
+                let answer = try await answer(part, in: view)
+                // There is one of the zone that the request names, in its owner's part only.
+                syncToken = syncToken ?? answer.syncToken
+                return answer.records
             })
-        return Answer(records: results)
+        return Answer(records: results, syncToken: syncToken)
     }
 }
 
@@ -39,20 +43,23 @@ extension RecordsModify {
                     recordName: operation.record.recordName,
                     zoneID: operation.record.zoneID ?? request.zoneID, error: error))
         }
+        var syncToken: String?
         let results = try await database.answers(
             request.operations, zoneID: { $0.record.zoneID ?? request.zoneID }, refused: refused,
             from: { view, operations in
                 var part = request
                 part.operations = operations
                 do {
-                    return try await answer(part, in: view).records
+                    let answer = try await answer(part, in: view)
+                    syncToken = syncToken ?? answer.syncToken
+                    return answer.records
                 } catch  where !isOneOwners {
                     // The other owners' parts stand: what failed here is said of these operations alone.
                     let failure = context.service.failure(from: error)
                     return failure.records ?? operations.map { refused($0, failure.error) }
                 }
             })
-        return Answer(records: results)
+        return Answer(records: results, syncToken: syncToken)
     }
 }
 

@@ -301,6 +301,64 @@ import Testing
         #expect(again.record == nil)
     }
 
+    @Test("A participant's deletion takes along what he may delete, and leaves the rest")
+    func cascade() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo, trip.cy)
+        func referring(
+            _ name: String, to target: String, parent: RecordDictionary.ParentChange = .absent
+        ) -> RecordsModify.Operation {
+            let reference = Reference(recordName: target, action: .deleteSelf)
+            let field = Field(name: "of", value: .reference(reference))
+            return hut(.create, name, [field], parent: parent)
+        }
+        try await trip.ida.modify(
+            [
+                referring("private", to: "hut"),
+                referring("shared", to: "hut", parent: .some("trail")),
+            ], in: "Trips")
+        let token = try #require(try await trip.cy.changes(in: trip.trips).page).syncToken
+        #expect(try await trip.bo.modify([hut(.forceDelete, "hut")], in: trip.trips)[0].failed == nil)
+        let left = try await trip.ida.lookup(["hut", "private", "shared"], in: "Trips")
+        #expect(left.map { $0.record != nil } == [false, true, false])
+        let seen = try #require(try await trip.cy.changes(in: trip.trips, since: token).page)
+        #expect(Set(seen.records.compactMap(\.tombstone?.recordName)) == ["hut", "shared"])
+    }
+
+    @Test("A root that goes by a cascade takes its share along")
+    func cascadedRoot() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        let reference = Reference(recordName: "diary", action: .deleteSelf)
+        try await trip.ida.modify(
+            [
+                hut(.forceUpdate, "trail", [Field(name: "of", value: .reference(reference))]),
+                hut(.forceUpdate, "hut", parent: .none),
+            ], in: "Trips")
+        try await trip.ida.modify([hut(.forceDelete, "diary")], in: "Trips")
+        let left = try await trip.ida.lookup(["diary", "trail", "S", "hut"], in: "Trips")
+        #expect(left.map { $0.record != nil } == [false, false, false, true])
+        #expect(try await trip.bo.sharedZones().isEmpty)
+        #expect(try await trip.bo.resolve(trip.link).error?.code == .notFound)
+    }
+
+    @Test("The token that a save asks for is one of the view")
+    func tokenWithAnswer() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        let answer = try await trip.world.service.respond(
+            to: RecordsLookup.self,
+            .init(records: [.init(recordName: "hut")], zoneID: trip.trips),
+            from: Credentials(
+                apiToken: ServiceSettings.developmentToken, webAuthToken: trip.bo.token,
+                wantsSyncToken: true),
+            at: trip.world.address, scope: .shared
+        ).answer
+        let token = try #require(answer.syncToken)
+        let page = try #require(try await trip.bo.changes(in: trip.trips, since: token).page)
+        #expect(page.records.isEmpty)
+    }
+
     @Test("Newest first, a page at a time, in a view")
     func newestFirst() async throws {
         let trip = try await Trip()
