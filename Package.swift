@@ -14,11 +14,15 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -44,11 +48,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(
             url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: [
         // Both sides: plain values, then the protocol.
@@ -68,8 +75,8 @@ let package = Package(
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle, logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, httpTypes,
+                hummingbird, jwtKit, lifecycle, logging, nio, nioHTTP,
             ]),
         .executableTarget(
             name: "stratus",
@@ -140,7 +147,8 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", httpTypes, hummingbird, hummingbirdTesting, logging,
+                "StratusWire", asyncHTTPClient, httpTypes, hummingbird, hummingbirdTesting, jwtKit,
+                logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
             ]),
         .testTarget(
             name: "ConformanceTests",

@@ -104,15 +104,51 @@ public struct Limits: Hashable, Sendable {
     /// every notification.
     public var subscriptionBytes = 64_000
 
-    /// Bytes of the additional fields of one notification; the last ones are left out of a larger one.
-    /// Apple's push service takes 4 KB in all.
-    public var notificationFieldBytes = 2_048
+    /// Bytes of one notification: what Apple's push service takes. Of a larger one parts are dropped.
+    public var notificationBytes = 4_096
+
+    /// Additional fields that travel with a notification.
+    public var additionalFieldsPerNotification = 3
+
+    /// Characters of a record's text in a notification; the rest is cut off.
+    public var notificationFieldCharacters = 100
+
+    /// How long what happens in a database is gathered after its subscribers were told, in seconds: a
+    /// burst of saves makes few notifications.
+    public var coalescingSeconds: Double = 1
 
     /// Notifications kept for a device that is not listening; the oldest give way.
     public var notificationsPerDevice = 100
 
-    /// Devices of one user that are served with notifications; the longest unused give way.
+    /// After how long without a poll a device is kept one notification only, in seconds.
+    public var idleDeviceSeconds: Double = 600
+
+    /// Long polls that may wait under one push token.
+    public var pollsPerDevice = 4
+
+    /// How long a poll waits before a further one may end it, in seconds.
+    public var protectedPollSeconds: Double = 5
+
+    /// Devices for which notifications are kept in memory.
+    public var waitingDevices = 100_000
+
+    /// Notifications that wait for Apple's push service; the oldest give way.
+    public var waitingPushes = 10_000
+
+    /// Notifications on their way to Apple's push service at once.
+    public var pushesAtOnce = 32
+
+    /// Attempts to hand one notification to Apple's push service.
+    public var attemptsPerPush = 5
+
+    /// How long Apple's push service keeps a notification for a device that is off, in seconds: a day.
+    public var pushLifetimeSeconds: Double = 24 * 3600
+
+    /// Push tokens of one user that are served with notifications; the longest unused give way.
     public var devicesPerUser = 100
+
+    /// Push tokens of one device; the longest unused give way.
+    public var pushTokensPerDevice = 4
 
     /// How long a web-auth token lasts after it was issued, in seconds: 30 minutes.
     public var webAuthTokenSeconds: Double = 30 * 60
@@ -131,6 +167,10 @@ public struct Limits: Hashable, Sendable {
 
     /// How long a push token is valid after its creation, in seconds: 12 hours, renewed at each use.
     public var pushTokenSeconds: Double = 12 * 3600
+
+    /// How long a token of Apple's push service is used after it was registered, in seconds: 90 days.
+    /// Apps register at each start.
+    public var apnsTokenSeconds: Double = 90 * 24 * 3600
 
     public init() {}
 }

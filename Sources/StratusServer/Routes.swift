@@ -38,6 +38,7 @@ struct Routes: Sendable {
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
+        serve(TokensUnregister.self, on: router)
         addHealth(to: router)
         addSharePage(to: router)
         addCourier(to: router)

@@ -30,9 +30,10 @@ extension CloudService {
                 try writer.enqueue(news.bytes)
             }
             try writer.deleteZone(zone.key, reason: reason)
-            if !summary.isEmpty {
+            if summary.wantsNews {
                 // Nobody's device made the change: all are told.
-                let news = News(zoneName: name, user: user, device: "", changes: [])
+                let news = News(
+                    zoneName: name, user: user, device: "", changes: [], subject: .zoneDeleted)
                 try writer.enqueue(news.bytes)
             }
             return true

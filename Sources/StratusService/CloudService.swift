@@ -24,6 +24,7 @@ public final class CloudService: Sendable {
     let schemas: SchemaBook
     let subscriptions: SubscriptionBook
     let courier: Courier
+    let devices: Devices
     let notifications: Notifications
     let tombstones: TombstonePurge
 
@@ -38,11 +39,16 @@ public final class CloudService: Sendable {
         schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
         tombstones = TombstonePurge(settings: settings)
-        courier = Courier(
-            capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
+        let courier = Courier(settings: settings)
+        self.courier = courier
+        devices = Devices(
+            directory: storehouse.directory, settings: settings, courier: courier,
+            pushes: settings.pushDelivery.map {
+                PushQueue(directory: storehouse.directory, settings: settings, delivery: $0)
+            })
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
-            schemas: schemas, courier: courier)
+            schemas: schemas, devices: devices)
     }
 
     /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
@@ -79,20 +85,21 @@ public final class CloudService: Sendable {
 
     /// Waits for the next notification of a device: the long poll.
     ///
-    /// A cancelled wait takes nothing from the queue. One poll waits at a time per token: a newer one
-    /// ends the older, which then returns nil.
+    /// A cancelled wait takes nothing from the queue. A few polls may wait under one token; the newest
+    /// is answered first.
     ///
     /// - Returns: nil when the time is over without news.
-    /// - Throws: ``RequestFailure`` with NOT_FOUND when the push token is unknown or has expired.
+    /// - Throws: ``RequestFailure`` with NOT_FOUND when the push token is unknown or has expired, and
+    ///   with THROTTLED when too many polls wait under it.
     public func nextNotification(
         pushToken: String, timeoutSeconds: Double
     ) async throws(RequestFailure) -> NotificationPayload? {
         do {
-            try await renew(pushToken: pushToken)
+            try await devices.renew(pushToken: pushToken)
+            return try await courier.next(pushToken: pushToken, timeoutSeconds: timeoutSeconds)
         } catch {
             throw failure(from: error)
         }
-        return await courier.next(pushToken: pushToken, timeoutSeconds: timeoutSeconds)
     }
 
     /// Puts a notification back at the head of its queue, for a transport that could not hand it over.
@@ -104,6 +111,23 @@ public final class CloudService: Sendable {
     public func settle() async {
         await notifications.settle()
         await tombstones.settle()
+    }
+
+    /// Tells what a crash left untold, in all databases; for the start of a service.
+    ///
+    /// Opens one database after the other, so it takes as long as that: about a millisecond for each.
+    /// News of a database that is used before is told at its first use.
+    ///
+    /// - Throws: ``StratusStorage/StorageError`` when a database cannot be opened or read.
+    public func tellWhatWasLeft() async throws {
+        try await notifications.tellWhatWasLeft()
+    }
+
+    /// Tells what waits and clears the outboxes, so that the next start has nothing to tell again; for
+    /// a clean stop.
+    public func finishNotifications() async {
+        await notifications.settle()
+        await notifications.clearOutboxes()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.

@@ -55,7 +55,7 @@ struct ModifyTransaction: Sendable {
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),
-            hasNews: hasWritten && (!summary.isEmpty || !sharing.zonesWithShares.isEmpty),
+            hasNews: hasWritten && (summary.wantsNews || !sharing.zonesWithShares.isEmpty),
             sharing: decisions.sharingOutcome(after: sharing))
     }
 

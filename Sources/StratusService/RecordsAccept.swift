@@ -110,7 +110,7 @@ private struct ShareJoining: Sendable {
     private func tellOwner(
         of target: ShareLink.Target, in writer: any StoreWriter, _ summary: SubscriptionSummary
     ) throws {
-        guard !summary.isEmpty else { return }
+        guard summary.wantsNews else { return }
         let change = News.Change(
             recordName: target.row.name, recordType: target.row.type, reason: .recordUpdated,
             row: summary.wantsRow(ofType: target.row.type, .recordUpdated) ? target.row : nil)

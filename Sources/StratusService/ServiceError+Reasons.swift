@@ -141,6 +141,8 @@ extension ServiceError {
         .notFound, "Subscription not found", frameworkCode: Framework.unknownItem)
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
+    static let tooManyPolls = ServiceError(
+        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5)
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
         frameworkCode: Framework.unknownItem)

@@ -26,6 +26,9 @@ public struct ServiceSettings: Sendable {
 
     public var logger: Logger
 
+    /// Apple's push service; nil when notifications go to long polls only.
+    public var pushDelivery: (any PushDelivery)?
+
     /// The API token of a service that runs for development.
     public static let developmentToken = "development"
 
@@ -40,7 +43,8 @@ public struct ServiceSettings: Sendable {
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
             try await Task.sleep(for: .seconds($0))
         },
-        logger: Logger = Logger(label: "stratus.service")
+        logger: Logger = Logger(label: "stratus.service"),
+        pushDelivery: (any PushDelivery)? = nil
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
@@ -48,6 +52,7 @@ public struct ServiceSettings: Sendable {
         self.randomBytes = randomBytes
         self.sleep = sleep
         self.logger = logger
+        self.pushDelivery = pushDelivery
     }
 
     /// The live clock.
@@ -71,7 +76,12 @@ public struct ServiceSettings: Sendable {
         var bytes = randomBytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Self.hexadecimal(bytes).uppercased()
+        return Self.uuidText(bytes)
+    }
+
+    /// 16 bytes as the text of a UUID.
+    static func uuidText(_ bytes: [UInt8]) -> String {
+        let digits = hexadecimal(bytes).uppercased()
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }
@@ -80,7 +90,7 @@ public struct ServiceSettings: Sendable {
         return text
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

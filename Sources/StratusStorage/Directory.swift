@@ -45,11 +45,14 @@ public protocol Directory: SchemaDirectory, SharingDirectory {
     func put(_ session: SessionRow) async throws
     func deleteSession(_ identifier: String) async throws
 
-    func device(pushToken: String) async throws -> DeviceRow?
+    /// A push token's rows, one for each container that it is registered with, by container.
+    func devices(pushToken: String) async throws -> [DeviceRow]
+    /// Stores a device, in place of the one with the same token and container.
     func put(_ device: DeviceRow) async throws
     /// All devices of a user in a container, registered or not, the longest unused first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
-    func deleteDevice(pushToken: String) async throws
+    /// Removes a push token from one container, or from all.
+    func deleteDevice(pushToken: String, in address: ContainerAddress?) async throws
 }
 
 /// A key with which an app may speak to a container.
@@ -96,9 +99,31 @@ public struct SessionRow: Hashable, Sendable {
     }
 }
 
-/// A device that listens for notifications.
+extension Directory {
+    /// The first row of a push token.
+    public func device(pushToken: String) async throws -> DeviceRow? {
+        try await devices(pushToken: pushToken).first
+    }
+
+    /// Removes a push token from all containers.
+    public func deleteDevice(pushToken: String) async throws {
+        try await deleteDevice(pushToken: pushToken, in: nil)
+    }
+}
+
+/// A device that listens for one container's notifications.
 public struct DeviceRow: Hashable, Sendable {
-    /// Base64.
+    /// How notifications come to the device. The raw values are stored.
+    public enum Channel: Int, Hashable, Sendable {
+        /// The long poll of the web courier.
+        case courier = 0
+        /// Apple's push service for apps under development.
+        case apnsDevelopment = 1
+        /// Apple's push service.
+        case apnsProduction = 2
+    }
+
+    /// Of the courier: base64. Of Apple's push service: hexadecimal digits.
     public var pushToken: String
     public var address: ContainerAddress
     public var userRecordName: String
@@ -108,11 +133,13 @@ public struct DeviceRow: Hashable, Sendable {
     public var lastUsedMilliseconds: Int64
     /// Whether `tokens/register` was called: only then do the container's notifications go there.
     public var isRegistered: Bool
+    public var channel: Channel
 
     public init(
         pushToken: String, address: ContainerAddress, userRecordName: String, clientID: String,
-        lastUsedMilliseconds: Int64, isRegistered: Bool
+        lastUsedMilliseconds: Int64, isRegistered: Bool, channel: Channel = .courier
     ) {
+        self.channel = channel
         self.pushToken = pushToken
         self.address = address
         self.userRecordName = userRecordName

@@ -18,6 +18,7 @@ enum DirectoryFile {
                 },
                 { try $0.execute(sql: schemaMarks) },
                 { try $0.execute(sql: schemaRoles) },
+                { try $0.execute(sql: deviceTables) },
                 { try $0.execute(sql: sharingTables) },
             ])
     }

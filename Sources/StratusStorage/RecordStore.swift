@@ -97,8 +97,8 @@ public protocol StoreReader: AncestorReader, ReferenceReader, SharingReader, Tom
     /// The outcome stored under a device's operation identifier.
     func outcome(of operation: OperationKey) throws -> [UInt8]?
 
-    /// What waits to be told to subscribers, oldest first.
-    func outbox(limit: Int) throws -> [OutboxRow]
+    /// What waits to be told to subscribers, with higher identifiers than a given one, oldest first.
+    func outbox(after identifier: Int64, limit: Int) throws -> [OutboxRow]
 }
 
 extension StoreReader {
@@ -107,6 +107,11 @@ extension StoreReader {
         in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int
     ) throws -> ChangePage {
         try changes(in: zone, after: cursor, limit: limit, payloadBytes: .max)
+    }
+
+    /// What waits to be told to subscribers, oldest first.
+    public func outbox(limit: Int) throws -> [OutboxRow] {
+        try outbox(after: 0, limit: limit)
     }
 }
 

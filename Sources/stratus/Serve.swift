@@ -45,6 +45,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
 
+    @OptionGroup(title: "Apple's push service")
+    var apns: APNsOptions
+
     /// How long requests under way may take once the service was told to stop, in seconds: less than the
     /// ten after which containers are killed.
     private static let stopSeconds = 5
@@ -72,11 +75,14 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(error)
         }
         let stop = StopReason()
+        let pushes = try apns.delivery()
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+            storehouse: storehouse,
+            settings: ServiceSettings(isForDevelopment: dev, pushDelivery: pushes))
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
+                .init(service: NotificationTelling(service: service, logger: logger)),
                 .init(service: makeServer(service, logger)),
                 .init(
                     service: StopWatch(reason: stop),

@@ -359,6 +359,50 @@ import Testing
         #expect(page.records.isEmpty)
     }
 
+    @Test("Participants are told of what they can see, of their own coming and going, and of nothing else")
+    func participantsAreTold() async throws {
+        let trip = try await Trip()
+        let (bos, cys) = (trip.bo.at("tablet"), trip.cy.at("tablet"))
+        let bosToken = try await bos.listen()
+        let cysToken = try await cys.listen()
+        for person in [trip.bo, trip.cy] {
+            var huts = SubscriptionsTests.database("huts")
+            huts.recordType = "Hut"
+            var shares = SubscriptionsTests.database("shares")
+            shares.recordType = ShareDictionary.recordType
+            try await person.subscribe([huts, shares], in: .shared)
+        }
+        func told(_ person: Person, _ token: String) async throws -> [String] {
+            let payloads = try await person.told(token)
+            #expect(payloads.allSatisfy { $0.scope == .shared && $0.cause == .database })
+            return payloads.map(\.subscriptionID).sorted()
+        }
+        try await trip.join(trip.bo)
+        #expect(try await told(bos, bosToken) == ["shares"])
+        #expect(try await told(cys, cysToken) == [])
+        try await trip.join(trip.cy)
+        _ = try await told(bos, bosToken)
+        _ = try await told(cys, cysToken)
+        try await trip.ida.modify([hut(.forceUpdate, "diary", [beds(4)])], in: "Trips")
+        #expect(try await told(bos, bosToken) == [])
+        try await trip.ida.modify([hut(.forceUpdate, "hut", [beds(4)])], in: "Trips")
+        #expect(try await told(bos, bosToken) == ["huts"])
+        #expect(try await told(cys, cysToken) == ["huts"])
+        // A participant's own device is not told of its own change; the other's are.
+        try await trip.bo.at("tablet").modify([hut(.forceUpdate, "hut", [beds(5)])], in: trip.trips)
+        #expect(try await told(bos, bosToken) == [])
+        #expect(try await told(cys, cysToken) == ["huts"])
+        try await trip.ida.modify(
+            [share(.forceUpdate, "S", participants: [invited(trip.cy)])], in: "Trips")
+        #expect(try await told(bos, bosToken) == ["huts", "shares"])
+        #expect(try await told(cys, cysToken) == ["shares"])
+        try await trip.ida.modify([hut(.forceUpdate, "hut", [beds(6)])], in: "Trips")
+        #expect(try await told(bos, bosToken) == [])
+        _ = try await told(cys, cysToken)
+        try await trip.ida.deleteZone("Trips")
+        #expect(try await told(cys, cysToken) == ["huts", "shares"])
+    }
+
     @Test("Newest first, a page at a time, in a view")
     func newestFirst() async throws {
         let trip = try await Trip()

@@ -53,7 +53,10 @@ final class World: Sendable {
     init(
         _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), pushDelivery: (any PushDelivery)? = nil,
+        sleep: @escaping @Sendable (Double) async throws -> Void = {
+            try await Task.sleep(for: .seconds($0))
+        }
     ) {
         let time = Time()
         let numbers = Mutex(SeededNumbers(seed: 42))
@@ -66,7 +69,7 @@ final class World: Sendable {
                     numbers.withLock { numbers in
                         (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
                     }
-                }))
+                }, sleep: sleep, pushDelivery: pushDelivery))
         address = ContainerAddress(container: Self.container, environment: environment)
         self.time = time
     }
