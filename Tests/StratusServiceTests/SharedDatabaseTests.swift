@@ -318,7 +318,8 @@ import Testing
                 referring("shared", to: "hut", parent: .some("trail")),
             ], in: "Trips")
         let token = try #require(try await trip.cy.changes(in: trip.trips).page).syncToken
-        #expect(try await trip.bo.modify([hut(.forceDelete, "hut")], in: trip.trips)[0].failed == nil)
+        #expect(
+            try await trip.bo.modify([hut(.forceDelete, "hut")], in: trip.trips)[0].failed == nil)
         let left = try await trip.ida.lookup(["hut", "private", "shared"], in: "Trips")
         #expect(left.map { $0.record != nil } == [false, true, false])
         let seen = try #require(try await trip.cy.changes(in: trip.trips, since: token).page)
@@ -359,7 +360,9 @@ import Testing
         #expect(page.records.isEmpty)
     }
 
-    @Test("Participants are told of what they can see, of their own coming and going, and of nothing else")
+    @Test(
+        "Participants are told of what they can see, of their own coming and going, and of nothing else"
+    )
     func participantsAreTold() async throws {
         let trip = try await Trip()
         let (bos, cys) = (trip.bo.at("tablet"), trip.cy.at("tablet"))
