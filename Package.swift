@@ -6,19 +6,27 @@ let argumentParser = Target.Dependency.product(
 let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
@@ -44,11 +52,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(
             url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: [
         // Both sides: plain values, then the protocol.
@@ -63,13 +75,18 @@ let package = Package(
             dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
         .target(
             name: "StratusService",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusWire", crypto, logging],
+            dependencies: [
+                "StratusRecords", "StratusStorage", "StratusWire", crypto, cryptoExtras, jwtKit,
+                logging,
+            ],
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", httpTypes, hummingbird,
-                lifecycle, logging, nio, nioHTTP,
+                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto,
+                httpTypes,
+                hummingbird, hummingbirdCore, hummingbirdTLS, jwtKit, lifecycle, logging, mustache,
+                nio, nioHTTP, nioSSL,
             ]),
         .executableTarget(
             name: "stratus",
@@ -134,13 +151,15 @@ let package = Package(
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusStorage", "StratusWire",
+                "StratusRecords", "StratusService", "StratusStorage", "StratusWire", crypto,
+                jwtKit,
             ]),
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", httpTypes, hummingbird, hummingbirdTesting, logging,
+                "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
+                hummingbirdTesting, jwtKit, logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
             ]),
         .testTarget(
             name: "ConformanceTests",
@@ -162,7 +181,7 @@ let package = Package(
             name: "StratusClientTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusStorage", "StratusWire", httpTypes, hummingbird, logging,
+                "StratusStorage", "StratusTesting", "StratusWire", httpTypes, hummingbird, logging,
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -23,6 +23,10 @@ public struct Limits: Hashable, Sendable {
     /// An answer is made in memory.
     public var changedBytesPerAnswer = 16_000_000
 
+    /// Bytes of the records of one answer to a lookup. A larger one is refused as a whole with "limit
+    /// exceeded", on which clients ask for half as many.
+    public var recordBytesPerLookup = 32_000_000
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 
@@ -96,21 +100,61 @@ public struct Limits: Hashable, Sendable {
     /// every notification.
     public var subscriptionBytes = 64_000
 
-    /// Bytes of the additional fields of one notification; the last ones are left out of a larger one.
-    /// Apple's push service takes 4 KB in all.
-    public var notificationFieldBytes = 2_048
+    /// Bytes of one notification: what Apple's push service takes. Of a larger one parts are dropped.
+    public var notificationBytes = 4_096
+
+    /// Additional fields that travel with a notification.
+    public var additionalFieldsPerNotification = 3
+
+    /// Characters of a record's text in a notification; the rest is cut off.
+    public var notificationFieldCharacters = 100
+
+    /// How long what happens in a database is gathered after its subscribers were told, in seconds: a
+    /// burst of saves makes few notifications.
+    public var coalescingSeconds: Double = 1
 
     /// Notifications kept for a device that is not listening; the oldest give way.
     public var notificationsPerDevice = 100
 
-    /// Devices of one user that are served with notifications; the longest unused give way.
+    /// After how long without a poll a device is kept one notification only, in seconds.
+    public var idleDeviceSeconds: Double = 600
+
+    /// Long polls that may wait under one push token.
+    public var pollsPerDevice = 4
+
+    /// How long a poll waits before a further one may end it, in seconds.
+    public var protectedPollSeconds: Double = 5
+
+    /// Devices for which notifications are kept in memory.
+    public var waitingDevices = 100_000
+
+    /// Notifications that wait for Apple's push service; the oldest give way.
+    public var waitingPushes = 10_000
+
+    /// Notifications on their way to Apple's push service at once.
+    public var pushesAtOnce = 32
+
+    /// Attempts to hand one notification to Apple's push service.
+    public var attemptsPerPush = 5
+
+    /// How long Apple's push service keeps a notification for a device that is off, in seconds: a day.
+    public var pushLifetimeSeconds: Double = 24 * 3600
+
+    /// Push tokens of one user that are served with notifications; the longest unused give way.
     public var devicesPerUser = 100
+
+    /// Push tokens of one device; the longest unused give way.
+    public var pushTokensPerDevice = 4
 
     /// How long a web-auth token lasts after it was issued, in seconds: 30 minutes.
     public var webAuthTokenSeconds: Double = 30 * 60
 
     /// How long it lasts when the user asked to stay signed in, in seconds: two weeks.
     public var staySignedInSeconds: Double = 14 * 24 * 3600
+
+    /// How long the address of a sign-in page is good, in seconds. CloudKit JS asks for a new one every
+    /// 14 minutes.
+    public var signInRequestSeconds: Double = 3600
 
     /// How long a long poll is held open without news, in seconds.
     public var longPollSeconds: Double = 50
@@ -123,6 +167,113 @@ public struct Limits: Hashable, Sendable {
 
     /// How long a push token is valid after its creation, in seconds: 12 hours, renewed at each use.
     public var pushTokenSeconds: Double = 12 * 3600
+
+    /// How long a token of Apple's push service is used after it was registered, in seconds: 90 days.
+    /// Apps register at each start.
+    public var apnsTokenSeconds: Double = 90 * 24 * 3600
+
+    // MARK: Assets
+
+    /// Bytes of one asset.
+    public var assetBytes: Int64 = 50_000_000
+
+    /// Assets of one request for addresses, or for new receipts.
+    public var assetTokensPerRequest = 200
+
+    /// Assets of one record, list members counted one by one.
+    public var assetsPerRecord = 500
+
+    /// Uploads that one user has under way at a time.
+    public var uploadsPerUser = 16
+
+    /// How long an address for an upload is good, in seconds: 15 minutes.
+    public var uploadAddressSeconds: Double = 15 * 60
+
+    /// How long a receipt can be saved after the upload, in seconds: a day. Less than
+    /// ``unreferencedAssetSeconds``.
+    public var assetReceiptSeconds: Double = 24 * 3600
+
+    /// How long an address for a download is good after it was answered, in seconds: an hour.
+    public var downloadAddressSeconds: Double = 3600
+
+    /// How long an asset is kept that no record holds, in seconds: two days.
+    public var unreferencedAssetSeconds: Double = 48 * 3600
+
+    /// How often the service looks for such assets, in seconds: every six hours.
+    public var assetCollectionSeconds: Double = 6 * 3600
+
+    /// Rows that one transaction of that takes away.
+    public var assetsPerCollection = 200
+
+    /// How long an upload may take in all, in seconds: an hour.
+    public var assetUploadSeconds: Double = 3600
+
+    /// How long an upload may stand still, in seconds.
+    public var assetIdleSeconds: Double = 30
+
+    // MARK: How much is kept
+
+    /// Bytes of the records of a container's public database, measured on their names and stored
+    /// fields. When it is full, only deletions and what makes records smaller are taken.
+    public var publicRecordBytes = 100_000_000
+
+    /// Bytes of the assets of a container's public database.
+    public var publicAssetBytes = 10_000_000_000
+
+    /// Bytes of the records and assets of one user's private database in one container.
+    public var privateDatabaseBytes = 5_000_000_000
+
+    // MARK: How much is asked
+
+    /// Requests of one user of a container in a second, as a long-time average. Larger requests count
+    /// more: 400 saved records as eleven.
+    public var requestsPerSecond = 40
+
+    /// Requests that a user may send at once after a pause.
+    public var requestsInBurst = 400
+
+    /// Requests in a second from one network address, whoever sends them. Behind it may be a household
+    /// or an office. Requests with bad credentials count ten times.
+    public var requestsPerSecondPerAddress = 200
+
+    /// Requests that may come at once from one network address after a pause.
+    public var requestsInBurstPerAddress = 2_000
+
+    /// Bad requests in series after which a sender's rates are halved, and halved again after as many
+    /// more, five times at the most. Good requests and time make up for them.
+    public var badRequestsBeforePenalty = 20
+
+    /// Requests of one user that are worked on at the same time; the others wait for their turn.
+    public var requestsInWorkPerUser = 8
+
+    /// Requests of all users that are worked on at the same time.
+    public var requestsInWork = 64
+
+    /// Requests of one user that may wait; more are refused with "try again later".
+    public var waitingRequestsPerUser = 256
+
+    /// Requests of all users that may wait.
+    public var waitingRequests = 4_096
+
+    /// Bytes that a container's clients may send and receive in a day (UTC); 0 counts nothing.
+    public var transferBytesPerDay = 2_000_000_000
+
+    // MARK: How many are connected
+
+    /// Open connections; more wait in the system's queue until one is closed.
+    public var connections = 10_000
+
+    /// Open connections from one network address; a further one is closed at once.
+    public var connectionsPerAddress = 1_000
+
+    /// Bytes of a request's head: its line with the address and all its headers.
+    public var requestHeadBytes = 80_000
+
+    /// Headers of one request.
+    public var headersPerRequest = 100
+
+    /// Parameters in the query of one request's address.
+    public var parametersPerRequest = 100
 
     public init() {}
 }

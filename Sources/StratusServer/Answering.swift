@@ -38,7 +38,7 @@ extension RequestFailure {
     /// The status of the code, but for what HTTP itself has a number for.
     var httpStatus: Int {
         switch error {
-        case .bodyTooLarge: 413
+        case .bodyTooLarge, .assetTooLarge: 413
         case .bodyTooSlow: 408
         default: error.code.httpStatus
         }
@@ -46,6 +46,9 @@ extension RequestFailure {
 
     /// Whether an unread rest of the request may stand in the connection.
     var endsConnection: Bool {
-        [.bodyTooLarge, .bodyTooSlow, .bodyBroken].contains(error)
+        [
+            .bodyTooLarge, .bodyTooSlow, .bodyBroken, .assetTooLarge, .malformedForm,
+            .unknownUploadAddress, .tooManyUploads,
+        ].contains(error)
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import ServiceLifecycle
 import StratusRecords
@@ -10,16 +11,20 @@ extension Routes {
     /// answers with it, or with `{}` when its time is over.
     ///
     /// The push token is the credential; whoever has the address may listen. A client that goes away
-    /// takes no notification with it.
-    func addCourier(to router: Router<BasicRequestContext>) {
+    /// takes no notification with it. A connection serves one poll.
+    func addCourier(to router: Router<ServerContext>) {
         router.get("courier/aps") { request, _ in
-            await respond(to: request) {
+            var response = await respond(to: request) {
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }
                 let payload = try await poll(String(token), in: request)
                 return Response(wireBytes: NotificationPayload.wireBytes(of: payload))
             }
+            // Watching for a client that goes away uses the connection up: it is closed after the
+            // answer, and a client that is not told would send its next poll into the closing.
+            response.headers[.connection] = "close"
+            return response
         }
     }
 

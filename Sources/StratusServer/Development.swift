@@ -5,7 +5,7 @@ import StratusWire
 
 extension Routes {
     /// `POST /dev/sign-in` signs in whoever says a name; only with `--dev`.
-    func addDevelopment(to router: Router<BasicRequestContext>) {
+    func addDevelopment(to router: Router<ServerContext>) {
         router.post("dev/sign-in") { request, _ in
             await respond(to: request) {
                 let body = try await request.collectBody(service.settings.limits)

@@ -12,11 +12,15 @@ struct RequestHead: Sendable {
     /// Nil at addresses without a database segment.
     var scope: DatabaseScope?
     var credentials: Credentials
+    /// Whether a server signed the request: then the body belongs to the credentials.
+    var isSigned: Bool
 
     /// Reads the path's segments and the query's credentials.
     ///
     /// - Throws: ``RequestFailure`` with NOT_FOUND when the path names no environment or database.
-    init(_ request: Request, _ parameters: Parameters) throws {
+    init(
+        _ request: Request, _ parameters: Parameters, limits: Limits, networkAddress: String?
+    ) throws {
         guard let container = parameters.get("container"), Self.isContainer(container),
             let environment = parameters.get("environment").flatMap(
                 ContainerEnvironment.init(rawValue:))
@@ -28,6 +32,10 @@ struct RequestHead: Sendable {
             }
             self.scope = scope
         }
+        let separators = request.uri.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
+        guard separators < limits.parametersPerRequest else {
+            throw RequestFailure(.tooManyParameters)
+        }
         let query = request.uri.queryParameters
         // CloudKit JS, version 1, called the web-auth token ckSession.
         let webAuthToken = query["ckWebAuthToken"] ?? query["ckSession"]
@@ -36,7 +44,17 @@ struct RequestHead: Sendable {
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
             wantsExtensions: query["stratusExtensions"] == "1",
-            wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]))
+            wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]),
+            origin: request.headers[.origin], networkAddress: networkAddress)
+        isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
+    }
+
+    /// Takes what a server signed with into the credentials, once the body is there.
+    mutating func sign(_ request: Request, _ body: ByteBuffer) {
+        let parts = HTTPField.Name.signatureParts.map { request.headers[$0] ?? "" }
+        credentials.signature = RequestSignature(
+            keyID: parts[0], date: parts[1], signature: parts[2], target: request.head.path ?? "",
+            body: Array(body.readableBytesView))
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
@@ -51,12 +69,25 @@ struct RequestHead: Sendable {
     }
 }
 
+extension HTTPField.Name {
+    /// Key, date and signature of a request from server to server. The names are constants of the right
+    /// form: a literal that is none fails the first test run.
+    static let signatureParts = [
+        "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date",
+        "X-Apple-CloudKit-Request-SignatureV1",
+    ].map { Self($0) ?? .eTag }
+}
+
 extension ServiceError {
     static let unknownAddress = ServiceError(
         .notFound, "There is nothing at this address; see Documentation/Wire.md for the paths.")
 
     static let bodyTooLarge = ServiceError(
         .badRequest, "The request's body is too large; send fewer records at a time.",
+        frameworkCode: 27)
+
+    static let tooManyParameters = ServiceError(
+        .badRequest, "The address has too many parameters; see Limits.parametersPerRequest.",
         frameworkCode: 27)
 
     static let bodyBroken = ServiceError(
@@ -67,6 +98,15 @@ extension ServiceError {
 }
 
 extension Request {
+    /// Whether more of a refused request may follow than is worth reading for the sake of the next one
+    /// on the same connection.
+    var mayHaveLongBody: Bool {
+        if let announced = headers[.contentLength].flatMap({ Int($0) }) {
+            return announced > 65_536
+        }
+        return headers[.transferEncoding] != nil
+    }
+
     /// Collects the body within the limits of size and time.
     ///
     /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used

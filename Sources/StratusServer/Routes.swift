@@ -13,9 +13,11 @@ struct Routes: Sendable {
     let logger: Logger
     /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
     let publicOrigin: String?
+    /// Whether the server itself speaks TLS.
+    let isTLS: Bool
     let makeUUID: @Sendable () -> String
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
@@ -31,20 +33,34 @@ struct Routes: Sendable {
         serve(SubscriptionsModify.self, on: router)
         serve(UsersCaller.self, on: router)
         serve(UsersCurrent.self, on: router)
+        serve(UsersDiscover.self, on: router)
+        serve(UsersLookupEmail.self, on: router)
+        serve(UsersLookupID.self, on: router)
+        serve(UsersLookupContacts.self, on: router)
+        serve(UsersPermission.self, on: router)
+        serve(UsersSignOut.self, on: router)
         serve(TokensCreate.self, on: router) { answer, request in
             // The service knows paths only.
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
+        serve(TokensUnregister.self, on: router)
+        serve(AssetsUpload.self, on: router)
+        serve(AssetsRereference.self, on: router)
+        addAssets(to: router)
         addHealth(to: router)
         addCourier(to: router)
+        if !service.settings.accounts.identityProviders.isEmpty {
+            addIdentityExchange(to: router)
+        }
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
+            addFaults(to: router)
         }
     }
 
     private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<BasicRequestContext>,
+        _ endpoint: E.Type, on router: Router<ServerContext>,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
     ) {
         let place = "1/:container/:environment"
@@ -57,14 +73,14 @@ struct Routes: Sendable {
             }
         for path in paths {
             router.post(RouterPath(path)) { request, context in
-                await respond(to: request) {
-                    try await answer(E.self, to: request, context.parameters, finish)
+                await respond(to: request, droppingWith: context) {
+                    try await answer(E.self, to: request, context, finish)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
-                    await respond(to: request) {
-                        try await answer(E.self, to: request, context.parameters, finish)
+                    await respond(to: request, droppingWith: context) {
+                        try await answer(E.self, to: request, context, finish)
                     }
                 }
             }
@@ -72,29 +88,61 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ parameters: Parameters,
+        _ endpoint: E.Type, to request: Request, _ context: ServerContext,
         _ finish: (inout E.Answer, Request) -> Void
     ) async throws -> Response {
-        var head = try RequestHead(request, parameters)
-        let body = try await request.collectBody(service.settings.limits)
+        var head = try RequestHead(
+            request, context.parameters, limits: service.settings.limits,
+            networkAddress: networkAddress(of: request, context))
+        head.credentials.serviceOrigin = origin(of: request)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let typed =
-            if body.readableBytes == 0, let request = E.requestWithoutBody {
-                request
-            } else {
-                try decode(E.Request.self, from: body)
-            }
-        var served = try await service.respond(
-            to: E.self, typed, from: head.credentials, at: head.address, scope: head.scope)
+        let (admission, body) = try await letIn(E.self, head, request)
+        var served = try await service.respond(to: E.self, admission) {
+            if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
+            return try decode(E.Request.self, from: body)
+        }
         finish(&served.answer, request)
-        return Response(
-            wireBytes: wireBytes(of: served.answer), webAuthToken: served.rotatedWebAuthToken)
+        let bytes = wireBytes(of: served.answer)
+        service.count(transferredBytes: body.readableBytes + bytes.count, for: admission)
+        return Response(wireBytes: bytes, webAuthToken: served.rotatedWebAuthToken)
+    }
+
+    /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
+    private func letIn<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ head: RequestHead, _ request: Request
+    ) async throws -> (Admission, ByteBuffer) {
+        let limits = service.settings.limits
+        guard head.isSigned else {
+            let admission = try await service.admit(
+                head.credentials, to: E.self, at: head.address, scope: head.scope)
+            do {
+                return (admission, try await request.collectBody(limits))
+            } catch let failure as RequestFailure {
+                service.settle(admission, failure)
+                throw failure
+            }
+        }
+        try service.knock(from: head.credentials)
+        var signed = head
+        signed.sign(request, ByteBuffer())
+        try await service.checkSigner(signed.credentials, at: head.address)
+        let body = try await request.collectBody(limits)
+        signed.sign(request, body)
+        let admission = try await service.admit(
+            signed.credentials, to: E.self, at: head.address, scope: head.scope)
+        return (admission, body)
     }
 
     private func origin(of request: Request) -> String {
-        publicOrigin ?? "http://\(request.head.authority ?? "localhost")"
+        publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
+
+    /// Whether clients speak TLS, with this server or with what stands before it.
+    var isSecure: Bool { publicOrigin?.hasPrefix("https://") ?? isTLS }
+
+    /// Whether something stands before this server that says where requests come from.
+    var isBehindProxy: Bool { publicOrigin != nil && !isTLS }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
         do {
@@ -107,12 +155,20 @@ struct Routes: Sendable {
 
     /// Runs a route's work and turns whatever it throws into the protocol's error.
     func respond(
-        to request: Request, _ work: () async throws -> Response
+        to request: Request, droppingWith context: ServerContext? = nil,
+        _ work: () async throws -> Response
     ) async -> Response {
         do {
             return try await work()
-        } catch let failure as RequestFailure {
+        } catch let failure as RequestFailure where failure.error == .connectionDropped {
+            context?.drop()
+            return Response(status: .internalServerError)
+        } catch var failure as RequestFailure {
             let uuid = makeUUID()
+            // The service knows paths only.
+            if let url = failure.error.redirectURL, url.hasPrefix("/") {
+                failure.error.redirectURL = origin(of: request) + url
+            }
             logger.debug(
                 "A request was refused.",
                 metadata: [
@@ -120,7 +176,9 @@ struct Routes: Sendable {
                     "path": "\(request.uri.path)",
                 ])
             var response = Response(failure, uuid: uuid)
-            if failure.endsConnection { response.headers[.connection] = "close" }
+            if failure.endsConnection || request.mayHaveLongBody {
+                response.headers[.connection] = "close"
+            }
             return response
         } catch {
             // Nothing but a RequestFailure is meant to come here: a client that went away, or a fault

@@ -1,5 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -10,7 +12,7 @@ import StratusWire
 /// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo alike.
 ///
 /// ```swift
-/// let server = buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
+/// let server = try buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
 /// try await server.runService()
 /// ```
 ///
@@ -19,62 +21,60 @@ import StratusWire
 ///   - port: The port to listen on; 0 takes a free one.
 ///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
 ///     `https://cloud.example.org`; nil takes the Host that each request names.
+///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
 ///   - makeUUID: Names errors, in answers and in the log.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
-    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil, logger: Logger,
+    _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
+    tls: TLSFiles? = nil, logger: Logger,
     makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
-) -> some ApplicationProtocol {
-    let router = Router(context: BasicRequestContext.self)
-    router.add(middleware: CrossOrigin())
+) throws -> some ApplicationProtocol {
+    let router = Router(context: ServerContext.self)
+    router.add(middleware: CrossOrigin(service: service))
     router.add(middleware: UnknownAddress(makeUUID: makeUUID))
-    Routes(service: service, logger: logger, publicOrigin: publicOrigin, makeUUID: makeUUID)
-        .add(to: router)
+    let routes = Routes(
+        service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil,
+        makeUUID: makeUUID)
+    routes.add(to: router)
+    SignInPages(routes: routes, pages: try Pages()).add(to: router)
+    let limits = service.settings.limits
+    var server = HTTPServerBuilder.http1(
+        configuration: connectionConfiguration(limits, isBehindProxy: routes.isBehindProxy))
+    if let tls {
+        server = try HTTPServerBuilder.tls(server, tlsConfiguration: tls.configuration)
+    }
     return Application(
         router: router,
-        server: .http1(
-            configuration: .init(
-                idleTimeout: .milliseconds(
-                    Int64(service.settings.limits.connectionIdleSeconds * 1_000)))),
-        configuration: .init(address: .hostname(host, port: port), serverName: nil),
+        server: server,
+        configuration: .init(
+            address: .hostname(host, port: port), serverName: nil,
+            availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
         onServerRunning: { channel in
             await onListening(channel.localAddress?.port ?? port)
         },
         logger: logger)
 }
 
-/// Lets browsers of any origin use the protocol: it carries its credentials in the query, never in
-/// cookies, so an origin has nothing to ride on.
-private struct CrossOrigin: RouterMiddleware {
-    typealias Context = BasicRequestContext
-
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        guard let origin = request.headers[.origin] else { return try await next(request, context) }
-        var response: Response
-        if request.method == .options {
-            response = Response(status: .noContent)
-            response.headers[.accessControlAllowMethods] = "GET, POST, OPTIONS"
-            response.headers[.accessControlAllowHeaders] =
-                request.headers[.accessControlRequestHeaders] ?? "content-type"
-            response.headers[.accessControlMaxAge] = "600"
-        } else {
-            response = try await next(request, context)
-        }
-        response.headers[.accessControlAllowOrigin] = origin
-        response.headers[.vary] = "Origin"
-        response.headers[.accessControlExposeHeaders] =
-            "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID"
-        return response
-    }
+/// How long a connection may be silent, how much a request's head may have, and how many connections an
+/// address may have open.
+private func connectionConfiguration(
+    _ limits: Limits, isBehindProxy: Bool
+) -> HTTP1Channel.Configuration {
+    let connections = Connections(
+        // All of a proxy's come from one address.
+        maximumPerAddress: isBehindProxy ? limits.connections : limits.connectionsPerAddress)
+    return HTTP1Channel.Configuration(
+        additionalChannelHandlers: [connections.handler()],
+        idleTimeout: .milliseconds(Int64(limits.connectionIdleSeconds * 1_000)),
+        httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: limits.requestHeadBytes, maxHeaderListSize: limits.requestHeadBytes,
+            maxHeaderFieldCount: limits.headersPerRequest))
 }
 
 /// Answers in the protocol's form where no route stands.
 private struct UnknownAddress: RouterMiddleware {
-    typealias Context = BasicRequestContext
+    typealias Context = ServerContext
 
     let makeUUID: @Sendable () -> String
 

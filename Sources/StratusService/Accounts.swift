@@ -3,26 +3,39 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// API tokens, sessions and users: who may ask.
+/// API tokens, sessions, server keys and users: who may ask.
 public final class Accounts: Sendable {
-    private let directory: any Directory
-    private let settings: ServiceSettings
+    let directory: any Directory
+    let settings: ServiceSettings
+    let passwords = PasswordQueue()
+    let accountAttempts = AttemptLimiter(.init(burst: 10, secondsPerAttempt: 60))
+    let addressAttempts = AttemptLimiter(.init(burst: 60, secondsPerAttempt: 10))
+    let identityTokens: IdentityTokens
+    private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
 
-    /// What was read from the directory lately. A session that another process revoked is refused
-    /// after ``Remembered/lifetimeMilliseconds`` at the latest.
+    /// What was read from the directory lately, until this process or another one changes it.
     private struct Remembered {
-        static let lifetimeMilliseconds: Int64 = 60_000
-        static let capacity = 10_000
+        /// Goes up when something is forgotten: what was read before must not be kept after.
+        var generation = 0
+        var containers = Recent<ContainerAddress, Bool>(capacity: 10_000)
+        var apiTokens = Recent<String, APITokenRow>(capacity: 10_000)
+        var sessions = Recent<String, Session>(capacity: 10_000)
+        var serverKeys = Recent<String, ServerKeys.Known>(capacity: 10_000)
 
-        var containers: Set<ContainerAddress> = []
-        var apiTokens: [String: ContainerAddress] = [:]
-        var sessions: [String: (row: SessionRow, readMilliseconds: Int64)] = [:]
-
-        mutating func keep(_ row: SessionRow, at milliseconds: Int64) {
-            if sessions.count >= Self.capacity { sessions.removeAll() }
-            sessions[row.identifier] = (row, milliseconds)
+        mutating func forget() {
+            generation += 1
+            containers.removeAll()
+            apiTokens.removeAll()
+            sessions.removeAll()
+            serverKeys.removeAll()
         }
+    }
+
+    /// A session and whose it is.
+    private struct Session: Sendable {
+        var row: SessionRow
+        var isDisabled: Bool
     }
 
     /// Bytes of a device's identifier: it is stored with every record that the device touches.
@@ -44,19 +57,28 @@ public final class Accounts: Sendable {
     init(directory: any Directory, settings: ServiceSettings) {
         self.directory = directory
         self.settings = settings
+        serverKeys = ServerKeys(directory: directory)
+        identityTokens = IdentityTokens(settings)
     }
 
     // MARK: Showing credentials
 
-    /// - Throws: ``ServiceError``: AUTHENTICATION_FAILED for the API token, AUTHENTICATION_REQUIRED for
-    ///   the web-auth token.
+    /// - Throws: ``ServiceError``: AUTHENTICATION_FAILED for the API token or the signature,
+    ///   AUTHENTICATION_REQUIRED for the web-auth token, ACCESS_DENIED for a disabled account.
     func authenticate(
         _ credentials: Credentials, at address: ContainerAddress, seal: Seal
     ) async throws -> Admitted {
-        try await checkAPIToken(credentials.apiToken, at: address)
         guard (credentials.clientID?.utf8.count ?? 0) <= Self.clientIDBytes else {
             throw ServiceError.longClientID
         }
+        if let signature = credentials.signature {
+            let user = try await userOfSigner(signature, credentials, at: address)
+            return Admitted(
+                caller: Caller(
+                    userRecordName: user, device: credentials.clientID ?? "server",
+                    wantsExtensions: credentials.wantsExtensions, isServer: true))
+        }
+        try await checkAPIToken(credentials.apiToken, origin: credentials.origin, at: address)
         guard let text = credentials.webAuthToken else {
             let device = credentials.clientID ?? "web"
             return Admitted(
@@ -66,51 +88,118 @@ public final class Accounts: Sendable {
         }
         guard let token = WebAuthToken(text: text, seal: seal),
             let session = try await session(token.session),
-            isValid(token, in: session)
+            session.row.address == nil || session.row.address == address,
+            isValid(token, in: session.row)
         else { throw ServiceError.signInNeeded }
+        guard !session.isDisabled else { throw ServiceError.accountDisabled }
+        try await noteUse(of: session.row)
         let caller = Caller(
-            userRecordName: session.userRecordName,
-            device: credentials.clientID ?? session.identifier,
-            wantsExtensions: credentials.wantsExtensions)
+            userRecordName: session.row.userRecordName,
+            device: credentials.clientID ?? session.row.identifier,
+            wantsExtensions: credentials.wantsExtensions, session: session.row.identifier)
         let next = WebAuthToken(
-            session: session.identifier, issuedMilliseconds: settings.nowMilliseconds())
+            session: session.row.identifier, issuedMilliseconds: settings.nowMilliseconds())
         return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: seal))
     }
 
-    private func isValid(_ token: WebAuthToken, in session: SessionRow) -> Bool {
-        let seconds =
-            session.staysSignedIn
-            ? settings.limits.staySignedInSeconds : settings.limits.webAuthTokenSeconds
-        let end = token.issuedMilliseconds + Int64(seconds * 1000)
-        return settings.nowMilliseconds() < end
+    private func lifetimeMilliseconds(_ session: SessionRow) -> Int64 {
+        let limits = settings.limits
+        return Int64(
+            (session.staysSignedIn ? limits.staySignedInSeconds : limits.webAuthTokenSeconds) * 1000
+        )
     }
 
-    private func checkAPIToken(_ token: String?, at address: ContainerAddress) async throws {
-        guard let token else { throw ServiceError.unknownAPIToken }
+    private func isValid(_ token: WebAuthToken, in session: SessionRow) -> Bool {
+        settings.nowMilliseconds() < token.issuedMilliseconds + lifetimeMilliseconds(session)
+    }
+
+    /// Reads a row, or has it from the last time.
+    private func recall<Key: Hashable & Sendable, Value: Sendable>(
+        _ rows: WritableKeyPath<Remembered, Recent<Key, Value>> & Sendable, _ key: Key,
+        read: () async throws -> Value?
+    ) async throws -> Value? {
+        let (value, generation) = remembered.withLock { ($0[keyPath: rows][key], $0.generation) }
+        if let value { return value }
+        guard let value = try await read() else { return nil }
+        remembered.withLock { remembered in
+            if remembered.generation == generation { remembered[keyPath: rows][key] = value }
+        }
+        return value
+    }
+
+    /// Forgets what was read: it was changed.
+    func forget() {
+        remembered.withLock { $0.forget() }
+    }
+
+    // MARK: Servers
+
+    private func userOfSigner(
+        _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
+    ) async throws -> String {
+        let key = try await keyOfSigner(signature, credentials, at: address)
+        try await serverKeys.accept(
+            signature, of: key, at: address, nowMilliseconds: settings.nowMilliseconds())
+        return key.row.userRecordName
+    }
+
+    /// What can be said of a signature without the body.
+    ///
+    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
+    func keyOfSigner(
+        _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
+    ) async throws -> ServerKeys.Known {
+        guard credentials.apiToken == nil, credentials.webAuthToken == nil,
+            signature.isTimely(nowMilliseconds: settings.nowMilliseconds())
+        else { throw ServiceError.authenticationFailed }
+        let identifier = signature.keyID.lowercased()
+        let known = try await recall(\.serverKeys, identifier) {
+            guard let row = try await directory.serverKey(identifier) else { return nil }
+            let user = try await directory.user(recordName: row.userRecordName)
+            return ServerKeys.Known(
+                row: row, publicKey: try ServerKeys.publicKey(row.publicKey),
+                isDisabled: user?.isDisabled ?? true)
+        }
+        guard let known, known.row.address == address, !known.isDisabled else {
+            throw ServiceError.authenticationFailed
+        }
+        return known
+    }
+
+    // MARK: Apps
+
+    /// An API token and what it allows; nil when there is none of this name.
+    func apiToken(_ token: String) async throws -> APITokenRow? {
+        try await recall(\.apiTokens, token) { try await directory.apiToken(token) }
+    }
+
+    private func checkAPIToken(
+        _ token: String?, origin: String?, at address: ContainerAddress
+    ) async throws {
+        guard let token else { throw ServiceError.authenticationFailed }
         if settings.isForDevelopment, token == ServiceSettings.developmentToken {
             return try await createContainerIfNeeded(address)
         }
-        if let known = remembered.withLock({ $0.apiTokens[token] }) {
-            guard known == address else { throw ServiceError.unknownAPIToken }
-            return
-        }
-        guard let row = try await directory.apiToken(token), row.address == address else {
-            throw ServiceError.unknownAPIToken
-        }
-        remembered.withLock { $0.apiTokens[token] = row.address }
+        guard let row = try await apiToken(token), row.address == address,
+            row.allows(origin: origin)
+        else { throw ServiceError.authenticationFailed }
     }
 
+    /// Makes a container when it is new.
     func createContainerIfNeeded(_ address: ContainerAddress) async throws {
-        guard !remembered.withLock({ $0.containers.contains(address) }) else { return }
-        guard Self.isContainerIdentifier(address.container) else {
-            throw ServiceError.invalid(
-                "A container's name has at most 127 letters, digits, dots, hyphens and underscores."
-            )
+        _ = try await recall(\.containers, address) {
+            guard Self.isContainerIdentifier(address.container) else {
+                throw ServiceError.invalid(
+                    """
+                    A container's name has at most 127 letters, digits, dots, hyphens and \
+                    underscores.
+                    """)
+            }
+            if try await !directory.container(address) {
+                try await directory.createContainer(address)
+            }
+            return true
         }
-        if try await !directory.container(address) {
-            try await directory.createContainer(address)
-        }
-        remembered.withLock { _ = $0.containers.insert(address) }
     }
 
     /// At most 127 bytes: a folder's name has 255, and an uppercase letter takes two of them. A folder
@@ -123,47 +212,38 @@ public final class Accounts: Sendable {
             }
     }
 
-    private func session(_ identifier: String) async throws -> SessionRow? {
-        let now = settings.nowMilliseconds()
-        if let known = remembered.withLock({ $0.sessions[identifier] }),
-            now - known.readMilliseconds < Remembered.lifetimeMilliseconds
-        {
-            return known.row
+    // MARK: Sessions
+
+    private func session(_ identifier: String) async throws -> Session? {
+        try await recall(\.sessions, identifier) {
+            guard let row = try await directory.session(identifier),
+                let user = try await directory.user(recordName: row.userRecordName)
+            else { return nil }
+            return Session(row: row, isDisabled: user.isDisabled)
         }
-        guard let row = try await directory.session(identifier) else { return nil }
-        remembered.withLock { $0.keep(row, at: now) }
-        return row
     }
 
-    // MARK: At the counter
-
-    /// Makes an API token for a container, and the container if it is new.
-    ///
-    /// - Returns: 64 hexadecimal digits.
-    public func createAPIToken(
-        for address: ContainerAddress, name: String
-    ) async throws -> String {
-        try await createContainerIfNeeded(address)
-        let token = settings.newIdentifier() + settings.newIdentifier()
-        try await directory.put(APITokenRow(token: token, address: address, name: name))
-        return token
-    }
-
-    /// The user who signs in under a name, made if there is none yet.
-    public func user(named name: String) async throws -> UserRow {
-        if let user = try await directory.user(named: name) { return user }
-        return try await directory.insert(
-            UserRow(recordName: "_" + settings.newIdentifier(), name: name))
+    /// Writes that a session is in use, ten times in a token's life at the most.
+    private func noteUse(of session: SessionRow) async throws {
+        let now = settings.nowMilliseconds()
+        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else {
+            return
+        }
+        try await directory.touchSession(session.identifier, usedMilliseconds: now)
+        remembered.withLock { $0.sessions[session.identifier]?.row.lastUsedMilliseconds = now }
     }
 
     /// Starts a session for a user and returns its first web-auth token.
+    ///
+    /// - Parameter address: The container that its tokens are good for; nil for all.
     func createSession(
-        for userRecordName: String, staysSignedIn: Bool, seal: Seal
+        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?, seal: Seal
     ) async throws -> SignIn {
         let now = settings.nowMilliseconds()
         let session = SessionRow(
             identifier: settings.newIdentifier(), userRecordName: userRecordName,
-            staysSignedIn: staysSignedIn, createdMilliseconds: now)
+            staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
+        try await deleteOldSessions(now)
         try await directory.put(session)
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(
@@ -171,30 +251,67 @@ public final class Accounts: Sendable {
             session: session.identifier)
     }
 
+    /// Removes the sessions whose every token has expired. The last use is known to a tenth of a
+    /// token's life.
+    private func deleteOldSessions(_ now: Int64) async throws {
+        for (staysSignedIn, seconds) in [
+            (false, settings.limits.webAuthTokenSeconds),
+            (true, settings.limits.staySignedInSeconds),
+        ] {
+            try await directory.deleteSessions(
+                staysSignedIn: staysSignedIn, unusedSince: now - Int64(seconds * 1_200))
+        }
+    }
+
     /// Ends a session: none of its web-auth tokens is good any more.
     public func endSession(_ identifier: String) async throws {
         try await directory.deleteSession(identifier)
-        remembered.withLock { _ = $0.sessions.removeValue(forKey: identifier) }
+        forget()
+    }
+
+    // MARK: Users
+
+    /// The user who signs in under a name, made if there is none yet.
+    public func user(named name: String) async throws -> UserRow {
+        if let user = try await directory.user(named: name) { return user }
+        return try await directory.insert(newUser(named: name))
+    }
+
+    func newUser(named name: String) -> UserRow {
+        UserRow(
+            recordName: "_" + settings.newIdentifier(), name: name,
+            createdMilliseconds: settings.nowMilliseconds())
+    }
+}
+
+extension APITokenRow {
+    /// Whether a page of this origin may use the token. What is no page of a browser names none.
+    func allows(origin: String?) -> Bool {
+        guard let origin, !allowedOrigins.isEmpty else { return true }
+        return allowedOrigins.contains(origin)
     }
 }
 
 extension CloudService {
-    /// Starts a session for a user, as the command line and a sign-in page do.
+    /// Starts a session for a user, as the command line does.
+    ///
+    /// - Parameter address: The container that its tokens are good for; nil for all.
     public func createSession(
-        for userRecordName: String, staysSignedIn: Bool
+        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
     ) async throws(RequestFailure) -> Accounts.SignIn {
         do {
             guard try await storehouse.directory.user(recordName: userRecordName) != nil else {
-                throw ServiceError(.notFound, "There is no user of this record name.")
+                throw ServiceError.unknownUser
             }
             return try await accounts.createSession(
-                for: userRecordName, staysSignedIn: staysSignedIn, seal: seal())
+                for: userRecordName, staysSignedIn: staysSignedIn, at: address, seal: seal())
         } catch {
             throw failure(from: error)
         }
     }
 
-    /// Signs in whoever says so, making the user on first use: only in a service for development.
+    /// Signs in whoever says so, making the user on first use: only in a service for development, and
+    /// for every container of it.
     ///
     /// - Throws: ``RequestFailure`` with NOT_FOUND in any other service.
     public func signInForDevelopment(
@@ -209,7 +326,7 @@ extension CloudService {
         do {
             let user = try await accounts.user(named: name)
             return try await accounts.createSession(
-                for: user.recordName, staysSignedIn: true, seal: seal())
+                for: user.recordName, staysSignedIn: true, at: nil, seal: seal())
         } catch {
             throw failure(from: error)
         }

@@ -12,18 +12,26 @@ public struct Caller: Hashable, Sendable {
     /// Whether answers about records say where their zone stands.
     public var wantsSyncToken: Bool
 
+    /// The session of a web-auth token.
+    public var session: String?
+
+    /// Whether a server-to-server key signed the request: it reaches the public database only.
+    public var isServer: Bool
+
     public init(
         userRecordName: String?, device: String, wantsExtensions: Bool = false,
-        wantsSyncToken: Bool = false
+        wantsSyncToken: Bool = false, session: String? = nil, isServer: Bool = false
     ) {
         self.userRecordName = userRecordName
         self.device = device
         self.wantsExtensions = wantsExtensions
         self.wantsSyncToken = wantsSyncToken
+        self.session = session
+        self.isServer = isServer
     }
 }
 
-/// What a caller shows: the protocol's query parameters.
+/// What a caller shows: the protocol's query parameters, or its signature.
 public struct Credentials: Hashable, Sendable {
     /// `ckAPIToken`.
     public var apiToken: String?
@@ -31,19 +39,35 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
+    /// Where the request came from: a network address, or what of it tells networks apart. Nil within a
+    /// process.
+    public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
     /// `getCurrentSyncToken`.
     public var wantsSyncToken: Bool
+    /// The `Origin` header: the page in a browser that asks.
+    public var origin: String?
+    /// Scheme and authority under which the caller reached the service: what stands before the paths
+    /// in addresses of assets. Empty in process.
+    public var serviceOrigin: String
+    /// What a server shows in place of the tokens. Unlike all else here it needs the body.
+    public var signature: RequestSignature?
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false, wantsSyncToken: Bool = false
+        wantsExtensions: Bool = false, wantsSyncToken: Bool = false, origin: String? = nil,
+        serviceOrigin: String = "", networkAddress: String? = nil,
+        signature: RequestSignature? = nil
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
+        self.networkAddress = networkAddress
         self.wantsExtensions = wantsExtensions
         self.wantsSyncToken = wantsSyncToken
+        self.origin = origin
+        self.serviceOrigin = serviceOrigin
+        self.signature = signature
     }
 }

@@ -60,6 +60,8 @@ struct Cascade {
 
     /// Finds the members on whom a record that stays depends, as a child or by VALIDATE.
     ///
+    /// What is refused stays, and those who needed it to go are looked at again.
+    ///
     /// - Parameter operations: how many operations the request has.
     /// - Returns: the named records that cannot go because of them.
     mutating func dropHeld(
@@ -67,16 +69,48 @@ struct Cascade {
     ) throws -> Set<RecordKey> {
         let limit = members.count + operations + 1
         var refused: Set<RecordKey> = []
-        for key in members {
-            guard
-                try !dependents.of(key, .child, limit: limit).allSatisfy(contains)
-                    || !dependents.of(key, .validate, limit: limit).allSatisfy(contains)
-            else { continue }
-            refused.formUnion(roots(of: key))
-            // What goes for no other reason stays, which the records before or after it must know.
-            if causes[key]?.isEmpty == true { causes[key] = nil }
+        var waiting: [RecordKey: [RecordKey]] = [:]
+        var open = members
+        while let key = open.popLast() {
+            guard contains(key) else { continue }
+            let needing =
+                try dependents.of(key, .child, limit: limit)
+                + dependents.of(key, .validate, limit: limit)
+            guard !needing.allSatisfy(contains) else {
+                for other in needing where other != key { waiting[other, default: []].append(key) }
+                continue
+            }
+            let roots = roots(of: key).subtracting(refused)
+            refused.formUnion(roots)
+            for root in roots where causes[root]?.isEmpty == true {
+                for released in try release(root, refused, &dependents, limit: limit) {
+                    open += waiting[released] ?? []
+                }
+            }
         }
         return refused
+    }
+
+    /// Lets a named record stay, and what went along with nothing else.
+    ///
+    /// - Returns: all that stay. Members of a cycle are not found out here.
+    private mutating func release(
+        _ root: RecordKey, _ refused: Set<RecordKey>, _ dependents: inout Dependents, limit: Int
+    ) throws -> [RecordKey] {
+        var released: [RecordKey] = []
+        var open = [root]
+        while let key = open.popLast() {
+            causes[key] = nil
+            released.append(key)
+            for holder in try dependents.of(key, .deleteSelf, limit: limit) {
+                guard let others = causes[holder]?.filter({ $0 != key }) else { continue }
+                causes[holder] = others
+                if others.isEmpty, !named.contains(holder) || refused.contains(holder) {
+                    open.append(holder)
+                }
+            }
+        }
+        return released
     }
 
     /// The named records because of which a member goes.

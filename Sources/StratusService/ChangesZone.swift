@@ -28,6 +28,7 @@ extension ChangesZone: ServedEndpoint {
                     .failure(ZoneFailure(zoneID: $0.zoneID, error: .zoneNotFound))
                 })
         }
+        let access = try await context.recordAccess()
         let now = context.service.settings.nowMilliseconds()
         // Newest-first pages are found from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
@@ -35,7 +36,8 @@ extension ChangesZone: ServedEndpoint {
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: now, service: context.service)
-            let feed = ZoneFeed(reader: reader, tokens: tokens, context: context)
+            let feed = ZoneFeed(
+                reader: reader, tokens: tokens, context: context, access: access)
             var room = context.limits.changedBytesPerAnswer
             return Answer(
                 zones: try request.zones.map { item in
@@ -63,6 +65,8 @@ struct ZoneFeed {
     let reader: any StoreReader
     let tokens: ChangeTokens
     let context: RequestContext
+    /// What is not to be read is left out, also when it is deleted.
+    let access: RecordAccess
 
     /// - Parameter room: The bytes that the answer has left for records; every zone has a page all the
     ///   same.
@@ -146,6 +150,7 @@ struct ZoneFeed {
         let types = item.desiredRecordTypes.map { Set($0) }
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
+            guard access[row.type].mayRead(row) else { return nil }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
                 numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions)

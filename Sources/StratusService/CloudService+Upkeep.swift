@@ -27,9 +27,10 @@ extension CloudService {
         let isRemoved = try await store.write { writer in
             guard let zone = try writer.livingZone(named: name) else { return false }
             try writer.deleteZone(zone.key, reason: reason)
-            if !summary.isEmpty {
+            if summary.wantsNews {
                 // Nobody's device made the change: all are told.
-                let news = News(zoneName: name, user: user, device: "", changes: [])
+                let news = News(
+                    zoneName: name, user: user, device: "", changes: [], subject: .zoneDeleted)
                 try writer.enqueue(news.bytes)
             }
             return true

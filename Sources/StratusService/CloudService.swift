@@ -24,10 +24,19 @@ public final class CloudService: Sendable {
     let schemas: SchemaBook
     let subscriptions: SubscriptionBook
     let courier: Courier
+    let devices: Devices
     let notifications: Notifications
     let tombstones: TombstonePurge
+    let uploads: UploadsUnderWay
 
     private let directoryWatch = Mutex(DirectoryWatch())
+    let throttle: Throttle
+    let queue: RequestQueue
+    let transfers = TransferMeter()
+
+    /// What tests make go wrong.
+    public let faults: FaultScript
+
     private let sealOnceKnown = Mutex<Seal?>(nil)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
@@ -38,11 +47,20 @@ public final class CloudService: Sendable {
         schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
         tombstones = TombstonePurge(settings: settings)
-        courier = Courier(
-            capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
+        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
+        faults = FaultScript()
+        throttle = Throttle(limits: settings.limits, nowMilliseconds: settings.nowMilliseconds)
+        queue = RequestQueue(limits: settings.limits)
+        let courier = Courier(settings: settings)
+        self.courier = courier
+        devices = Devices(
+            directory: storehouse.directory, settings: settings, courier: courier,
+            pushes: settings.pushDelivery.map {
+                PushQueue(directory: storehouse.directory, settings: settings, delivery: $0)
+            })
         notifications = Notifications(
             storehouse: storehouse, settings: settings, subscriptions: subscriptions,
-            schemas: schemas, courier: courier)
+            schemas: schemas, devices: devices, faults: faults)
     }
 
     /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
@@ -62,37 +80,78 @@ public final class CloudService: Sendable {
         to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        let admission = try await admit(credentials, to: E.self, at: address, scope: scope)
+        return try await respond(to: E.self, admission) { request }
+    }
+
+    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    ///
+    /// - Parameter credentials: With a signature over no body.
+    /// - Throws: ``RequestFailure`` with AUTHENTICATION_FAILED.
+    public func checkSigner(
+        _ credentials: Credentials, at address: ContainerAddress
+    ) async throws(RequestFailure) {
         do {
             try await refreshRemembered()
-            let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
-            var caller = admitted.caller
-            caller.wantsSyncToken = credentials.wantsSyncToken
-            let context = RequestContext(
-                service: self, caller: caller, address: address, scope: scope)
-            try context.checkAccess(E.access)
-            let answer = try await E.answer(request, in: context)
-            return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
+            if let signature = credentials.signature {
+                _ = try await accounts.keyOfSigner(signature, credentials, at: address)
+            }
         } catch {
             throw failure(from: error)
         }
     }
 
+    /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
+    func linkedAnswer<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) async throws -> E.Answer {
+        var links = AssetLinks(seal: try await seal(), context: context)
+        do {
+            var answer = try await self.answer(E.self, request, in: context)
+            E.link(&answer, &links)
+            return answer
+        } catch var failure as RequestFailure {
+            if var records = failure.records {
+                links.link(&records)
+                failure.records = records
+            }
+            throw failure
+        }
+    }
+
+    /// The protocol's error; where a user is needed, with the address of a sign-in page.
+    func failure(
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+    ) async -> RequestFailure {
+        var failure = failure(from: error)
+        if failure.error.code == .authenticationRequired {
+            do {
+                failure.error.redirectURL = try await signInAddress(for: credentials, at: address)
+            } catch {
+                // The directory is in trouble, which weighs more than the missing user.
+                return self.failure(from: error)
+            }
+        }
+        return failure
+    }
+
     /// Waits for the next notification of a device: the long poll.
     ///
-    /// A cancelled wait takes nothing from the queue. One poll waits at a time per token: a newer one
-    /// ends the older, which then returns nil.
+    /// A cancelled wait takes nothing from the queue. A few polls may wait under one token; the newest
+    /// is answered first.
     ///
     /// - Returns: nil when the time is over without news.
-    /// - Throws: ``RequestFailure`` with NOT_FOUND when the push token is unknown or has expired.
+    /// - Throws: ``RequestFailure`` with NOT_FOUND when the push token is unknown or has expired, and
+    ///   with THROTTLED when too many polls wait under it.
     public func nextNotification(
         pushToken: String, timeoutSeconds: Double
     ) async throws(RequestFailure) -> NotificationPayload? {
         do {
-            try await renew(pushToken: pushToken)
+            try await devices.renew(pushToken: pushToken)
+            return try await courier.next(pushToken: pushToken, timeoutSeconds: timeoutSeconds)
         } catch {
             throw failure(from: error)
         }
-        return await courier.next(pushToken: pushToken, timeoutSeconds: timeoutSeconds)
     }
 
     /// Puts a notification back at the head of its queue, for a transport that could not hand it over.
@@ -104,6 +163,23 @@ public final class CloudService: Sendable {
     public func settle() async {
         await notifications.settle()
         await tombstones.settle()
+    }
+
+    /// Tells what a crash left untold, in all databases; for the start of a service.
+    ///
+    /// Opens one database after the other, so it takes as long as that: about a millisecond for each.
+    /// News of a database that is used before is told at its first use.
+    ///
+    /// - Throws: ``StratusStorage/StorageError`` when a database cannot be opened or read.
+    public func tellWhatWasLeft() async throws {
+        try await notifications.tellWhatWasLeft()
+    }
+
+    /// Tells what waits and clears the outboxes, so that the next start has nothing to tell again; for
+    /// a clean stop.
+    public func finishNotifications() async {
+        await notifications.settle()
+        await notifications.clearOutboxes()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.
@@ -121,6 +197,21 @@ public final class CloudService: Sendable {
         let changes = try await storehouse.directory.changesByOthers()
         guard directoryWatch.withLock({ $0.hasChanged(to: changes) }) else { return }
         schemas.forget()
+        accounts.forget()
+    }
+
+    /// Tells whether pages of an origin may read answers to requests with an API token.
+    ///
+    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    public func mayRead(origin: String, apiToken: String?) async -> Bool {
+        guard let apiToken else { return true }
+        do {
+            try await refreshRemembered()
+            return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
+        } catch {
+            // The store is in trouble, and the request's own answer will say so.
+            return false
+        }
     }
 
     func seal() async throws -> Seal {
@@ -142,7 +233,9 @@ public final class CloudService: Sendable {
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
-            settings.logger.error(
+            // A store that has too much to do is no news to a person.
+            settings.logger.log(
+                level: error.code == .busy ? .debug : .error,
                 "The store could not do what it was asked.",
                 metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
             if error.stopsService {
@@ -197,7 +290,34 @@ public protocol ServedEndpoint: Endpoint {
     /// What the caller must be to ask at all.
     static var access: EndpointAccess { get }
 
+    /// Whether the caller's web-auth token is no good afterwards.
+    static var endsSession: Bool { get }
+
+    /// What a request costs its sender, in requests, beyond the one that it is.
+    static func cost(of request: Request) -> Double
+
+    /// The zones that a request names; the fault script can be about one.
+    static func zoneNames(in request: Request) -> Set<String>
+
+    /// The answer when the change tokens in the request have expired.
+    static func answerToExpired(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer
+
     static func answer(_ request: Request, in context: RequestContext) async throws -> Answer
+
+    /// Puts addresses into the records of an answer, for their assets. An endpoint whose answer carries
+    /// records does it in AssetLinks.swift.
+    static func link(_ answer: inout Answer, _ links: inout AssetLinks)
+}
+
+extension ServedEndpoint {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+}
+
+extension ServedEndpoint {
+    public static var endsSession: Bool { false }
+    public static func cost(of request: Request) -> Double { 0 }
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

@@ -1,67 +1,126 @@
+import StratusRecords
 import StratusWire
 
 /// The queues of notifications, one per push token, and who waits at them.
 ///
 /// Invariants: nobody waits at a queue that holds something; a notification is in a queue or was
 /// handed to one waiter, never both and never lost to a waiter who had gone.
+///
+/// A device that answers slowly or falsely gets fewer: when its queue overflows, or when it does not
+/// take what it polled for, the queue's room is halved, down to one; after
+/// ``StratusRecords/Limits/idleDeviceSeconds`` without a poll the room is one. A poll that finds
+/// the queue empty gives the room back.
 actor Courier {
     private struct Mailbox {
         var queue: [NotificationPayload] = []
-        var waiter: Waiter?
+        /// The newest last.
+        var waiters: [Waiter] = []
+        var room: Int
+        var lastPollMilliseconds: Int64
     }
 
     private struct Waiter {
         var poll: UInt64
+        var sinceMilliseconds: Int64
         var continuation: CheckedContinuation<NotificationPayload?, Never>
     }
 
-    private let capacityPerDevice: Int
+    private let limits: Limits
+    private let nowMilliseconds: @Sendable () -> Int64
     private let sleep: @Sendable (Double) async throws -> Void
     private var mailboxes: [String: Mailbox] = [:]
     private var lastPoll: UInt64 = 0
+    private var lastSweepMilliseconds: Int64 = 0
 
-    init(capacityPerDevice: Int, sleep: @escaping @Sendable (Double) async throws -> Void) {
-        self.capacityPerDevice = capacityPerDevice
-        self.sleep = sleep
+    init(settings: ServiceSettings) {
+        limits = settings.limits
+        nowMilliseconds = settings.nowMilliseconds
+        sleep = settings.sleep
     }
 
-    /// Hands a notification to whoever waits, or queues it. An unread notification of the same zone or
-    /// database subscription becomes this one; the oldest gives way when the queue is full.
-    func deliver(_ notification: NotificationPayload, to pushToken: String) {
-        if let waiter = mailboxes[pushToken]?.waiter {
-            mailboxes[pushToken]?.waiter = nil
+    // MARK: Delivery
+
+    func deliver(_ deliveries: [Delivery]) {
+        for delivery in deliveries {
+            deliver(
+                delivery.payload, to: delivery.device.pushToken,
+                isRepetition: delivery.isRepetition)
+        }
+    }
+
+    /// Hands a notification to who came last of those who wait, or queues it. An unread notification
+    /// about the same becomes this one, unless it is repeated on purpose; the oldest give way when the
+    /// room is used up.
+    func deliver(
+        _ notification: NotificationPayload, to pushToken: String, isRepetition: Bool = false
+    ) {
+        if let waiter = mailboxes[pushToken]?.waiters.popLast() {
             waiter.continuation.resume(returning: notification)
             return
         }
-        var queue = mailboxes[pushToken]?.queue ?? []
-        if let index = queue.firstIndex(where: { notification.replaces($0) }) {
-            queue[index] = notification
+        guard var mailbox = mailboxes[pushToken] ?? newMailbox() else { return }
+        mailboxes[pushToken] = nil
+        let same = mailbox.queue.firstIndex { $0.subject == notification.subject }
+        if let index = same, !isRepetition {
+            mailbox.queue[index] = notification
         } else {
-            if queue.count >= capacityPerDevice { queue.removeFirst() }
-            queue.append(notification)
+            mailbox.queue.append(notification)
         }
-        mailboxes[pushToken, default: Mailbox()].queue = queue
+        if mailbox.queue.count > mailbox.room {
+            mailbox.room = max(1, mailbox.room / 2)
+            mailbox.queue.removeFirst(mailbox.queue.count - mailbox.room)
+        }
+        if isIdle(mailbox) {
+            mailbox.room = 1
+            mailbox.queue.removeFirst(mailbox.queue.count - 1)
+        }
+        mailboxes[pushToken] = mailbox
     }
 
     /// Puts a notification back that its receiver did not take.
     func giveBack(_ notification: NotificationPayload, to pushToken: String) {
-        if mailboxes[pushToken]?.waiter != nil {
-            return deliver(notification, to: pushToken)
+        guard var mailbox = mailboxes[pushToken] ?? newMailbox() else { return }
+        if !mailbox.waiters.isEmpty { return deliver(notification, to: pushToken) }
+        mailbox.room = max(1, mailbox.room / 2)
+        let isTold = mailbox.queue.contains { $0.subject == notification.subject }
+        if !isTold, mailbox.queue.count < mailbox.room {
+            mailbox.queue.insert(notification, at: 0)
         }
-        let queue = mailboxes[pushToken]?.queue ?? []
-        let isTold = queue.contains { $0.replaces(notification) }
-        guard !isTold, queue.count < capacityPerDevice else { return }
-        mailboxes[pushToken, default: Mailbox()].queue.insert(notification, at: 0)
+        mailboxes[pushToken] = mailbox
     }
 
-    /// The next notification; nil after the timeout, when a newer poll came, or when the task was
-    /// cancelled.
-    func next(pushToken: String, timeoutSeconds: Double) async -> NotificationPayload? {
-        if Task.isCancelled { return nil }
-        if mailboxes[pushToken]?.queue.isEmpty == false {
-            return mailboxes[pushToken]?.queue.removeFirst()
+    private func isIdle(_ mailbox: Mailbox) -> Bool {
+        Double(nowMilliseconds() - mailbox.lastPollMilliseconds)
+            >= limits.idleDeviceSeconds * 1_000
+    }
+
+    /// An empty queue; nil when there are as many as may be, and none can be given up.
+    private func newMailbox() -> Mailbox? {
+        let now = nowMilliseconds()
+        if mailboxes.count >= limits.waitingDevices {
+            // Looking through all of them for every notification would cost more than it gives.
+            guard Double(now - lastSweepMilliseconds) >= 1_000 else { return nil }
+            lastSweepMilliseconds = now
+            mailboxes = mailboxes.filter { !$0.value.waiters.isEmpty || !isIdle($0.value) }
+            guard mailboxes.count < limits.waitingDevices else { return nil }
         }
+        return Mailbox(room: limits.notificationsPerDevice, lastPollMilliseconds: now)
+    }
+
+    // MARK: Polls
+
+    /// The next notification; nil after the timeout, when newer polls came, or when the task was
+    /// cancelled.
+    ///
+    /// - Throws: ``StratusRecords/ServiceError`` when too many polls wait and none has waited for long:
+    ///   they would only end one another.
+    func next(
+        pushToken: String, timeoutSeconds: Double
+    ) async throws(ServiceError) -> NotificationPayload? {
+        if Task.isCancelled { return nil }
+        if let notification = takeFirst(of: pushToken) { return notification }
         guard timeoutSeconds > 0 else { return nil }
+        try makeRoom(at: pushToken)
         lastPoll += 1
         let poll = lastPoll
         let alarm = Task {
@@ -90,42 +149,62 @@ actor Courier {
 
     /// Drops a queue whose device is gone.
     func forget(pushToken: String) {
-        mailboxes.removeValue(forKey: pushToken)?.waiter?.continuation.resume(returning: nil)
+        for waiter in mailboxes.removeValue(forKey: pushToken)?.waiters ?? [] {
+            waiter.continuation.resume(returning: nil)
+        }
     }
 
     /// How many polls wait now.
     var waiting: Int {
-        mailboxes.values.count { $0.waiter != nil }
+        mailboxes.values.reduce(0) { $0 + $1.waiters.count }
+    }
+
+    /// How many devices are remembered.
+    var remembered: Int { mailboxes.count }
+
+    private func takeFirst(of pushToken: String) -> NotificationPayload? {
+        guard mailboxes[pushToken] != nil else { return nil }
+        mailboxes[pushToken]?.lastPollMilliseconds = nowMilliseconds()
+        guard mailboxes[pushToken]?.queue.isEmpty == false else {
+            mailboxes[pushToken]?.room = limits.notificationsPerDevice
+            return nil
+        }
+        return mailboxes[pushToken]?.queue.removeFirst()
+    }
+
+    /// Ends the poll that has waited longest when too many wait.
+    private func makeRoom(at pushToken: String) throws(ServiceError) {
+        guard let oldest = mailboxes[pushToken]?.waiters.first,
+            mailboxes[pushToken]?.waiters.count ?? 0 >= limits.pollsPerDevice
+        else { return }
+        let waited = Double(nowMilliseconds() - oldest.sinceMilliseconds)
+        guard waited >= limits.protectedPollSeconds * 1_000 else {
+            throw ServiceError.tooManyPolls
+        }
+        end(oldest.poll, at: pushToken)
     }
 
     private func wait(
         _ poll: UInt64, at pushToken: String,
         _ continuation: CheckedContinuation<NotificationPayload?, Never>
     ) {
-        if Task.isCancelled {
+        let now = nowMilliseconds()
+        guard !Task.isCancelled, var mailbox = mailboxes[pushToken] ?? newMailbox() else {
             return continuation.resume(returning: nil)
         }
-        mailboxes[pushToken]?.waiter?.continuation.resume(returning: nil)
-        mailboxes[pushToken, default: Mailbox()].waiter = Waiter(
-            poll: poll, continuation: continuation)
+        mailbox.lastPollMilliseconds = now
+        mailbox.waiters.append(
+            Waiter(poll: poll, sinceMilliseconds: now, continuation: continuation))
+        mailboxes[pushToken] = mailbox
     }
 
     private func end(_ poll: UInt64, at pushToken: String) {
-        guard let waiter = mailboxes[pushToken]?.waiter, waiter.poll == poll else { return }
-        mailboxes[pushToken]?.waiter = nil
+        guard
+            let index = mailboxes[pushToken]?.waiters.firstIndex(where: { $0.poll == poll }),
+            let waiter = mailboxes[pushToken]?.waiters.remove(at: index)
+        else { return }
         waiter.continuation.resume(returning: nil)
-        if mailboxes[pushToken]?.queue.isEmpty == true {
-            mailboxes[pushToken] = nil
-        }
-    }
-}
-
-extension NotificationPayload {
-    /// Whether an older unread notification says nothing that this one does not say.
-    fileprivate func replaces(_ older: NotificationPayload) -> Bool {
-        if case .query = cause { return false }
-        return subscriptionID == older.subscriptionID && scope == older.scope
-            && containerIdentifier == older.containerIdentifier
-            && userRecordName == older.userRecordName && cause == older.cause
+        guard let mailbox = mailboxes[pushToken] else { return }
+        if mailbox.queue.isEmpty, mailbox.waiters.isEmpty { mailboxes[pushToken] = nil }
     }
 }

@@ -30,11 +30,18 @@ struct Dependents {
     /// What the store said: asked once, since a chain may need many rounds.
     private var known: [Question: (names: [String], limit: Int)] = [:]
     private var saved: Set<RecordKey> = []
+    /// Questions that may still be asked: a request whose operations hang together in every way must not
+    /// hold the database for long.
+    private var questions: Int
     private var saving: [Question: [RecordKey]] = [:]
 
-    init(reader: any StoreReader, zones: [String: ZoneRow]) {
+    /// Too many questions were asked.
+    struct Entangled: Error {}
+
+    init(reader: any StoreReader, zones: [String: ZoneRow], questions: Int) {
         self.reader = reader
         self.zones = zones
+        self.questions = questions
     }
 
     /// Tells what the request saves, as it was decided so far.
@@ -63,7 +70,10 @@ struct Dependents {
     }
 
     /// - Parameter limit: how many records of the store to ask for; all of the request's are told.
+    /// - Throws: ``Entangled``, and what the store throws.
     mutating func of(_ target: RecordKey, _ bond: Bond, limit: Int) throws -> [RecordKey] {
+        questions -= 1
+        guard questions >= 0 else { throw Entangled() }
         let question = Question(target: target, bond: bond)
         let names = try stored(question, limit: limit)
         let added = saving[question] ?? []

@@ -49,19 +49,38 @@ public struct Doctor: Sendable {
             }
             diagnosis.records += examined.records
             diagnosis.folder.findings += examined.findings
+            diagnosis.folder.findings += try await missingBlobs(of: examined.assets, at: address)
             diagnosis.folder.laws += StoredContents.laws
         }
         return diagnosis
     }
 }
 
+extension Doctor {
+    private func missingBlobs(
+        of assets: Set<BlobName>, at address: DatabaseAddress
+    ) async throws -> [Finding] {
+        let blobs = try await storehouse.blobs(for: address)
+        var findings: [Finding] = []
+        for asset in assets where try await blobs.open(asset) == nil {
+            findings.append(
+                Finding(
+                    law: "An asset that a record holds has its file.",
+                    path: storehouse.path(of: address), breach: StoredAssets.text(of: asset)))
+        }
+        return findings
+    }
+}
+
 /// What the stored bytes of one database mean, read in one snapshot.
 private struct StoredContents {
-    static let laws = 7
+    static let laws = 9
 
     let path: String
     let schema: ContainerSchema
     private(set) var records = 0
+    /// The blobs that records hold.
+    private(set) var assets: Set<BlobName> = []
     private(set) var findings: [Finding] = []
 
     init(path: String, schema: ContainerSchema) {
@@ -75,7 +94,10 @@ private struct StoredContents {
             var page: ChangePage
             repeat {
                 page = try reader.changes(in: zone.key, after: cursor, limit: recordsPerPage)
-                for row in page.rows { try examine(row, reader) }
+                for row in page.rows {
+                    try examine(row, reader)
+                    try examineAssets(of: row, reader)
+                }
                 cursor.version = page.version
             } while page.moreComing
         }
@@ -120,6 +142,15 @@ private struct StoredContents {
             if schema.rule(for: field.name, of: row.type)?.type != type {
                 report("A field has the type that its schema names.", "\(row.name).\(field.name)")
             }
+        }
+    }
+
+    private mutating func examineAssets(of row: RecordRow, _ reader: any StoreReader) throws {
+        for blob in StoredAssets.blobs(in: row.payload) {
+            if try reader.asset(blob.sha256)?.blob != blob {
+                report("A record's assets are in its database.", row.name)
+            }
+            assets.insert(blob)
         }
     }
 

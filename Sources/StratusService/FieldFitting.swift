@@ -109,8 +109,7 @@ struct FieldFitting {
         return .bytes(bytes)
     }
 
-    /// Values that point elsewhere: references get their zone written out and cannot leave it, assets are
-    /// refused.
+    /// References get their zone written out and cannot leave it.
     private mutating func resolved(_ value: FieldValue) throws -> FieldValue {
         switch value {
         case .reference(let reference): return .reference(try resolved(reference))
@@ -118,14 +117,15 @@ struct FieldFitting {
             var resolved: [Reference] = []
             for reference in references { resolved.append(try self.resolved(reference)) }
             return .referenceList(resolved)
-        case .asset, .assetList:
-            throw ServiceError.invalid("Assets are not served yet.")
         default: return value
         }
     }
 
     private mutating func resolved(_ reference: Reference) throws -> Reference {
         var reference = reference
+        guard (1...255).contains(reference.recordName.utf8.count) else {
+            throw ServiceError.invalid("A reference names a record with 1 to 255 bytes.")
+        }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {
                 throw ServiceError.invalid(

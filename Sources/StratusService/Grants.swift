@@ -33,6 +33,9 @@ public struct Grants: Hashable, Sendable {
 struct RecordAccess: Sendable {
     /// What the caller may do with the records of one type.
     struct OfType: Sendable {
+        /// Everything.
+        static let unrestricted = OfType(others: [.read, .create, .write], own: [], user: nil)
+
         fileprivate var others: RecordPermissions
         /// With records of the caller's own making, besides.
         fileprivate var own: RecordPermissions
@@ -55,9 +58,7 @@ struct RecordAccess: Sendable {
     }
 
     /// What the owner of a private database may do. What a participant of a share may is said elsewhere.
-    static let unrestricted = RecordAccess(
-        standard: OfType(others: [.read, .create, .write], own: [], user: nil), roles: [],
-        grants: [:])
+    static let unrestricted = RecordAccess(standard: .unrestricted, roles: [], grants: [:])
 
     /// For types with the standard grants: nearly all.
     private let standard: OfType
@@ -97,6 +98,12 @@ struct RecordAccess: Sendable {
 }
 
 extension RequestContext {
+    /// What grants let the caller do in the database of the request, by today's schema.
+    func recordAccess() async throws -> RecordAccess {
+        guard scope == .public else { return .unrestricted }
+        return recordAccess(try await service.schemas.schema(of: address))
+    }
+
     /// What grants let the caller do in the database of the request.
     func recordAccess(_ schema: ContainerSchema) -> RecordAccess {
         scope == .public

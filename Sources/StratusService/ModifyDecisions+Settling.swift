@@ -9,8 +9,8 @@ import StratusStorage
 ///   the deletions that lead to it are refused.
 /// - Whoever refers to a deleted record with DELETE_SELF is deleted with it, over any depth; also a
 ///   record that the request saves with such a reference: it is saved, then deleted.
-/// - A new parent, and the target of a VALIDATE reference that was sent, is there afterwards: else the
-///   save is refused.
+/// - A new parent, and the target of a VALIDATE reference that was sent, is there afterwards, or the save
+///   is refused. Between a deletion and a save that needs the record the deletion gives way.
 /// - No record has more sources with DELETE_SELF than the limit: else the saves that add some are refused.
 /// - In an atomic zone one refusal takes the others with it.
 extension ModifyDecisions {
@@ -20,26 +20,44 @@ extension ModifyDecisions {
         guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
             return
         }
-        var dependents = Dependents(reader: reader, zones: stored.zones)
-        while true {
-            // First the saves that fail whatever is deleted: they hold nobody.
-            cascade = Cascade()
-            refuseDanglingSaves(.deletionsMayFail)
-            if isAtomic { failOthers() }
-            try settleDeletions(&dependents)
-            if refuseDanglingSaves(.deletionsHappen) { continue }
-            if try refuseSourcesOverLimit(&dependents) { continue }
-            if isAtomic, failOthers() { continue }
-            return
+        // A cascade as large as it may be, and a few rounds of what usual requests need.
+        let questions = 8 * (context.limits.recordsPerCascade + 4 * plan.items.count)
+        var dependents = Dependents(
+            reader: reader, zones: stored.zones, questions: questions)
+        do {
+            for _ in 0..<Self.rounds {
+                if try settleOnce(isAtomic: isAtomic, &dependents) { return }
+            }
+        } catch is Dependents.Entangled {
+            // As below.
         }
+        cascade = Cascade()
+        for item in plan.items {
+            if case .ready(let operation) = item { fail(operation.key, .entangled) }
+        }
+    }
+
+    /// Rounds after which a request is refused whose every refusal brings about another one.
+    private static let rounds = 32
+
+    /// - Returns: whether all operations that are left go together.
+    private mutating func settleOnce(
+        isAtomic: Bool, _ dependents: inout Dependents
+    ) throws -> Bool {
+        // First the saves that fail whatever is deleted: they hold nobody.
+        cascade = Cascade()
+        refuseDanglingSaves()
+        if isAtomic { failOthers() }
+        try settleDeletions(&dependents)
+        if try refuseSourcesOverLimit(&dependents) { return false }
+        return !(isAtomic && failOthers())
     }
 
     // MARK: Deletions
 
     private mutating func settleDeletions(_ dependents: inout Dependents) throws {
-        var isBackwards = false
         while true {
-            let roots = deletions(isBackwards: isBackwards)
+            let roots = deletions()
             guard !roots.isEmpty else {
                 cascade = Cascade()
                 return
@@ -54,73 +72,55 @@ extension ModifyDecisions {
                 self.cascade = cascade
                 return
             }
-            isBackwards.toggle()
         }
     }
 
-    private func deletions(isBackwards: Bool) -> [RecordKey] {
-        let keys = zip(plan.items, decisions).compactMap { item, decision -> RecordKey? in
+    private func deletions() -> [RecordKey] {
+        zip(plan.items, decisions).compactMap { item, decision -> RecordKey? in
             guard case .ready(let operation) = item, case .delete = decision else { return nil }
             return operation.key
         }
-        return isBackwards ? keys.reversed() : keys
     }
 
     /// What the request saves, and whom it then depends on.
     private func saves() -> [Dependents.Save] {
-        zip(plan.items, decisions).compactMap { item, decision in
-            guard case .ready(let operation) = item, case .save(let row, let fields, _) = decision
+        decisions.indices.compactMap { index in
+            guard case .ready(let operation) = plan.items[index],
+                case .save(let row, _, _) = decisions[index]
             else { return nil }
             return Dependents.Save(
-                key: operation.key, parent: row.parent,
-                references: ActingReference.all(in: fields))
+                key: operation.key, parent: row.parent, references: references[index])
         }
     }
 
     // MARK: Saves
 
-    /// Refuses saves whose parent or target will not be there.
-    ///
-    /// - Returns: whether a save was refused.
-    @discardableResult
-    private mutating func refuseDanglingSaves(_ survival: Survival) -> Bool {
-        var hasRefused = false
-        var hasChanged = true
-        var isBackwards = false
-        while hasChanged {
-            hasChanged = false
-            let indices =
-                isBackwards ? Array(decisions.indices.reversed()) : Array(decisions.indices)
-            for index in indices {
-                guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
-                    case .save = decisions[index],
-                    !operation.required.allSatisfy({ willExist($0, survival) })
+    /// Refuses saves whose parent or target is neither there nor saved. One that is named to be deleted
+    /// counts as there: a save that needs it keeps it, unless it goes itself.
+    private mutating func refuseDanglingSaves() {
+        var refused: [RecordKey] = []
+        for index in decisions.indices {
+            guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
+                case .save = decisions[index], !operation.required.allSatisfy(mayExist)
+            else { continue }
+            fail(operation.key, .referenceViolation)
+            refused.append(operation.key)
+        }
+        // Who needed one that was refused and is not there yet.
+        while let key = refused.popLast() {
+            guard stored.living(key) == nil else { continue }
+            for index in requirers[key] ?? [] {
+                guard case .ready(let operation) = plan.items[index], case .save = decisions[index]
                 else { continue }
-                decisions[index] = .failed(failure(operation.key, .referenceViolation))
-                hasChanged = true
-                hasRefused = true
+                fail(operation.key, .referenceViolation)
+                refused.append(operation.key)
             }
-            // A chain is followed to its end in one round when it is walked in the right direction.
-            isBackwards.toggle()
         }
-        return hasRefused
     }
 
-    /// Whether a record that the request deletes is taken to be there.
-    private enum Survival {
-        case deletionsMayFail
-        case deletionsHappen
-    }
-
-    private func willExist(_ key: RecordKey, _ survival: Survival) -> Bool {
-        if cascade.contains(key) { return false }
-        guard let index = indexByKey[key] else { return stored.living(key) != nil }
-        switch decisions[index] {
-        case .save: return true
-        case .delete: return survival == .deletionsMayFail
-        case .alreadyGone: return false
-        case .failed: return stored.living(key) != nil
-        }
+    private func mayExist(_ key: RecordKey) -> Bool {
+        if let index = indexByKey[key], case .save = decisions[index] { return true }
+        return stored.living(key) != nil
     }
 
     /// Refuses the last of the saves that give a record more sources than it may have.
@@ -133,7 +133,7 @@ extension ModifyDecisions {
             let limit = context.limits.sourcesPerTarget
             let all = try dependents.of(target, .deleteSelf, limit: limit + decisions.count + 1)
             var excess = all.count { !cascade.contains($0) } - limit
-            for holder in holders.reversed() where excess > 0 {
+            for holder in holders.reversed() where excess > 0 && !cascade.contains(holder) {
                 guard !isSource(holder, of: target) else { continue }
                 refused.append(holder)
                 excess -= 1

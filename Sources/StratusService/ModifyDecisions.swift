@@ -19,6 +19,10 @@ struct ModifyDecisions {
     let nowMilliseconds: Int64
     var decisions: [Decision] = []
     private(set) var indexByKey: [RecordKey: Int] = [:]
+    /// The saves that need a record of the request to be there.
+    private(set) var requirers: [RecordKey: [Int]] = [:]
+    /// The references of each save that have an action, those of fields that were not sent included.
+    private(set) var references: [Set<ActingReference>] = []
     /// What goes along with the records that are deleted.
     var cascade = Cascade()
 
@@ -48,6 +52,21 @@ struct ModifyDecisions {
         for (index, item) in plan.items.enumerated() {
             if case .ready(let operation) = item { indexByKey[operation.key] = index }
         }
+        for (index, item) in plan.items.enumerated() {
+            guard case .ready(let operation) = item else { continue }
+            for key in operation.required where indexByKey[key] != nil {
+                requirers[key, default: []].append(index)
+            }
+        }
+        references = decisions.map { decision in
+            guard case .save(_, let fields, _) = decision else { return [] }
+            return ActingReference.all(in: fields)
+        }
+        for (index, item) in plan.items.enumerated()
+        where references[index].count > context.limits.referencesPerRecord {
+            guard case .ready(let operation) = item else { continue }
+            decisions[index] = .failed(failure(operation.key, .tooManyReferences))
+        }
     }
 
     private func decision(_ operation: PlannedOperation) -> Decision {
@@ -65,6 +84,12 @@ struct ModifyDecisions {
                 failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
             }
             return .failed(failure)
+        }
+        if let refusal = operation.assetRefusal {
+            return .failed(failure(operation.key, refusal))
+        }
+        guard operation.assets.allSatisfy(stored.assets.contains) else {
+            return .failed(failure(operation.key, .collectedAsset))
         }
         guard !operation.kind.isDeletion else {
             guard let old else { return .alreadyGone }
@@ -190,6 +215,23 @@ struct ModifyDecisions {
         }
     }
 
+    // MARK: Room
+
+    /// The bytes that an operation adds to the database; negative where it frees some.
+    func growthBytes(of index: Int) -> Int64 {
+        switch decisions[index] {
+        case .save(let row, _, let old): row.sizeBytes - (old?.sizeBytes ?? 0)
+        case .delete(_, let old): -old.sizeBytes
+        case .alreadyGone, .failed: 0
+        }
+    }
+
+    /// Fails an operation after all.
+    mutating func fail(_ index: Int, _ error: ServiceError) {
+        guard case .ready(let operation) = plan.items[index] else { return }
+        decisions[index] = .failed(failure(operation.key, error))
+    }
+
     // MARK: Writing
 
     func indicesToWrite(in zoneName: String) -> [Int] {
@@ -217,6 +259,8 @@ struct ModifyDecisions {
         var row: RecordRow
         /// All its fields; empty for a tombstone.
         var fields: [Field]
+        /// Those of its references that have an action; none for a tombstone.
+        var references: Set<ActingReference> = []
         /// The living record before.
         var old: RecordRow?
     }
@@ -227,7 +271,7 @@ struct ModifyDecisions {
         case .save(let row, let fields, let old):
             let row = row.numbered(number)
             decisions[index] = .save(row, fields: fields, old: old)
-            return Write(row: row, fields: fields, old: old)
+            return Write(row: row, fields: fields, references: references[index], old: old)
         case .delete(let row, let old):
             let row = row.numbered(number)
             decisions[index] = .delete(row, old: old)

@@ -45,12 +45,14 @@ struct ModifyPlan: Sendable {
     ) async throws -> ModifyPlan {
         let keys = try keys(of: request, in: context)
         let stored = try await rowsNeeded(for: request, keys, store: store)
+        let assets = try await AssetClaims.make(request, keys, in: context, store: store)
         var schema = try await context.service.schemas.schema(of: context.address)
         // Another request may fix a field's type between our look and our extension of the schema;
         // then everything is checked once more against what is there now.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
-                request: request, context: context, schema: schema, stored: stored)
+                request: request, context: context, schema: schema, stored: stored,
+                assets: assets)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
@@ -109,7 +111,9 @@ struct ModifyPlan: Sendable {
     ) async throws -> [RecordKey: RecordRow] {
         let needed = zip(request.operations, keys).compactMap { operation, key in
             operation.kind.isDeletion || operation.kind == .create
-                || operation.kind.isReplacement && operation.record.recordType != nil ? nil : key
+                || operation.kind.isReplacement && operation.record.recordType != nil
+                    && !operation.record.hasAssetsWithoutReceipt
+                ? nil : key
         }
         guard !needed.isEmpty else { return [:] }
         return try await store.read { reader in
@@ -146,6 +150,10 @@ struct PlannedOperation: Sendable {
     /// What an updated record is stored as, if it is still the one of this tag.
     var merged: (changeTag: String, content: Content)?
     var parentChange: RecordDictionary.ParentChange
+    /// The uploaded assets among the changes, which must still be there.
+    var assets: [BlobName]
+    /// Why an asset among the changes cannot be saved, if nothing else is wrong.
+    var assetRefusal: ServiceError?
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
     var desiredKeys: [String]?

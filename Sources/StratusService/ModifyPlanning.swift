@@ -13,16 +13,18 @@ struct ModifyPlanning {
     /// Types and fields that good operations brought; only in the development environment.
     private(set) var growth: [SchemaFieldRow] = []
     private let stored: [RecordKey: RecordRow]
+    private let assets: AssetClaims
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
-        stored: [RecordKey: RecordRow]
+        stored: [RecordKey: RecordRow], assets: AssetClaims
     ) {
         self.request = request
         self.context = context
         self.schema = schema
         access = context.recordAccess(schema)
         self.stored = stored
+        self.assets = assets
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
@@ -57,14 +59,21 @@ struct ModifyPlanning {
         _ operation: RecordsModify.Operation, _ key: RecordKey
     ) throws -> PlannedOperation {
         let record = operation.record
-        guard Names.isRecordName(key.name) else {
+        if UsersRecord.isName(key.name) {
+            if let error = UsersRecord.objection(
+                to: operation.kind.isDeletion ? .deletion : .save, name: key.name,
+                type: record.recordType, in: context)
+            {
+                throw error
+            }
+        } else if !Names.isRecordName(key.name) {
             throw ServiceError.invalid(
                 "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
-            parentChange: .absent,
+            parentChange: .absent, assets: [],
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
             numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
@@ -77,8 +86,10 @@ struct ModifyPlanning {
         }
         // Without a type there is no such record: the transaction will say so.
         guard let recordType = planned.recordType else { return planned }
-        try checkType(recordType)
-        try checkAccess(to: key, type: recordType, isCreation: operation.kind == .create)
+        if !UsersRecord.isName(key.name) {
+            try checkType(recordType)
+            try checkAccess(to: key, type: recordType, isCreation: operation.kind == .create)
+        }
         if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
@@ -108,12 +119,42 @@ struct ModifyPlanning {
             throw ServiceError.invalid(
                 "A record type's name is a letter, then letters, digits and underscores.")
         }
-        guard recordType != "Users" else {
+        // An operation on a user's own record does not come here with another type.
+        guard recordType != UsersRecord.type else {
             throw ServiceError.invalid("Records of the type Users are made by the service.")
         }
         guard context.address.environment == .development || schema.hasType(recordType) else {
             throw ServiceError.unknownRecordType(recordType)
         }
+    }
+
+    /// Turns the assets that were sent into those that are stored.
+    ///
+    /// A receipt that is missing or bad is told only if the record could be saved otherwise: with a stale
+    /// copy of the record comes a stale asset, and that is a conflict.
+    private func planAssets(into planned: inout PlannedOperation) throws {
+        let count = planned.changes.reduce(0) { $0 + $1.assets.count }
+        guard count > 0 else { return }
+        guard count <= context.limits.assetsPerRecord else { throw ServiceError.tooManyAssets }
+        let old = stored[planned.key]?.payload ?? []
+        func resolved(_ value: AssetReceipt) -> AssetReceipt {
+            do {
+                return try assets.stored(value, in: planned.key.zoneName, old: old)
+            } catch {
+                planned.assetRefusal = error as? ServiceError ?? .missingReceipt
+                return AssetReceipt()
+            }
+        }
+        for index in planned.changes.indices {
+            switch planned.changes[index].value {
+            case .asset(let asset): planned.changes[index].value = .asset(resolved(asset))
+            case .assetList(let list):
+                planned.changes[index].value = .assetList(list.map(resolved))
+            default: continue
+            }
+        }
+        planned.assets = planned.changes.flatMap(\.assets)
+            .compactMap { $0.receipt.flatMap(StoredAssets.blob) }
     }
 
     private mutating func planFields(
@@ -136,6 +177,7 @@ struct ModifyPlanning {
         guard fitting.actingReferences <= context.limits.referencesPerRecord else {
             throw ServiceError.tooManyReferences
         }
+        try planAssets(into: &planned)
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }
         planned.content = PlannedOperation.Content(values)

@@ -25,7 +25,8 @@ struct ModifyTransaction: Sendable {
         try told.dequeue(in: writer)
         let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
-            let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
+            let results = try OperationOutcome(bytes: bytes).replay(
+                request, in: writer, context, access: plan.access)
             return ModifyOutcome(answer: try answer(results, in: writer))
         }
         let stored = try StoredRecords(plan, reader: writer)
@@ -33,6 +34,11 @@ struct ModifyTransaction: Sendable {
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+        if let quota = try Quota(in: context, reader: writer) {
+            while decisions.apply(quota) {
+                try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+            }
+        }
         try decisions.completeConflicts(reader: writer)
         let hasWritten = try write(&decisions, in: writer)
         let results = try decisions.results()
@@ -47,7 +53,7 @@ struct ModifyTransaction: Sendable {
                 nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
-            answer: try answer(results, in: writer), hasNews: hasWritten && !summary.isEmpty)
+            answer: try answer(results, in: writer), hasNews: hasWritten && summary.wantsNews)
     }
 
     private func answer(
@@ -110,6 +116,7 @@ struct ModifyTransaction: Sendable {
     ) throws {
         try writer.put(write.row)
         try write.putReferences(in: writer)
+        try write.putAssets(in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
         try report.add(write, in: writer)
     }
@@ -130,6 +137,8 @@ struct StoredRecords {
     /// The zones of the request that the user purged.
     private var purged: Set<String> = []
     private var rows: [RecordKey: RecordRow] = [:]
+    /// The assets of the request that are still there.
+    private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
     init(_ plan: ModifyPlan, reader: any StoreReader) throws {
@@ -137,6 +146,9 @@ struct StoredRecords {
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
+            for blob in operation.assets where !assets.contains(blob) {
+                if try reader.asset(blob.sha256)?.blob == blob { assets.insert(blob) }
+            }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
             guard let zone = try reader.zone(named: zoneName) else { continue }

@@ -4,9 +4,9 @@ import StratusWire
 
 /// What a save or a zone operation leaves in the outbox for the subscribers.
 ///
-/// Format 1: the byte 1; zone name, user and device as counted strings; the number of changes as four
-/// bytes; then each change: record name, record type, the reason's byte, and 0, or 1 and the row that
-/// queries are matched with.
+/// Format 2: the byte 2; the subject's byte; zone name, user and device as counted strings; the number
+/// of changes as four bytes; then each change: record name, record type, the reason's byte, and 0, or 1
+/// and the row that queries are matched with.
 struct News: Hashable, Sendable {
     struct Change: Hashable, Sendable {
         var recordName: String
@@ -17,18 +17,27 @@ struct News: Hashable, Sendable {
         var row: RecordRow?
     }
 
+    /// What came about. The raw values are stored.
+    enum Subject: UInt8 {
+        case records = 0
+        case zoneCreated = 1
+        case zoneDeleted = 2
+    }
+
     var zoneName: String
     /// Who made the change, on which device: it is not told.
     var user: String
     var device: String
     /// Empty when nobody asks about single records, and when the zone itself came or went.
     var changes: [Change]
+    var subject = Subject.records
 
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
 
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.write(Self.format)
+        writer.write(subject.rawValue)
         writer.write(zoneName)
         writer.write(user)
         writer.write(device)
@@ -57,7 +66,9 @@ extension News {
     /// - Throws: ``ByteReader/Malformed`` when the bytes are of another version.
     init(bytes: [UInt8]) throws(ByteReader.Malformed) {
         var reader = ByteReader(bytes)
-        guard try reader.byte() == Self.format else { throw ByteReader.Malformed() }
+        guard try reader.byte() == Self.format, let subject = Subject(rawValue: try reader.byte())
+        else { throw ByteReader.Malformed() }
+        self.subject = subject
         zoneName = try reader.string()
         user = try reader.string()
         device = try reader.string()

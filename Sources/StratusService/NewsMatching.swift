@@ -3,24 +3,44 @@ import StratusStorage
 import StratusWire
 
 /// Which notifications a subscription gives rise to when something changed.
+///
+/// A query subscription fires for a record that matches as it is after its creation or update, and as
+/// it was before its deletion: an update that makes a record match fires, one that ends the match does
+/// not, as with CloudKit. Zone and database subscriptions that name a record type fire for
+/// changes of such records and when a zone is deleted with whatever it held.
 struct NewsMatching {
     let news: News
+    /// The database that the subscriber sees.
+    let scope: DatabaseScope
     let address: DatabaseAddress
-    /// Shared by all notifications of one change.
-    let notificationID: String
+    /// Names the notifications of a change, by its number: all of one change share the name.
+    let identifier: NotificationIdentifier
     let schema: ContainerSchema
     let limits: Limits
+    /// The changes that match a query, as many subscribers have the same.
+    private var matches: [QueryDictionary: [Int]] = [:]
 
-    func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
+    init(
+        news: News, scope: DatabaseScope, address: DatabaseAddress,
+        identifier: NotificationIdentifier, schema: ContainerSchema, limits: Limits
+    ) {
+        self.news = news
+        self.scope = scope
+        self.address = address
+        self.identifier = identifier
+        self.schema = schema
+        self.limits = limits
+    }
+
+    mutating func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
         let subscription = entry.subscription
-        let isCustomZone = news.zoneName != ZoneID.defaultZoneName
         switch subscription.kind {
-        case .database where isCustomZone && isAboutType(subscription.recordType):
-            return [payload(entry, .database)]
+        case .database
+        where news.zoneName != ZoneID.defaultZoneName && isAbout(subscription.recordType):
+            return [payload(entry, .database, identifier.text(0))]
         case .zone
-        where subscription.zoneID?.zoneName == news.zoneName
-            && isAboutType(subscription.recordType):
-            return [payload(entry, .zone(zoneID))]
+        where subscription.zoneID?.zoneName == news.zoneName && isAbout(subscription.recordType):
+            return [payload(entry, .zone(zoneID), identifier.text(0))]
         case .query:
             return queryNotifications(for: entry)
         case .database, .zone, nil:
@@ -28,40 +48,28 @@ struct NewsMatching {
         }
     }
 
-    private func isAboutType(_ type: String?) -> Bool {
-        type == nil || news.changes.contains { $0.recordType == type }
+    private func isAbout(_ type: String?) -> Bool {
+        type == nil || news.subject == .zoneDeleted
+            || news.changes.contains { $0.recordType == type }
     }
 
-    private func queryNotifications(
+    private mutating func queryNotifications(
         for entry: SubscriptionSummary.Entry
     ) -> [NotificationPayload] {
         let subscription = entry.subscription
         guard let query = subscription.query,
-            subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName,
-            // A query that cannot be run against today's schema matches nothing.
-            let matcher = try? RecordMatcher(
-                query, schema: schema, access: access(of: entry.user)[query.recordType],
-                isLenient: true)
+            // Kept only where it narrows.
+            subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName
         else { return [] }
-        let matches = news.changes.lazy.filter { change in
-            guard change.recordType == query.recordType,
-                subscription.firesOn.contains(change.reason.occasion), let row = change.row
-            else { return false }
-            // Stored bytes that cannot be read match nothing; whoever fetches the record is told.
-            return (try? matcher.matches(row)) ?? false
+        let access = access(of: entry.user)[query.recordType]
+        var payloads: [NotificationPayload] = []
+        for index in changes(matching: query)
+        where subscription.firesOn.contains(news.changes[index].reason.occasion) {
+            guard let row = news.changes[index].row, access.mayRead(row) else { continue }
+            payloads.append(queryNotification(for: entry, of: index))
+            if subscription.firesOnce { break }
         }
-        let payloads = matches.map { change -> NotificationPayload in
-            let wanted = additionalFields(of: change, for: subscription)
-            let fields = fitting(wanted)
-            var notification = payload(
-                entry,
-                .query(
-                    recordName: change.recordName, reason: change.reason, zoneID: zoneID,
-                    additionalFields: fields))
-            notification.isPruned = fields.count < wanted.count
-            return notification
-        }
-        return Array(subscription.firesOnce ? payloads.prefix(1) : payloads.prefix(.max))
+        return payloads
     }
 
     /// What grants let a subscriber read in the database of the news.
@@ -69,48 +77,61 @@ struct NewsMatching {
         address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
 
-    private func additionalFields(
-        of change: News.Change, for subscription: SubscriptionDictionary
-    ) -> [Field] {
-        guard let row = change.row, let wanted = subscription.notificationInfo?.additionalFields,
-            !wanted.isEmpty
-        else { return [] }
-        // A notification without its extra fields is still the hint it has to be.
-        let fields = (try? RecordFields.encoded(row.payload).values()) ?? []
-        return fields.filter { wanted.contains($0.name) }
+    private mutating func changes(matching query: QueryDictionary) -> [Int] {
+        if let known = matches[query] { return known }
+        // A query that cannot be run against today's schema matches nothing.
+        let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
+        let found = news.changes.indices.filter { index in
+            guard let matcher, let row = news.changes[index].row else { return false }
+            // Stored bytes that cannot be read match nothing; whoever fetches the record is told.
+            return (try? matcher.matches(row)) ?? false
+        }
+        matches[query] = found
+        return found
     }
 
-    /// As many of the fields as a notification has room for: it waits in memory, and is a hint.
-    private func fitting(_ fields: [Field]) -> [Field] {
-        var bytes = 0
-        return Array(
-            fields.prefix { field in
-                bytes += RecordFields.values([field]).encoded().count
-                return bytes <= limits.notificationFieldBytes
-            })
+    private func queryNotification(
+        for entry: SubscriptionSummary.Entry, of index: Int
+    ) -> NotificationPayload {
+        let change = news.changes[index]
+        let info = entry.subscription.notificationInfo
+        var fields: [Field] = []
+        if let row = change.row, info?.namesFields == true {
+            // A notification without its fields is still the hint it has to be.
+            fields = (try? RecordFields.encoded(row.payload).values()) ?? []
+        }
+        let told = NotificationFields(fields, textCharacters: limits.notificationFieldCharacters)
+        let wanted = told.values(named: info?.additionalFields ?? [])
+        var notification = payload(
+            entry,
+            .query(
+                recordName: change.recordName, reason: change.reason, zoneID: zoneID,
+                additionalFields: wanted.fields),
+            identifier.text(index))
+        notification.isPruned = wanted.isCut
+        notification.notificationInfo?.fillArguments { told.text($0) }
+        return notification.pruned(toBytes: limits.notificationBytes)
     }
 
     private func payload(
-        _ entry: SubscriptionSummary.Entry, _ cause: NotificationPayload.Cause
+        _ entry: SubscriptionSummary.Entry, _ cause: NotificationPayload.Cause,
+        _ identifier: String
     ) -> NotificationPayload {
-        NotificationPayload(
-            containerIdentifier: address.containerAddress.container,
-            notificationID: notificationID, userRecordName: entry.user,
-            subscriptionID: entry.identifier, scope: scope, cause: cause,
-            notificationInfo: entry.subscription.notificationInfo)
-    }
-
-    private var scope: DatabaseScope {
-        switch address.tenant {
-        case .public: .public
-        case .private: .private
-        }
+        var payload = NotificationPayload(
+            containerIdentifier: address.containerAddress.container, notificationID: identifier,
+            userRecordName: entry.user, subscriptionID: entry.identifier, scope: scope,
+            cause: cause,
+            // Without anything to show it is a silent one.
+            notificationInfo: entry.subscription.notificationInfo
+                ?? .init(shouldSendContentAvailable: true))
+        if case .query = cause { return payload }
+        // No record, no fields; the places in the text stay.
+        payload.notificationInfo?.fillArguments { _ in "" }
+        return payload.pruned(toBytes: limits.notificationBytes)
     }
 
     private var zoneID: ZoneID {
-        switch address.tenant {
-        case .public: ZoneID(name: news.zoneName)
-        case .private(let owner): ZoneID(name: news.zoneName, ownerName: owner)
-        }
+        guard let owner = address.owner else { return ZoneID(name: news.zoneName) }
+        return ZoneID(name: news.zoneName, ownerName: owner)
     }
 }

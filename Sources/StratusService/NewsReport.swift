@@ -38,7 +38,7 @@ struct NewsReport {
 
     /// Puts what is left into the outbox; of a zone that changed, that it did.
     mutating func enqueue(in writer: any StoreWriter) throws {
-        guard !summary.isEmpty, !changes.isEmpty || !hasEnqueued else { return }
+        guard summary.wantsNews, !changes.isEmpty || !hasEnqueued else { return }
         try send(in: writer)
     }
 

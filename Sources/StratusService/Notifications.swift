@@ -4,30 +4,247 @@ import StratusWire
 import Synchronization
 
 /// Tells devices of what was saved: reads the outbox after the commit, matches subscriptions, and
-/// hands notifications to the courier.
+/// hands notifications to the devices' channels.
 ///
-/// A notification is a hint. Rows leave the outbox with the next save, in its transaction; after a
-/// crash some are told twice and none is forgotten.
+/// A notification is a hint. News of a database is told at once, then what comes within
+/// ``StratusRecords/Limits/coalescingSeconds`` is gathered and told together. What fails is tried again,
+/// after 1 s, doubled up to 60 s. Rows leave the outbox with the next save, in its transaction, or
+/// after ten quiet seconds; after a crash some are told twice, under the same notification
+/// identifiers, and none is forgotten.
 final class Notifications: Sendable {
-    private let storehouse: any Storehouse
-    private let settings: ServiceSettings
-    private let subscriptions: SubscriptionBook
-    private let schemas: SchemaBook
-    private let courier: Courier
+    let storehouse: any Storehouse
+    let settings: ServiceSettings
+    let subscriptions: SubscriptionBook
+    let schemas: SchemaBook
+    let devices: Devices
+    let faults: FaultScript
+
     private let state = Mutex(State())
 
-    private struct State {
+    /// Seconds after which what was told is removed where no save removed it.
+    private static let quietSeconds: Double = 10
+    private static let longestRetrySeconds: Double = 60
+
+    fileprivate struct State {
+        /// How far the outboxes are told of the databases that were in use lately.
         var told: [DatabaseAddress: Told] = [:]
-        var running: [DatabaseAddress: Task<Void, Never>] = [:]
-        /// Databases with news that came while the telling was under way.
-        var again: Set<DatabaseAddress> = []
+        var runs: [DatabaseAddress: Run] = [:]
+        var isSweeping = false
+        /// Whether every database was asked for news that a crash left behind.
+        var hasRecovered = false
     }
 
+    /// The telling of one database's news: a round, then a rest in which further news is gathered.
+    fileprivate struct Run {
+        var store: any RecordStore
+        var round: Task<Void, Never>?
+        var rest: Task<Void, Never>?
+        /// Whether there is news that no round has begun with.
+        var hasMore = false
+        var failures = 0
+    }
+
+    init(
+        storehouse: any Storehouse, settings: ServiceSettings, subscriptions: SubscriptionBook,
+        schemas: SchemaBook, devices: Devices, faults: FaultScript
+    ) {
+        self.storehouse = storehouse
+        self.settings = settings
+        self.subscriptions = subscriptions
+        self.schemas = schemas
+        self.devices = devices
+        self.faults = faults
+    }
+
+    func told(of address: DatabaseAddress) -> Told {
+        defer { sweep() }
+        return state.withLock { $0.howFar(of: address) }
+    }
+
+    /// How many databases are remembered. For tests.
+    var remembered: Int { state.withLock { $0.told.count + $0.runs.count } }
+
+    // MARK: Rounds
+
+    /// Starts to tell the news of a database, unless that is under way already.
+    func tell(_ store: any RecordStore) {
+        state.withLock { state in
+            if state.runs[store.address] != nil {
+                state.runs[store.address]?.hasMore = true
+            } else {
+                state.runs[store.address] = Run(store: store, round: round(of: store))
+            }
+        }
+    }
+
+    /// Returns when no news waits to be told, but for what failed and will be tried again.
+    func settle() async {
+        while let step = state.withLock({ $0.nextStep() }) {
+            await step.value
+        }
+    }
+
+    private func round(of store: any RecordStore) -> Task<Void, Never> {
+        Task {
+            var failure: (any Error)?
+            do {
+                var round = NewsRound(self, of: store, told: told(of: store.address))
+                try await round.run()
+            } catch {
+                failure = error
+                settings.logger.warning(
+                    "Notifications could not be told; they are tried again.",
+                    metadata: ["type": "\(type(of: error))"])
+            }
+            // A closed store is never open again; its outbox is told at the next start.
+            let isClosed = (failure as? StorageError)?.code == .closed
+            let hasFailed = failure != nil
+            state.withLock { state in
+                guard !isClosed else {
+                    state.runs[store.address] = nil
+                    return
+                }
+                state.runs[store.address]?.end(hasFailed: hasFailed)
+                let failures = state.runs[store.address]?.failures ?? 0
+                state.runs[store.address]?.rest = rest(of: store.address, failures: failures)
+            }
+            sweep()
+        }
+    }
+
+    private func rest(of address: DatabaseAddress, failures: Int) -> Task<Void, Never> {
+        let seconds =
+            failures == 0
+            ? settings.limits.coalescingSeconds
+            : Backoff.seconds(attempt: failures, longest: Self.longestRetrySeconds)
+        return Task {
+            // Cut short when somebody waits for the news.
+            try? await settings.sleep(seconds)
+            state.withLock { state in
+                guard var run = state.runs[address] else { return }
+                run.rest = nil
+                if run.hasMore {
+                    run.hasMore = false
+                    run.round = round(of: run.store)
+                    state.runs[address] = run
+                } else {
+                    state.runs[address] = nil
+                }
+            }
+        }
+    }
+
+    // MARK: What was left
+
+    /// Tells what is in the outbox at a database's first use: a crash may have left it there.
+    func tellWhatWasLeft(of store: any RecordStore) {
+        let isNew = state.withLock { state in
+            guard !state.hasRecovered, state.told[store.address] == nil else { return false }
+            _ = state.howFar(of: store.address)
+            return true
+        }
+        if isNew { tell(store) }
+    }
+
+    /// Tells what is in the outboxes of all databases, one after the other.
+    func tellWhatWasLeft() async throws {
+        for address in try await storehouse.databases() {
+            try Task.checkCancellation()
+            let store = try await storehouse.store(for: address)
+            tellWhatWasLeft(of: store)
+            let round = state.withLock { $0.runs[address]?.round }
+            await round?.value
+        }
+        state.withLock { $0.hasRecovered = true }
+    }
+
+    // MARK: Clearing the outboxes
+
+    /// Starts to clear outboxes that no save clears, unless that is under way.
+    private func sweep() {
+        let isNeeded = state.withLock { state in
+            defer { state.isSweeping = true }
+            return !state.isSweeping
+        }
+        guard isNeeded else { return }
+        Task {
+            while true {
+                // Cut short by nobody; a sleep that fails clears earlier.
+                try? await settings.sleep(Self.quietSeconds)
+                await clearOutboxes()
+                let isDone = state.withLock { state in
+                    guard state.told.isEmpty, state.runs.isEmpty else { return false }
+                    state.isSweeping = false
+                    return true
+                }
+                if isDone { return }
+            }
+        }
+    }
+
+    /// Removes from the outboxes what was told, and forgets the databases that are quiet.
+    func clearOutboxes() async {
+        let quiet = state.withLock { state in
+            state.told.filter { state.runs[$0.key]?.round == nil }
+        }
+        for (address, told) in quiet {
+            var isClosed = false
+            do {
+                if told.hasLeft {
+                    let store = try await storehouse.store(for: address)
+                    try await store.write { try told.dequeue(in: $0) }
+                }
+            } catch {
+                // The rows stay: told again at the next start, or removed by a later save.
+                isClosed = (error as? StorageError)?.code == .closed
+                settings.logger.debug("An outbox could not be cleared.")
+            }
+            state.withLock { state in
+                guard state.runs[address]?.round == nil, isClosed || !told.hasLeft else { return }
+                state.told[address] = nil
+            }
+        }
+    }
+}
+
+extension Notifications.State {
+    fileprivate mutating func howFar(of address: DatabaseAddress) -> Notifications.Told {
+        if let known = told[address] { return known }
+        let new = Notifications.Told()
+        told[address] = new
+        return new
+    }
+
+    /// What to wait for until all news is told; rests that hold news back are ended.
+    fileprivate func nextStep() -> Task<Void, Never>? {
+        for run in runs.values {
+            if let round = run.round { return round }
+            if let rest = run.rest, run.hasMore, run.failures == 0 {
+                rest.cancel()
+                return rest
+            }
+        }
+        return nil
+    }
+}
+
+extension Notifications.Run {
+    fileprivate mutating func end(hasFailed: Bool) {
+        round = nil
+        failures = hasFailed ? failures + 1 : 0
+        if hasFailed { hasMore = true }
+    }
+}
+
+extension Notifications {
     /// How far a database's outbox was told.
     final class Told: Sendable {
         private let numbers = Mutex((told: Int64(0), dequeued: Int64(0)))
 
         var through: Int64 { numbers.withLock { $0.told } }
+
+        /// Whether something that was told is still in the outbox.
+        var hasLeft: Bool { numbers.withLock { $0.told > $0.dequeued } }
 
         func advance(through identifier: Int64) {
             numbers.withLock { $0.told = max($0.told, identifier) }
@@ -45,127 +262,13 @@ final class Notifications: Sendable {
             if let through { try writer.dequeue(through: through) }
         }
     }
+}
 
-    init(
-        storehouse: any Storehouse, settings: ServiceSettings, subscriptions: SubscriptionBook,
-        schemas: SchemaBook, courier: Courier
-    ) {
-        self.storehouse = storehouse
-        self.settings = settings
-        self.subscriptions = subscriptions
-        self.schemas = schemas
-        self.courier = courier
-    }
-
-    func told(of address: DatabaseAddress) -> Told {
-        state.withLock { state in
-            if let told = state.told[address] { return told }
-            let told = Told()
-            state.told[address] = told
-            return told
-        }
-    }
-
-    /// Tells what is in the outbox at a database's first use: a crash may have left it there.
-    func tellWhatWasLeft(of store: any RecordStore) {
-        let isKnown = state.withLock { $0.told[store.address] != nil }
-        guard !isKnown else { return }
-        _ = told(of: store.address)
-        tell(store)
-    }
-
-    /// Starts to tell the news of a database, unless that is under way already.
-    func tell(_ store: any RecordStore) {
-        state.withLock { state in
-            if state.running[store.address] != nil {
-                state.again.insert(store.address)
-            } else {
-                state.running[store.address] = Task { await run(store) }
-            }
-        }
-    }
-
-    /// Returns when no news waits to be told.
-    func settle() async {
-        while let task = state.withLock({ $0.running.values.first }) {
-            await task.value
-        }
-    }
-
-    private func run(_ store: any RecordStore) async {
-        var isDone = false
-        while !isDone {
-            do {
-                try await tellAll(of: store)
-            } catch {
-                // The rows stay in the outbox and are told with the next news or at the next start.
-                settings.logger.error(
-                    "Notifications could not be told.", metadata: ["type": "\(type(of: error))"])
-            }
-            isDone = state.withLock { state in
-                guard state.again.remove(store.address) == nil else { return false }
-                state.running[store.address] = nil
-                return true
-            }
-        }
-    }
-
-    private func tellAll(of store: any RecordStore) async throws {
-        let told = told(of: store.address)
-        let limit = 100
-        while true {
-            let rows = try await store.read { try $0.outbox(limit: limit) }
-            let fresh = rows.filter { $0.identifier > told.through }
-            guard !fresh.isEmpty else {
-                guard rows.count == limit else { return }
-                try await store.write { try $0.dequeue(through: told.through) }
-                continue
-            }
-            for row in fresh {
-                try await tell(row, of: store)
-                told.advance(through: row.identifier)
-            }
-        }
-    }
-
-    private func tell(_ row: OutboxRow, of store: any RecordStore) async throws {
-        // News of a later version's format cannot be told by this one; it is only a hint.
-        guard let news = try? News(bytes: row.body) else { return }
-        let containerAddress = store.address.containerAddress
-        let matching = NewsMatching(
-            news: news, address: store.address, notificationID: settings.newUUID(),
-            schema: try await schemas.schema(of: containerAddress), limits: settings.limits)
-        var devices: [String: [DeviceRow]] = [:]
-        for entry in try await subscriptions.summary(of: store).entries {
-            let payloads = matching.notifications(for: entry)
-            guard !payloads.isEmpty else { continue }
-            if devices[entry.user] == nil {
-                devices[entry.user] = try await listeners(
-                    of: entry.user, to: news, in: containerAddress)
-            }
-            for device in devices[entry.user] ?? [] {
-                for payload in payloads {
-                    await courier.deliver(payload, to: device.pushToken)
-                }
-            }
-            if entry.subscription.firesOnce {
-                try await store.write {
-                    try $0.deleteSubscription(entry.identifier, of: entry.user)
-                }
-                subscriptions.changed(in: store.address)
-            }
-        }
-    }
-
-    /// The devices of a user that listen, except the one that made the change.
-    private func listeners(
-        of user: String, to news: News, in address: ContainerAddress
-    ) async throws -> [DeviceRow] {
-        let now = settings.nowMilliseconds()
-        let lifetime = Int64(settings.limits.pushTokenSeconds * 1000)
-        return try await storehouse.directory.devices(of: user, in: address).filter {
-            $0.isRegistered && now - $0.lastUsedMilliseconds < lifetime
-                && !(news.user == user && news.device == $0.clientID)
-        }
+/// Waits that double: 1 s, 2 s, 4 s …
+enum Backoff {
+    static func seconds(attempt: Int, longest: Double) -> Double {
+        var seconds = 1.0
+        for _ in 1..<max(attempt, 1) where seconds < longest { seconds *= 2 }
+        return min(seconds, longest)
     }
 }

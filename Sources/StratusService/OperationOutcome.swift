@@ -84,11 +84,13 @@ struct OperationOutcome {
         self.items = items
     }
 
-    /// The answer to a repetition.
+    /// The answer to a repetition. Of a record that the caller may not read it shows no fields, and with
+    /// a conflict not the record either.
     ///
     /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
     func replay(
-        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext
+        _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
+        access: RecordAccess
     ) throws -> [RecordResult] {
         guard request.operations.count == items.count else {
             throw ServiceError.invalid(
@@ -106,7 +108,8 @@ struct OperationOutcome {
             case .failure(let bytes):
                 var failure = try readWire(RecordFailure.self, from: bytes)
                 if failure.error.code == .conflict || failure.error.code == .exists,
-                    let name = failure.recordName, let row = try stored(name), !row.isDeleted
+                    let name = failure.recordName, let row = try stored(name), !row.isDeleted,
+                    access[row.type].mayRead(row)
                 {
                     let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
                     failure.serverRecord = RecordDictionary(row, in: zoneID)
@@ -132,9 +135,9 @@ struct OperationOutcome {
                     return .failure(
                         RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }
+                let keys = operation.desiredKeys ?? request.desiredKeys
                 return try RecordResult(
-                    row, in: zoneID,
-                    keys: operation.desiredKeys ?? request.desiredKeys,
+                    row, in: zoneID, keys: access[row.type].mayRead(row) ? keys : [],
                     numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }

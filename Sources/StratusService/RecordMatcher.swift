@@ -15,7 +15,7 @@ struct RecordMatcher: Sendable {
     /// - Throws: ``ServiceError`` that names the field or comparator which cannot be served.
     init(
         _ query: QueryDictionary, schema: ContainerSchema,
-        access: RecordAccess.OfType = RecordAccess.unrestricted[""],
+        access: RecordAccess.OfType = .unrestricted,
         isLenient: Bool = false
     ) throws {
         self.access = access

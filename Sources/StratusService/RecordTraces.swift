@@ -6,7 +6,6 @@ import StratusWire
 extension ModifyDecisions.Write {
     /// Brings the references up to date.
     func putReferences(in writer: any StoreWriter) throws {
-        let new = ActingReference.all(in: fields)
         var stored: Set<ActingReference> = []
         if let old {
             do {
@@ -16,8 +15,12 @@ extension ModifyDecisions.Write {
                 try writer.deleteReferences(heldBy: row.name, in: row.zone)
             }
         }
-        for reference in stored.subtracting(new) { try writer.delete(reference.row(heldBy: row)) }
-        for reference in new.subtracting(stored) { try writer.put(reference.row(heldBy: row)) }
+        for reference in stored.subtracting(references) {
+            try writer.delete(reference.row(heldBy: row))
+        }
+        for reference in references.subtracting(stored) {
+            try writer.put(reference.row(heldBy: row))
+        }
     }
 
     /// Keeps the state that the change replaced; a deletion forgets all of them.

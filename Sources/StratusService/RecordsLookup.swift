@@ -20,10 +20,9 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
-        let access =
-            context.scope == .public
-            ? context.recordAccess(
-                try await context.service.schemas.schema(of: context.address)) : .unrestricted
+        try await UsersRecord.makeIfNeeded(
+            named: request.records.map(\.recordName), in: context, store: store)
+        let access = try await context.recordAccess()
         let seal = try await context.tokenSeal()
         return try await store.read { reader in
             var answer = try Self.answer(request, in: context, access: access, reader: reader)
@@ -38,6 +37,7 @@ extension RecordsLookup: ServedEndpoint {
     ) throws -> Answer {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
+        var room = context.limits.recordBytesPerLookup
         var objections: [String: ServiceError] = [:]
         for zoneName in Set(zoneNames.compactMap { $0 }) {
             let zone: ZoneRow
@@ -49,7 +49,7 @@ extension RecordsLookup: ServedEndpoint {
             }
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
-            rows[zoneName] = try reader.records(named: Array(Set(names)), in: zone.key)
+            rows[zoneName] = try Self.rows(Array(Set(names)), in: zone, reader, &room)
         }
         return Answer(
             records: try zip(request.records, zoneNames).map { item, zoneName in
@@ -75,5 +75,20 @@ extension RecordsLookup: ServedEndpoint {
                         row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
                         numbersAsStrings: request.numbersAsStrings))
             })
+    }
+
+    /// Reads rows in slices, so that no more of them is held than an answer may have.
+    private static func rows(
+        _ names: [String], in zone: ZoneRow, _ reader: any StoreReader, _ room: inout Int
+    ) throws -> [String: RecordRow] {
+        var rows: [String: RecordRow] = [:]
+        for start in stride(from: 0, to: names.count, by: 16) {
+            let slice = Array(names[start..<min(start + 16, names.count)])
+            let found = try reader.records(named: slice, in: zone.key)
+            room -= found.values.reduce(0) { $0 + $1.payload.count }
+            guard room >= 0 else { throw ServiceError.lookupTooLarge }
+            rows.merge(found) { first, _ in first }
+        }
+        return rows
     }
 }

@@ -25,6 +25,8 @@ extension RecordsModify: ServedEndpoint {
         }
         let service = context.service
         let store = try await service.store(for: address)
+        try await UsersRecord.makeIfNeeded(
+            named: request.operations.compactMap(\.record.recordName), in: context, store: store)
         let plan = try await ModifyPlan.make(request, in: context, store: store)
         let summary = try await service.subscriptions.summary(of: store)
         let transaction = ModifyTransaction(

@@ -10,6 +10,7 @@ extension RecordsQuery: ServedEndpoint {
     ) async throws -> Answer {
         let query = request.query
         try context.checkLength(of: query)
+        guard query.recordType != UsersRecord.type else { throw ServiceError.systemType }
         try context.checkNames(request.desiredKeys)
         let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
         guard let address = try context.databaseAddress() else {

@@ -9,20 +9,25 @@ public struct RequestContext: Sendable {
     public let address: ContainerAddress
     /// Nil at addresses without a database.
     public let scope: DatabaseScope?
+    /// What stands before the paths of addresses in answers (``Credentials/origin``).
+    let origin: String
 
     public init(
-        service: CloudService, caller: Caller, address: ContainerAddress, scope: DatabaseScope?
+        service: CloudService, caller: Caller, address: ContainerAddress, scope: DatabaseScope?,
+        origin: String = ""
     ) {
         self.service = service
         self.caller = caller
         self.address = address
         self.scope = scope
+        self.origin = origin
     }
 
     var limits: Limits { service.settings.limits }
 
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
+        if caller.isServer, scope != .public { throw ServiceError.serverInOthersDatabase }
         guard caller.userRecordName == nil else { return }
         if access == .user || scope == .private || scope == .shared {
             throw ServiceError.signInNeeded

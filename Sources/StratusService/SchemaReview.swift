@@ -78,11 +78,14 @@ struct StoredSchemaUse {
                 if open.isEmpty { return [] }
                 page = try reader.changes(in: zone.key, after: cursor, limit: recordsPerPage)
                 for row in page.rows where !row.isDeleted && types.contains(row.type) {
-                    let names = Set(try RecordFields.encoded(row.payload).values().map(\.name))
+                    // What cannot be read may hold any field.
+                    let fields = try? RecordFields.encoded(row.payload).values()
+                    let names = fields.map { Set($0.map(\.name)) }
                     open = open.filter { change in
-                        guard let (recordType, field) = change.subject, recordType == row.type
-                        else { return true }
-                        return field.map { !names.contains($0) } ?? false
+                        guard let (recordType, field) = change.subject, recordType == row.type,
+                            let field, let names
+                        else { return change.subject?.recordType != row.type }
+                        return !names.contains(field)
                     }
                 }
                 cursor.version = page.version

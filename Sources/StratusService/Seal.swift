@@ -16,6 +16,14 @@ struct Seal: Sendable {
         case changeToken = 1
         case continuationMarker = 2
         case webAuthToken = 3
+        case signInRequest = 20
+        case formToken = 21
+        case uploadAddress = 30
+        case downloadAddress = 31
+        case assetReceipt = 32
+        case fileChecksum = 33
+        case referenceChecksum = 34
+        case wrappingKey = 35
     }
 
     private static let codeBytes = 16
@@ -40,11 +48,20 @@ struct Seal: Sendable {
         return difference == 0 ? Array(bytes) : nil
     }
 
+    /// 32 bytes that only this service makes of these.
+    func code(of bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
+        fullCode(bytes[...], purpose)
+    }
+
     private func code(_ bytes: ArraySlice<UInt8>, _ purpose: Purpose) -> [UInt8] {
+        Array(fullCode(bytes, purpose).prefix(Self.codeBytes))
+    }
+
+    private func fullCode(_ bytes: ArraySlice<UInt8>, _ purpose: Purpose) -> [UInt8] {
         var authentication = HMAC<SHA256>(key: key)
         authentication.update(data: [purpose.rawValue])
         authentication.update(data: bytes)
-        return Array(authentication.finalize().prefix(Self.codeBytes))
+        return Array(authentication.finalize())
     }
 }
 

@@ -5,15 +5,20 @@ import StratusRecords
 extension ServiceError {
     /// `CKError.Code` raw values that say more than the protocol's code.
     enum Framework {
+        static let requestRateLimited = 7
         static let permissionFailure = 10
         static let unknownItem = 11
         static let invalidArguments = 12
         static let changeTokenExpired = 21
+        static let zoneBusy = 23
         static let badDatabase = 24
+        static let quotaExceeded = 25
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let userDeletedZone = 28
         static let referenceViolation = 31
+        static let accountRestricted = 32
+        static let assetNotAvailable = 35
     }
 
     static func invalid(_ reason: String) -> ServiceError {
@@ -34,7 +39,17 @@ extension ServiceError {
 
     // MARK: Who asks
 
-    static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
+    /// The same for every cause, so that it tells nothing.
+    static let authenticationFailed = ServiceError(
+        .authenticationFailed, "Authentication failed")
+    static let accountDisabled = ServiceError(
+        .accessDenied, "The account is disabled.", frameworkCode: Framework.accountRestricted)
+    static let serverInOthersDatabase = ServiceError(
+        .accessDenied, "A server-to-server key reaches the public database only.",
+        frameworkCode: Framework.permissionFailure)
+    static let identityProviderUnreachable = ServiceError(
+        .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
+    static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let createNotPermitted = notPermitted("CREATE operation not permitted")
@@ -70,12 +85,21 @@ extension ServiceError {
 
     // MARK: Records
 
+    static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: Framework.unknownItem)
     static let recordExists = ServiceError(.exists, "record to insert already exists")
     static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
+    static let lookupTooLarge = overLimit(
+        "The records are too many bytes for one answer; look up fewer at a time.")
+    static let publicQuotaExceeded = ServiceError(
+        .quotaExceeded, "The container's public database is full; delete records of it.",
+        frameworkCode: Framework.quotaExceeded)
+    static let privateQuotaExceeded = ServiceError(
+        .quotaExceeded, "The user's storage is full; delete records of the private database.",
+        frameworkCode: Framework.quotaExceeded)
     static let recordTooLarge = overLimit("The record is larger than a record may be.")
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",
@@ -89,6 +113,8 @@ extension ServiceError {
         "The record that a DELETE_SELF reference names has as many such references as it may have.")
     static let tooManyReferences = overLimit(
         "The record has more references with an action than a record may have.")
+    static let entangled = overLimit(
+        "The request's operations depend on each other in too many ways; send fewer at a time.")
     static let cascadeTooLarge = overLimit(
         "More records would be deleted with this one than one request may; delete some first.")
 
@@ -115,6 +141,8 @@ extension ServiceError {
         .notFound, "Subscription not found", frameworkCode: Framework.unknownItem)
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
+    static let tooManyPolls = ServiceError(
+        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5)
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
         frameworkCode: Framework.unknownItem)

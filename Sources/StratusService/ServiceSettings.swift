@@ -15,6 +15,13 @@ public struct ServiceSettings: Sendable {
     /// good everywhere. Never for real data.
     public var isForDevelopment: Bool
 
+    /// Whether senders that ask too fast are refused (``Throttle``). A service for development takes
+    /// whatever comes unless told otherwise, so that no test is throttled by accident.
+    public var isThrottled: Bool
+
+    /// How people get accounts.
+    public var accounts = AccountSettings()
+
     /// The time, in milliseconds since 1970.
     public var nowMilliseconds: @Sendable () -> Int64
 
@@ -26,6 +33,9 @@ public struct ServiceSettings: Sendable {
 
     public var logger: Logger
 
+    /// Apple's push service; nil when notifications go to long polls only.
+    public var pushDelivery: (any PushDelivery)?
+
     /// The API token of a service that runs for development.
     public static let developmentToken = "development"
 
@@ -34,20 +44,23 @@ public struct ServiceSettings: Sendable {
     public static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     public init(
-        isForDevelopment: Bool, limits: Limits = Limits(),
+        isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,
         nowMilliseconds: @escaping @Sendable () -> Int64 = Self.systemMilliseconds,
         randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.systemRandomBytes,
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
             try await Task.sleep(for: .seconds($0))
         },
-        logger: Logger = Logger(label: "stratus.service")
+        logger: Logger = Logger(label: "stratus.service"),
+        pushDelivery: (any PushDelivery)? = nil
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
+        self.isThrottled = isThrottled ?? !isForDevelopment
         self.nowMilliseconds = nowMilliseconds
         self.randomBytes = randomBytes
         self.sleep = sleep
         self.logger = logger
+        self.pushDelivery = pushDelivery
     }
 
     /// The live clock.
@@ -71,7 +84,12 @@ public struct ServiceSettings: Sendable {
         var bytes = randomBytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Self.hexadecimal(bytes).uppercased()
+        return Self.uuidText(bytes)
+    }
+
+    /// 16 bytes as the text of a UUID.
+    static func uuidText(_ bytes: [UInt8]) -> String {
+        let digits = hexadecimal(bytes).uppercased()
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }
@@ -80,7 +98,7 @@ public struct ServiceSettings: Sendable {
         return text
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -20,8 +20,12 @@ final class SubscriptionBook: Sendable {
     func summary(of store: any RecordStore) async throws -> SubscriptionSummary {
         let (known, changes) = state.withLock { ($0.summaries[store.address], $0.changes) }
         if let known { return known }
-        let rows = try await store.read { try $0.subscriptions(of: nil) }
-        let summary = SubscriptionSummary(rows)
+        let owner = store.address.owner
+        let summary = try await store.read { reader in
+            SubscriptionSummary(
+                try reader.subscriptions(of: nil), owner: owner,
+                hasParticipants: try reader.hasParticipants())
+        }
         state.withLock { state in
             guard state.changes == changes else { return }
             if state.summaries.count >= Self.capacity { state.summaries.removeAll() }
@@ -42,34 +46,81 @@ final class SubscriptionBook: Sendable {
 /// All subscriptions of one database.
 struct SubscriptionSummary: Sendable {
     struct Entry: Sendable {
+        /// Who is told.
         var user: String
+        /// Under whose name the subscription is stored.
+        var subscriber: String
         var identifier: String
         var subscription: SubscriptionDictionary
     }
 
-    private(set) var entries: [Entry] = []
+    /// The subscriptions to zones and to the database as a whole.
+    private var entries: [Entry] = []
+    /// The owner's subscriptions to the shared database.
+    private(set) var sharedEntries: [Entry] = []
+    /// Whether people who are no subscribers here may have to be told.
+    let hasParticipants: Bool
     /// Whether somebody asks about records or types rather than just about changes.
-    private(set) var wantsRecords = false
-    private var queries: [String: Set<SubscriptionDictionary.Occasion>] = [:]
+    private(set) var wantsRecords: Bool
+    /// Whether anybody is told of changes: subscribers, or participants who have subscribed elsewhere.
+    let wantsNews: Bool
+    private var occasions: [String: Set<SubscriptionDictionary.Occasion>] = [:]
+    private var queryEntries: [String: [Entry]] = [:]
 
-    init(_ rows: [SubscriptionRow]) {
-        for row in rows where row.user != SubscriptionRow.sharedSubscriber {
+    /// - Parameters:
+    ///   - owner: Whose database it is; nil for the public one.
+    ///   - hasParticipants: Whether shares give others a view on it.
+    init(_ rows: [SubscriptionRow], owner: String?, hasParticipants: Bool) {
+        self.hasParticipants = hasParticipants
+        wantsRecords = hasParticipants
+        var wantsNews = hasParticipants
+        for row in rows {
             // A body that cannot be read was written by a later version; it fires when that runs again.
             guard let subscription = try? row.subscription() else { continue }
-            entries.append(
-                Entry(user: row.user, identifier: row.identifier, subscription: subscription))
-            if let query = subscription.query, subscription.kind == .query {
-                queries[query.recordType, default: []].formUnion(subscription.firesOn)
+            if row.user == SubscriptionRow.sharedSubscriber {
+                guard let owner else { continue }
+                sharedEntries.append(
+                    Entry(
+                        user: owner, subscriber: row.user, identifier: row.identifier,
+                        subscription: subscription))
+                continue
             }
-            if subscription.kind == .query || subscription.recordType != nil { wantsRecords = true }
+            wantsNews = true
+            let entry = Entry(
+                user: row.user, subscriber: row.user, identifier: row.identifier,
+                subscription: subscription)
+            if let query = subscription.query, subscription.kind == .query {
+                queryEntries[query.recordType, default: []].append(entry)
+                occasions[query.recordType, default: []].formUnion(subscription.firesOn)
+                wantsRecords = true
+            } else {
+                entries.append(entry)
+                if subscription.recordType != nil { wantsRecords = true }
+            }
         }
+        self.wantsNews = wantsNews
     }
 
-    var isEmpty: Bool { entries.isEmpty }
+    /// The subscriptions that may have to do with something that happened.
+    func entries(concerning news: News) -> [Entry] {
+        guard !queryEntries.isEmpty else { return entries }
+        let types = Set(news.changes.map(\.recordType))
+        return entries + types.sorted().flatMap { queryEntries[$0] ?? [] }
+    }
 
     /// Whether a query subscription may have to look inside a record of this type.
     func wantsRow(ofType type: String, _ reason: NotificationPayload.Reason) -> Bool {
-        queries[type]?.contains(reason.occasion) ?? false
+        occasions[type]?.contains(reason.occasion) ?? false
+    }
+}
+
+extension DatabaseAddress {
+    /// Whose private database it is; nil for the public one.
+    var owner: String? {
+        switch tenant {
+        case .public: nil
+        case .private(let owner): owner
+        }
     }
 }
 

@@ -89,6 +89,7 @@ private struct SubscriptionChanges {
     /// public and private database, zone subscriptions for custom zones of the private one, database
     /// subscriptions for the private and shared one.
     private func checked(_ subscription: SubscriptionDictionary) throws -> SubscriptionDictionary {
+        try checkInfo(subscription)
         switch (subscription.kind, context.scope) {
         case (.query, .public), (.query, .private): return try checkedQuery(subscription)
         case (.zone, .private): return try checkedZone(subscription)
@@ -100,9 +101,22 @@ private struct SubscriptionChanges {
         }
     }
 
+    private func checkInfo(_ subscription: SubscriptionDictionary) throws {
+        if let info = subscription.notificationInfo {
+            guard info.additionalFields.count <= context.limits.additionalFieldsPerNotification
+            else { throw ServiceError.overLimit("Name fewer additional fields.") }
+        }
+        if let type = subscription.recordType, !Names.isIdentifier(type) {
+            throw ServiceError.invalid("A record type is a letter, then letters, digits and _.")
+        }
+    }
+
     private func checkedQuery(
         _ subscription: SubscriptionDictionary
     ) throws -> SubscriptionDictionary {
+        guard subscription.query?.recordType != UsersRecord.type else {
+            throw ServiceError.systemType
+        }
         guard let query = subscription.query, Names.isIdentifier(query.recordType) else {
             throw ServiceError.invalid("Give a query subscription a query with a record type.")
         }
@@ -112,8 +126,13 @@ private struct SubscriptionChanges {
         try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)
         var subscription = subscription
-        if let zoneID = subscription.zoneID {
+        if subscription.isZoneWide == true {
+            subscription.zoneID = nil
+        } else if let zoneID = subscription.zoneID {
             subscription.zoneID = try existing(zoneID)
+            subscription.isZoneWide = false
+        } else if subscription.isZoneWide == false {
+            subscription.zoneID = try existing(ZoneIDDictionary(zoneName: ZoneID.defaultZoneName))
         } else {
             subscription.isZoneWide = true
         }

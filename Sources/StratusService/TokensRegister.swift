@@ -5,20 +5,87 @@ import StratusWire
 extension TokensRegister: ServedEndpoint {
     public static let access = EndpointAccess.user
 
+    /// Takes tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can go
+    /// to Apple's push service, the tokens that it gave a device: hexadecimal or base64.
+    ///
+    /// A device's token belongs to whoever registered it last in a container, as a device that changes
+    /// hands does.
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
             throw ServiceError.longClientID
         }
-        let directory = context.service.storehouse.directory
-        guard var device = try await directory.device(pushToken: request.apnsToken),
-            device.userRecordName == (try context.user()), device.address == context.address
-        else { throw ServiceError.unknownPushToken }
+        let service = context.service
+        let user = try context.user()
+        let rows = try await service.storehouse.directory.devices(pushToken: request.apnsToken)
+        var device: DeviceRow
+        if let known = rows.first(where: { $0.channel == .courier }) {
+            guard known.userRecordName == user else { throw ServiceError.unknownPushToken }
+            device = rows.first { $0.address == context.address } ?? known
+            device.address = context.address
+            device.clientID = request.clientID ?? device.clientID
+        } else {
+            guard service.settings.pushDelivery != nil,
+                let token = NativeToken(request.apnsToken)
+            else { throw ServiceError.unknownPushToken }
+            device = DeviceRow(
+                pushToken: token.text, address: context.address, userRecordName: user,
+                clientID: request.clientID ?? context.caller.device, lastUsedMilliseconds: 0,
+                isRegistered: true, channel: try channel(request.apnsEnvironment))
+        }
         device.isRegistered = true
-        device.clientID = request.clientID ?? device.clientID
-        device.lastUsedMilliseconds = context.service.settings.nowMilliseconds()
-        try await directory.put(device)
+        device.lastUsedMilliseconds = service.settings.nowMilliseconds()
+        try await service.devices.put(device)
         return Answer()
+    }
+
+    private static func channel(_ environment: String) throws -> DeviceRow.Channel {
+        switch environment {
+        case "development": return .apnsDevelopment
+        case "production": return .apnsProduction
+        default: throw ServiceError.invalid("The apnsEnvironment is development or production.")
+        }
+    }
+}
+
+extension TokensUnregister: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// A token that is unknown, or another's, needs no more than not to be there for the caller.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let user = try context.user()
+        for token in [request.apnsToken, NativeToken(request.apnsToken)?.text].compactMap({ $0 }) {
+            let rows = try await context.service.storehouse.directory.devices(pushToken: token)
+            guard
+                rows.contains(where: { $0.userRecordName == user && $0.address == context.address })
+            else { continue }
+            try await context.service.devices.delete(token, in: context.address)
+        }
+        return Answer()
+    }
+}
+
+/// A device's token of Apple's push service, as hexadecimal digits.
+struct NativeToken {
+    var text: String
+
+    /// Bytes that a token may have: today's have 32, and Apple says not to rely on it.
+    private static let sizeBytes = 32...100
+
+    /// - Returns: nil when the text is neither hexadecimal nor base64 of such a token.
+    init?(_ text: String) {
+        if Self.sizeBytes.contains(text.utf8.count / 2), text.utf8.count.isMultiple(of: 2),
+            text.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit })
+        {
+            self.text = text.lowercased()
+            return
+        }
+        guard text.utf8.count <= 2 * Self.sizeBytes.upperBound, let bytes = Base64.bytes(text),
+            Self.sizeBytes.contains(bytes.count)
+        else { return nil }
+        self.text = ServiceSettings.hexadecimal(bytes)
     }
 }

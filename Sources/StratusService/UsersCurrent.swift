@@ -6,6 +6,9 @@ extension UsersCurrent: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
-        Answer(userRecordName: try context.user())
+        let identity = try await context.callersIdentity()
+        return Answer(
+            userRecordName: try context.user(), firstName: identity.givenName,
+            lastName: identity.familyName)
     }
 }

@@ -37,7 +37,7 @@ extension ZonesModify: ServedEndpoint {
                         .replay(request, names, in: writer, context, tokens))
             }
             let changes = ZoneChanges(
-                writer: writer, context: context, newsIsWanted: !summary.isEmpty)
+                writer: writer, context: context, newsIsWanted: summary.wantsNews)
             let results = try zip(request.operations, names).map { operation, name in
                 do {
                     guard let name else { throw ServiceError.zoneNotFound }
@@ -85,7 +85,7 @@ private struct ZoneChanges {
             throw ServiceError.overLimit("Delete zones before creating more.")
         }
         let zone = try writer.createZone(named: name, hasFeed: true)
-        try report(name)
+        try report(.zoneCreated, name)
         return zone
     }
 
@@ -95,13 +95,14 @@ private struct ZoneChanges {
         }
         guard let zone = try writer.livingZone(named: name) else { return }
         try writer.deleteZone(zone.key, reason: .deleted)
-        try report(name)
+        try report(.zoneDeleted, name)
     }
 
-    private func report(_ name: String) throws {
+    private func report(_ subject: News.Subject, _ name: String) throws {
         guard newsIsWanted else { return }
         let news = News(
-            zoneName: name, user: try context.user(), device: context.caller.device, changes: [])
+            zoneName: name, user: try context.user(), device: context.caller.device, changes: [],
+            subject: subject)
         try writer.enqueue(news.bytes)
     }
 }

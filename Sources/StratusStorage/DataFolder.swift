@@ -10,6 +10,8 @@ import Synchronization
 /// directory.sqlite
 /// databases/<container>/<environment>/public.sqlite
 /// databases/<container>/<environment>/<owner>.sqlite
+/// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
+/// incoming                                      assets that are being uploaded
 /// ```
 final class DataFolder: Sendable {
     private static let format = "stratus data 1\n"
@@ -57,21 +59,45 @@ final class DataFolder: Sendable {
         return Self.path(of: address, in: path)
     }
 
-    static func path(of address: DatabaseAddress, in folder: String) -> String {
-        Self.folder(of: address.containerAddress, in: folder) + "/" + FileName.of(address.tenant)
-            + ".sqlite"
+    static let fileEnding = ".sqlite"
+    static let assetsEnding = ".assets"
+
+    /// The folder of a database's assets; made with the first of them.
+    func assetFolder(for address: DatabaseAddress) -> String {
+        Self.path(of: address, in: path, ending: Self.assetsEnding)
     }
 
-    /// Every database that has a file.
-    func databases() throws -> [DatabaseAddress] {
+    /// The folder of assets that are being uploaded.
+    var incomingFolder: String { path + "/incoming" }
+
+    /// Removes what uploads left behind that a crash cut short.
+    func sweepIncoming() throws {
+        for name in try Self.names(in: incomingFolder) {
+            let file = incomingFolder + "/" + name
+            guard unlink(file) == 0 || errno == ENOENT else {
+                throw StorageError.translating(errno: errno, path: file)
+            }
+        }
+    }
+
+    static func path(
+        of address: DatabaseAddress, in folder: String, ending: String = fileEnding
+    ) -> String {
+        Self.folder(of: address.containerAddress, in: folder) + "/" + FileName.of(address.tenant)
+            + ending
+    }
+
+    /// Every database that has a file, or a folder of assets.
+    func databases(endingWith ending: String) throws -> [DatabaseAddress] {
         var addresses: [DatabaseAddress] = []
-        for encoded in try names(in: path + "/databases") {
+        for encoded in try Self.names(in: path + "/databases") {
             guard let container = FileName.decode(encoded) else { continue }
             for environment in ContainerEnvironment.allCases {
                 let address = ContainerAddress(container: container, environment: environment)
-                for file in try names(in: Self.folder(of: address, in: path))
-                where file.hasSuffix(".sqlite") {
-                    guard let tenant = FileName.tenant(String(file.dropLast(7))) else { continue }
+                for file in try Self.names(in: Self.folder(of: address, in: path))
+                where file.hasSuffix(ending) {
+                    let name = String(file.dropLast(ending.utf8.count))
+                    guard let tenant = FileName.tenant(name) else { continue }
                     addresses.append(DatabaseAddress(address, tenant))
                 }
             }
@@ -85,18 +111,18 @@ final class DataFolder: Sendable {
     func strangers() throws -> [String] {
         var strangers: [String] = []
         let root = path + "/databases"
-        for container in try names(in: root) {
+        for container in try Self.names(in: root) {
             guard FileName.decode(container) != nil else {
                 strangers.append(root + "/" + container)
                 continue
             }
-            for environment in try names(in: root + "/" + container) {
+            for environment in try Self.names(in: root + "/" + container) {
                 let folder = root + "/" + container + "/" + environment
                 guard ContainerEnvironment(rawValue: environment) != nil else {
                     strangers.append(folder)
                     continue
                 }
-                strangers += try names(in: folder).filter { !Self.isOurs($0) }.map {
+                strangers += try Self.names(in: folder).filter { !Self.isOurs($0) }.map {
                     folder + "/" + $0
                 }
             }
@@ -104,9 +130,11 @@ final class DataFolder: Sendable {
         return strangers
     }
 
-    /// Whether a name is that of a database's file, of its write-ahead log or of the log's index.
+    /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, or of the
+    /// folder of its assets.
     private static func isOurs(_ name: String) -> Bool {
-        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm"] where name.hasSuffix(ending) {
+        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".assets"]
+        where name.hasSuffix(ending) {
             return FileName.tenant(String(name.dropLast(ending.count))) != nil
         }
         return false
@@ -117,7 +145,7 @@ final class DataFolder: Sendable {
             + address.environment.rawValue
     }
 
-    private func names(in folder: String) throws -> [String] {
+    static func names(in folder: String) throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -127,7 +155,7 @@ final class DataFolder: Sendable {
     }
 
     /// Makes a folder and those above it, so that a power cut does not take them away again.
-    private static func makeFolder(_ path: String) throws {
+    static func makeFolder(_ path: String) throws {
         if FileManager.default.fileExists(atPath: path + "/.") { return }
         do {
             try FileManager.default.createDirectory(

@@ -10,6 +10,12 @@ public protocol Storehouse: Sendable {
     /// The store of a database, made on first use with its default zone.
     func store(for address: DatabaseAddress) async throws -> any RecordStore
 
+    /// Where the bytes of a database's assets lie.
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore
+
+    /// Every database that ever kept a blob.
+    func databasesWithBlobs() async throws -> [DatabaseAddress]
+
     /// Every database there is.
     func databases() async throws -> [DatabaseAddress]
 
@@ -19,7 +25,7 @@ public protocol Storehouse: Sendable {
 }
 
 /// What the service knows apart from records: who may ask, and where they listen.
-public protocol Directory: SchemaDirectory {
+public protocol Directory: AccountDirectory, SchemaDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
@@ -45,60 +51,41 @@ public protocol Directory: SchemaDirectory {
     func put(_ session: SessionRow) async throws
     func deleteSession(_ identifier: String) async throws
 
-    func device(pushToken: String) async throws -> DeviceRow?
+    /// A push token's rows, one for each container that it is registered with, by container.
+    func devices(pushToken: String) async throws -> [DeviceRow]
+    /// Stores a device, in place of the one with the same token and container.
     func put(_ device: DeviceRow) async throws
     /// All devices of a user in a container, registered or not, the longest unused first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
-    func deleteDevice(pushToken: String) async throws
+    /// Removes a push token from one container, or from all.
+    func deleteDevice(pushToken: String, in address: ContainerAddress?) async throws
 }
 
-/// A key with which an app may speak to a container.
-public struct APITokenRow: Hashable, Sendable {
-    public var token: String
-    public var address: ContainerAddress
-    public var name: String
+extension Directory {
+    /// The first row of a push token.
+    public func device(pushToken: String) async throws -> DeviceRow? {
+        try await devices(pushToken: pushToken).first
+    }
 
-    public init(token: String, address: ContainerAddress, name: String) {
-        self.token = token
-        self.address = address
-        self.name = name
+    /// Removes a push token from all containers.
+    public func deleteDevice(pushToken: String) async throws {
+        try await deleteDevice(pushToken: pushToken, in: nil)
     }
 }
 
-/// A person.
-public struct UserRow: Hashable, Sendable {
-    /// `_` and 32 hexadecimal digits.
-    public var recordName: String
-    /// What the user signs in with.
-    public var name: String
-
-    public init(recordName: String, name: String) {
-        self.recordName = recordName
-        self.name = name
-    }
-}
-
-/// A sign-in on one device or browser. Web-auth tokens name it.
-public struct SessionRow: Hashable, Sendable {
-    public var identifier: String
-    public var userRecordName: String
-    public var staysSignedIn: Bool
-    /// Milliseconds since 1970.
-    public var createdMilliseconds: Int64
-
-    public init(
-        identifier: String, userRecordName: String, staysSignedIn: Bool, createdMilliseconds: Int64
-    ) {
-        self.identifier = identifier
-        self.userRecordName = userRecordName
-        self.staysSignedIn = staysSignedIn
-        self.createdMilliseconds = createdMilliseconds
-    }
-}
-
-/// A device that listens for notifications.
+/// A device that listens for one container's notifications.
 public struct DeviceRow: Hashable, Sendable {
-    /// Base64.
+    /// How notifications come to the device. The raw values are stored.
+    public enum Channel: Int, Hashable, Sendable {
+        /// The long poll of the web courier.
+        case courier = 0
+        /// Apple's push service for apps under development.
+        case apnsDevelopment = 1
+        /// Apple's push service.
+        case apnsProduction = 2
+    }
+
+    /// Of the courier: base64. Of Apple's push service: hexadecimal digits.
     public var pushToken: String
     public var address: ContainerAddress
     public var userRecordName: String
@@ -108,11 +95,13 @@ public struct DeviceRow: Hashable, Sendable {
     public var lastUsedMilliseconds: Int64
     /// Whether `tokens/register` was called: only then do the container's notifications go there.
     public var isRegistered: Bool
+    public var channel: Channel
 
     public init(
         pushToken: String, address: ContainerAddress, userRecordName: String, clientID: String,
-        lastUsedMilliseconds: Int64, isRegistered: Bool
+        lastUsedMilliseconds: Int64, isRegistered: Bool, channel: Channel = .courier
     ) {
+        self.channel = channel
         self.pushToken = pushToken
         self.address = address
         self.userRecordName = userRecordName

@@ -1,6 +1,8 @@
 extension DirectoryFile {
     /// What holds between the rows of the directory.
-    static let laws: [StoredLaw] = [
+    static let laws: [StoredLaw] = ownLaws + accountLaws
+
+    private static let ownLaws: [StoredLaw] = [
         StoredLaw(
             "The directory has its signing key.",
             breaches: """

@@ -18,6 +18,8 @@ enum DirectoryFile {
                 },
                 { try $0.execute(sql: schemaMarks) },
                 { try $0.execute(sql: schemaRoles) },
+                { try $0.execute(sql: accountTables) },
+                { try $0.execute(sql: deviceTables) },
             ])
     }
 

@@ -3,6 +3,11 @@ import Synchronization
 
 /// The directory in memory.
 final class MemoryDirectory: Directory {
+    struct DeviceKey: Hashable {
+        var pushToken: String
+        var address: ContainerAddress
+    }
+
     struct State {
         var isClosed = false
         var containers: Set<ContainerAddress> = []
@@ -11,7 +16,11 @@ final class MemoryDirectory: Directory {
         var users: [String: UserRow] = [:]
         var userNames: [String: String] = [:]
         var sessions: [String: SessionRow] = [:]
-        var devices: [String: DeviceRow] = [:]
+        var devices: [DeviceKey: DeviceRow] = [:]
+        var identities: [IdentityRow: String] = [:]
+        /// Who lets others find them, by container.
+        var discoverable: [ContainerAddress: Set<String>] = [:]
+        var serverKeys: [String: ServerKeyRow] = [:]
         var schemas: [ContainerAddress: SchemaRows] = [:]
     }
 
@@ -92,12 +101,23 @@ final class MemoryDirectory: Directory {
 
     // MARK: Devices
 
-    func device(pushToken: String) async throws -> DeviceRow? {
-        try use { $0.devices[pushToken] }
+    func devices(pushToken: String) async throws -> [DeviceRow] {
+        try use { state in
+            state.devices.values
+                .filter { $0.pushToken == pushToken }
+                .sorted { left, right in
+                    left.address.container == right.address.container
+                        ? precedes(
+                            left.address.environment.rawValue, right.address.environment.rawValue)
+                        : precedes(left.address.container, right.address.container)
+                }
+        }
     }
 
     func put(_ device: DeviceRow) async throws {
-        try use { $0.devices[device.pushToken] = device }
+        try use {
+            $0.devices[DeviceKey(pushToken: device.pushToken, address: device.address)] = device
+        }
     }
 
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
@@ -112,7 +132,11 @@ final class MemoryDirectory: Directory {
         }
     }
 
-    func deleteDevice(pushToken: String) async throws {
-        try use { $0.devices[pushToken] = nil }
+    func deleteDevice(pushToken: String, in address: ContainerAddress?) async throws {
+        try use { state in
+            state.devices = state.devices.filter {
+                $0.key.pushToken != pushToken || address != nil && $0.key.address != address
+            }
+        }
     }
 }

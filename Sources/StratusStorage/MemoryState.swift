@@ -7,6 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
+        var recordBytes: Int64 = 0
         /// Who refers to whom, by the target.
         var holders: TreeDictionary<ReferenceKey, TreeSet<String>> = [:]
         /// Replaced states of records by the version of the change that replaced them …
@@ -36,6 +37,8 @@ struct MemoryState: Sendable {
     var zoneKeys: TreeDictionary<String, ZoneRow.Key> = [:]
     var subscriptions: TreeDictionary<SubscriptionKey, SubscriptionRow> = [:]
     var outcomes: TreeDictionary<OperationKey, Outcome> = [:]
+    var assets: TreeDictionary<[UInt8], AssetRow> = [:]
+    var assetReferences: TreeDictionary<Holder, Set<[UInt8]>> = [:]
     var outbox: TreeDictionary<Int64, OutboxRow> = [:]
     /// The identifiers in the outbox are those above this …
     var outboxTold: Int64 = 0

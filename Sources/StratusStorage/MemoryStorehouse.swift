@@ -12,6 +12,7 @@ import Synchronization
 public final class MemoryStorehouse: Storehouse {
     private struct State {
         var stores: [DatabaseAddress: MemoryRecordStore] = [:]
+        var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
         var isClosed = false
     }
 
@@ -40,6 +41,20 @@ public final class MemoryStorehouse: Storehouse {
             state.stores[address] = store
             return store
         }
+    }
+
+    public func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try state.withLock { state in
+            if state.isClosed { throw StorageError.closed() }
+            if let blobs = state.blobs[address] { return blobs }
+            let blobs = MemoryBlobStore()
+            state.blobs[address] = blobs
+            return blobs
+        }
+    }
+
+    public func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        state.withLock { Array($0.blobs.keys) }
     }
 
     public func databases() async throws -> [DatabaseAddress] {

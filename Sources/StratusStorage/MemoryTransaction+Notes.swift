@@ -38,9 +38,10 @@ extension MemoryTransaction {
 
     // MARK: Outbox
 
-    func outbox(limit: Int) -> [OutboxRow] {
-        guard state.outboxTold < state.outboxLast else { return [] }
-        return ((state.outboxTold + 1)...state.outboxLast)
+    func outbox(after identifier: Int64, limit: Int) -> [OutboxRow] {
+        let told = max(state.outboxTold, identifier)
+        guard told < state.outboxLast else { return [] }
+        return ((told + 1)...state.outboxLast)
             .prefix(max(limit, 1))
             .compactMap { state.outbox[$0] }
     }

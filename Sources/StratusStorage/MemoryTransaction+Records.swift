@@ -16,8 +16,10 @@ extension MemoryTransaction {
             throw StorageError(
                 .other, "Another record has this version. Take versions before records are put.")
         }
+        state.zones[row.zone]?.recordBytes += row.sizeBytes
         if let old = state.zones[row.zone]?.records.updateValue(row, forKey: row.name) {
             state.zones[row.zone]?.names[old.version] = nil
+            state.zones[row.zone]?.recordBytes -= old.sizeBytes
         }
         state.zones[row.zone]?.names[row.version] = row.name
     }

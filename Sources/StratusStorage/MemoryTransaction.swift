@@ -63,6 +63,7 @@ final class MemoryTransaction: StoreWriter {
 
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
         var row = try living(zone)
+        try releaseAssets(in: zone)
         row.deletion = reason
         row.changedAtDatabaseVersion = takeDatabaseVersion()
         state.zones[zone] = MemoryState.Zone(row: row)

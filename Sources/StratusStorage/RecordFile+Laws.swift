@@ -56,6 +56,7 @@ extension RecordFile {
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
                 """),
+        usageLaw,
         StoredLaw(
             "Who has a reference with an action is there.",
             breaches: """
@@ -77,6 +78,27 @@ extension RecordFile {
             breaches: """
                 SELECT replaced_at || '' FROM record_ancestor LEFT JOIN zone USING (zone)
                 WHERE zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version
+                """),
+        StoredLaw(
+            "An asset is held by as many records as are counted.",
+            breaches: """
+                SELECT hex(sha256) FROM asset WHERE reference_count <>
+                    (SELECT count(*) FROM asset_reference WHERE sha256 = asset.sha256)
+                """),
+        StoredLaw(
+            "A record that holds an asset is there, and so is the asset.",
+            breaches: """
+                SELECT holder.name FROM asset_reference AS holder
+                LEFT JOIN record ON record.zone = holder.zone AND record.name = holder.name
+                    AND record.deleted = 0
+                LEFT JOIN asset USING (sha256)
+                WHERE record.name IS NULL OR asset.sha256 IS NULL
+                """),
+        StoredLaw(
+            "The size of all assets is their sum.",
+            breaches: """
+                SELECT asset_usage.size || ' bytes' FROM asset_usage
+                WHERE asset_usage.size <> (SELECT coalesce(sum(size), 0) FROM asset)
                 """),
     ]
 }

@@ -19,6 +19,8 @@ enum RecordFile {
                     try database.execute(sql: referenceTables)
                     try database.execute(sql: historyTables)
                 },
+                { try $0.execute(sql: assetTables) },
+                { try $0.execute(sql: usageTables) },
             ])
     }
 

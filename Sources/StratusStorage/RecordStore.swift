@@ -53,7 +53,9 @@ extension RecordStore {
 }
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.
-public protocol StoreReader: AncestorReader, ReferenceReader, TombstoneReader {
+public protocol StoreReader:
+    AncestorReader, AssetReader, RecordUsage, ReferenceReader, TombstoneReader
+{
     /// Changes whenever history may have been lost (a restored backup); part of every change token.
     var incarnation: Incarnation { get throws }
 
@@ -97,8 +99,8 @@ public protocol StoreReader: AncestorReader, ReferenceReader, TombstoneReader {
     /// The outcome stored under a device's operation identifier.
     func outcome(of operation: OperationKey) throws -> [UInt8]?
 
-    /// What waits to be told to subscribers, oldest first.
-    func outbox(limit: Int) throws -> [OutboxRow]
+    /// What waits to be told to subscribers, with higher identifiers than a given one, oldest first.
+    func outbox(after identifier: Int64, limit: Int) throws -> [OutboxRow]
 }
 
 extension StoreReader {
@@ -108,10 +110,15 @@ extension StoreReader {
     ) throws -> ChangePage {
         try changes(in: zone, after: cursor, limit: limit, payloadBytes: .max)
     }
+
+    /// What waits to be told to subscribers, oldest first.
+    public func outbox(limit: Int) throws -> [OutboxRow] {
+        try outbox(after: 0, limit: limit)
+    }
 }
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.
-public protocol StoreWriter: StoreReader, AncestorWriter, ReferenceWriter {
+public protocol StoreWriter: StoreReader, AncestorWriter, AssetWriter, ReferenceWriter {
     /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
     func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
 

@@ -12,52 +12,165 @@ extension SQLiteDirectory {
         try await file.read { try Self.user(where: "record_name", is: recordName, in: $0) }
     }
 
+    func user(verifiedEmailAddress: String) async throws -> UserRow? {
+        try await file.read {
+            try Self.user(
+                where: "is_email_verified = 1 AND email", is: verifiedEmailAddress, in: $0)
+        }
+    }
+
+    func users(after recordName: String, limit: Int) async throws -> [UserRow] {
+        try await file.read { database in
+            try SQLStatement(
+                database,
+                """
+                SELECT \(Self.userColumns) FROM user WHERE record_name > ?
+                ORDER BY record_name LIMIT ?
+                """
+            )
+            .bind(1, recordName)
+            .bind(2, Int64(limit))
+            .all(Self.user)
+        }
+    }
+
     func insert(_ user: UserRow) async throws -> UserRow {
         try await file.write { database in
             if let present = try Self.user(where: "name", is: user.name, in: database) {
                 return present
             }
-            try SQLStatement(database, "INSERT INTO user VALUES (?, ?)")
-                .bind(1, user.recordName)
-                .bind(2, user.name)
-                .run()
+            let statement = try SQLStatement(
+                database,
+                "INSERT INTO user (\(Self.userColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            try statement.bind(1, user.recordName).bind(2, user.name)
+            try Self.bind(user, to: statement, from: 3)
+            try statement.run()
             return user
         }
     }
 
-    private static func user(
+    func update(_ user: UserRow) async throws -> Bool {
+        try await file.write { database in
+            guard try Self.user(where: "record_name", is: user.recordName, in: database) != nil
+            else { return false }
+            if user.isEmailVerified, let address = user.emailAddress,
+                let holder = try Self.user(
+                    where: "is_email_verified = 1 AND email", is: address, in: database),
+                holder.recordName != user.recordName
+            {
+                return false
+            }
+            let statement = try SQLStatement(
+                database,
+                """
+                UPDATE user SET email = ?, is_email_verified = ?, password = ?, given_name = ?,
+                family_name = ?, is_disabled = ?, created_ms = ? WHERE record_name = ?
+                """)
+            try Self.bind(user, to: statement, from: 1)
+            try statement.bind(8, user.recordName).run()
+            return true
+        }
+    }
+
+    func deleteUser(_ recordName: String) async throws {
+        try await file.write { database in
+            for (table, column) in [
+                ("session", "user"), ("identity", "user"), ("discoverable", "user"),
+                ("device", "user"), ("server_key", "user"), ("role_member", "user"),
+                ("user", "record_name"),
+            ] {
+                try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
+                    .bind(1, recordName)
+                    .run()
+            }
+        }
+    }
+
+    private static let userColumns = """
+        record_name, name, email, is_email_verified, password, given_name, family_name,
+        is_disabled, created_ms
+        """
+
+    private static func bind(_ user: UserRow, to statement: SQLStatement, from first: Int32) throws
+    {
+        try statement
+            .bind(first, user.emailAddress)
+            .bind(first + 1, user.isEmailVerified ? 1 : 0)
+            .bind(first + 2, user.passwordHash)
+            .bind(first + 3, user.givenName)
+            .bind(first + 4, user.familyName)
+            .bind(first + 5, user.isDisabled ? 1 : 0)
+            .bind(first + 6, user.createdMilliseconds)
+    }
+
+    static func user(
         where column: String, is value: String, in database: Database
     ) throws -> UserRow? {
-        try SQLStatement(database, "SELECT record_name, name FROM user WHERE \(column) = ?")
+        try SQLStatement(database, "SELECT \(userColumns) FROM user WHERE \(column) = ?")
             .bind(1, value)
-            .first { UserRow(recordName: $0.text(0), name: $0.text(1)) }
+            .first(user)
+    }
+
+    private static func user(_ row: SQLStatement) -> UserRow {
+        UserRow(
+            recordName: row.text(0), name: row.text(1), emailAddress: row.optionalText(2),
+            isEmailVerified: row.integer(3) != 0, passwordHash: row.optionalText(4),
+            givenName: row.optionalText(5), familyName: row.optionalText(6),
+            isDisabled: row.integer(7) != 0, createdMilliseconds: row.integer(8))
     }
 
     // MARK: Sessions
 
+    private static let sessionColumns = """
+        identifier, user, stays_signed_in, created_ms, container, environment, last_used_ms
+        """
+
     func session(_ identifier: String) async throws -> SessionRow? {
         try await file.read { database in
             try SQLStatement(
-                database,
-                "SELECT user, stays_signed_in, created_ms FROM session WHERE identifier = ?"
+                database, "SELECT \(Self.sessionColumns) FROM session WHERE identifier = ?"
             )
             .bind(1, identifier)
             .first { row in
                 SessionRow(
-                    identifier: identifier, userRecordName: row.text(0),
-                    staysSignedIn: row.integer(1) != 0, createdMilliseconds: row.integer(2))
+                    identifier: row.text(0), userRecordName: row.text(1),
+                    staysSignedIn: row.integer(2) != 0, createdMilliseconds: row.integer(3),
+                    address: row.isNull(4)
+                        ? nil : try Self.address(row, container: 4, environment: 5),
+                    lastUsedMilliseconds: row.integer(6))
             }
         }
     }
 
     func put(_ session: SessionRow) async throws {
         try await file.write { database in
-            try SQLStatement(database, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)")
-                .bind(1, session.identifier)
-                .bind(2, session.userRecordName)
-                .bind(3, session.staysSignedIn ? 1 : 0)
-                .bind(4, session.createdMilliseconds)
-                .run()
+            try SQLStatement(
+                database,
+                """
+                INSERT OR REPLACE INTO session (\(Self.sessionColumns))
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """
+            )
+            .bind(1, session.identifier)
+            .bind(2, session.userRecordName)
+            .bind(3, session.staysSignedIn ? 1 : 0)
+            .bind(4, session.createdMilliseconds)
+            .bind(5, session.address?.container)
+            .bind(6, session.address?.environment.rawValue)
+            .bind(7, session.lastUsedMilliseconds)
+            .run()
+        }
+    }
+
+    func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws {
+        try await file.write { database in
+            try SQLStatement(
+                database,
+                "UPDATE session SET last_used_ms = MAX(last_used_ms, ?) WHERE identifier = ?"
+            )
+            .bind(1, usedMilliseconds)
+            .bind(2, identifier)
+            .run()
         }
     }
 
@@ -69,67 +182,22 @@ extension SQLiteDirectory {
         }
     }
 
-    // MARK: Devices
-
-    private static let deviceColumns = """
-        push_token, container, environment, user, client_id, last_used_ms, is_registered
-        """
-
-    func device(pushToken: String) async throws -> DeviceRow? {
-        try await file.read { database in
-            try SQLStatement(
-                database, "SELECT \(Self.deviceColumns) FROM device WHERE push_token = ?"
-            )
-            .bind(1, pushToken)
-            .first(Self.device)
-        }
-    }
-
-    func put(_ device: DeviceRow) async throws {
+    func deleteSessions(of userRecordName: String) async throws {
         try await file.write { database in
-            try SQLStatement(
-                database, "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?, ?, ?)"
-            )
-            .bind(1, device.pushToken)
-            .bind(2, device.address.container)
-            .bind(3, device.address.environment.rawValue)
-            .bind(4, device.userRecordName)
-            .bind(5, device.clientID)
-            .bind(6, device.lastUsedMilliseconds)
-            .bind(7, device.isRegistered ? 1 : 0)
-            .run()
-        }
-    }
-
-    func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
-        try await file.read { database in
-            try SQLStatement(
-                database,
-                """
-                SELECT \(Self.deviceColumns) FROM device
-                WHERE user = ? AND container = ? AND environment = ?
-                ORDER BY last_used_ms, push_token
-                """
-            )
-            .bind(1, user)
-            .bind(2, address.container)
-            .bind(3, address.environment.rawValue)
-            .all(Self.device)
-        }
-    }
-
-    func deleteDevice(pushToken: String) async throws {
-        try await file.write { database in
-            try SQLStatement(database, "DELETE FROM device WHERE push_token = ?")
-                .bind(1, pushToken)
+            try SQLStatement(database, "DELETE FROM session WHERE user = ?")
+                .bind(1, userRecordName)
                 .run()
         }
     }
 
-    private static func device(_ row: SQLStatement) throws -> DeviceRow {
-        DeviceRow(
-            pushToken: row.text(0), address: try address(row, container: 1, environment: 2),
-            userRecordName: row.text(3), clientID: row.text(4),
-            lastUsedMilliseconds: row.integer(5), isRegistered: row.integer(6) != 0)
+    func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws {
+        try await file.write { database in
+            try SQLStatement(
+                database, "DELETE FROM session WHERE stays_signed_in = ? AND last_used_ms < ?"
+            )
+            .bind(1, staysSignedIn ? 1 : 0)
+            .bind(2, milliseconds)
+            .run()
+        }
     }
 }

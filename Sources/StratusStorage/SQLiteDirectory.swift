@@ -25,7 +25,7 @@ struct SQLiteDirectory: Directory {
         }
     }
 
-    // MARK: Containers and API tokens
+    // MARK: Containers
 
     func container(_ address: ContainerAddress) async throws -> Bool {
         try await file.read { database in
@@ -43,31 +43,6 @@ struct SQLiteDirectory: Directory {
             try SQLStatement(database, "INSERT OR IGNORE INTO container VALUES (?, ?)")
                 .bind(1, address.container)
                 .bind(2, address.environment.rawValue)
-                .run()
-        }
-    }
-
-    func apiToken(_ token: String) async throws -> APITokenRow? {
-        try await file.read { database in
-            try SQLStatement(
-                database, "SELECT container, environment, name FROM api_token WHERE token = ?"
-            )
-            .bind(1, token)
-            .first { row in
-                APITokenRow(
-                    token: token, address: try Self.address(row, container: 0, environment: 1),
-                    name: row.text(2))
-            }
-        }
-    }
-
-    func put(_ token: APITokenRow) async throws {
-        try await file.write { database in
-            try SQLStatement(database, "INSERT OR REPLACE INTO api_token VALUES (?, ?, ?, ?)")
-                .bind(1, token.token)
-                .bind(2, token.address.container)
-                .bind(3, token.address.environment.rawValue)
-                .bind(4, token.name)
                 .run()
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import StratusRecords
 
 /// The databases of one service in a folder: a file for each, and a small directory beside them.
@@ -23,6 +24,7 @@ public final class SQLiteStorehouse: Storehouse {
     let folder: DataFolder
     let directoryFile: SQLiteFile
     private let files: OpenFiles
+    private let random: RandomSource
 
     /// Opens a data folder, or makes one.
     ///
@@ -43,6 +45,9 @@ public final class SQLiteStorehouse: Storehouse {
         let source = RandomSource(random)
         let folder = try DataFolder(path: path, isLocked: access == .alone)
         self.folder = folder
+        self.random = source
+        // Beside a service an upload may be under way.
+        if access == .alone { try folder.sweepIncoming() }
         directoryFile = try SQLiteFile(
             path: folder.directoryFile, format: DirectoryFile.format(random: source),
             limits: limits)
@@ -60,8 +65,24 @@ public final class SQLiteStorehouse: Storehouse {
         return SQLiteRecordStore(address: address, files: files)
     }
 
+    public func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        FileBlobStore(
+            folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
+            random: random)
+    }
+
+    public func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await onDiskThread { [folder] in
+            // Assets whose database is not there wait for it: it may be about to be restored.
+            try folder.databases(endingWith: DataFolder.assetsEnding)
+                .filter { access(folder.path(of: $0), F_OK) == 0 }
+        }
+    }
+
     public func databases() async throws -> [DatabaseAddress] {
-        try await onDiskThread { [folder] in try folder.databases() }
+        try await onDiskThread { [folder] in
+            try folder.databases(endingWith: DataFolder.fileEnding)
+        }
     }
 
     public func close() async throws {

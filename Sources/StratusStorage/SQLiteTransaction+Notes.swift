@@ -62,10 +62,13 @@ extension SQLiteTransaction {
 
     // MARK: Outbox
 
-    func outbox(limit: Int) throws -> [OutboxRow] {
-        try statement("SELECT identifier, body FROM outbox ORDER BY identifier LIMIT ?")
-            .bind(1, Int64(max(limit, 1)))
-            .all { OutboxRow(identifier: $0.integer(0), body: $0.bytes(1)) }
+    func outbox(after identifier: Int64, limit: Int) throws -> [OutboxRow] {
+        try statement(
+            "SELECT identifier, body FROM outbox WHERE identifier > ? ORDER BY identifier LIMIT ?"
+        )
+        .bind(1, identifier)
+        .bind(2, Int64(max(limit, 1)))
+        .all { OutboxRow(identifier: $0.integer(0), body: $0.bytes(1)) }
     }
 
     func enqueue(_ body: [UInt8]) throws {

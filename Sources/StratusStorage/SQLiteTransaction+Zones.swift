@@ -59,6 +59,7 @@ extension SQLiteTransaction {
         for table in ["record", "reference_", "record_ancestor"] {
             try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
         }
+        try releaseAssets(in: zone)
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

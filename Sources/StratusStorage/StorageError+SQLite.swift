@@ -83,6 +83,11 @@ extension StorageError {
         StorageError(.other, "At least one version has to be taken. Leave the zone as it is.")
     }
 
+    static func assetMissing() -> StorageError {
+        StorageError(
+            .other, "The asset is not there. Admit it before a record holds it.")
+    }
+
     static func zoneMissing() -> StorageError {
         StorageError(
             .other, "The zone does not exist. Create it before its records are changed.")

@@ -19,6 +19,8 @@ public struct StorageError: Error, Sendable {
         public static let busy = Self(rawValue: "busy")
         /// The store was closed.
         public static let closed = Self(rawValue: "closed")
+        /// There is no room for an asset; what was written of it is removed, and the service goes on.
+        public static let noRoom = Self(rawValue: "noRoom")
         /// Anything else that SQL reported.
         public static let other = Self(rawValue: "other")
     }

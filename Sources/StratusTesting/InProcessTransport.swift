@@ -58,6 +58,10 @@ public final class InProcessTransport: Transport {
                 at: target.container, scope: target.scope)
             if let next = answer.rotatedWebAuthToken { webAuthToken.withLock { $0 = next } }
             return answer.answer
+        } catch  where error.error == .connectionDropped {
+            // As HTTPTransport tells it: nobody knows whether the request was served.
+            throw TransportError(
+                .answerLost, "The connection was lost; the request may have been served.")
         } catch {
             throw ServiceFailure(error.error, records: error.records)
         }

@@ -87,6 +87,17 @@ extension StoreConformance {
             try await directory.put(device("b", "_alice", used: 10))
             try await directory.deleteDevice(pushToken: "d")
             try expect(await directory.device(pushToken: "d"), equals: nil)
+            var twice = device("a", "_alice", used: 9)
+            twice.address = ContainerAddress(container: "z", environment: .production)
+            twice.channel = .apnsProduction
+            try await directory.put(twice)
+            try expect(
+                await directory.devices(pushToken: "a"),
+                equals: [device("a", "_alice", used: 9), twice])
+            try await directory.deleteDevice(pushToken: "a", in: twice.address)
+            try expect(
+                await directory.devices(pushToken: "a"),
+                equals: [device("a", "_alice", used: 9)])
             let left = try await directory.devices(of: "_alice", in: container)
             try expect(left.map(\.pushToken), equals: ["a", "b"])
         },

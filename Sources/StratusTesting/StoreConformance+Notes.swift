@@ -65,6 +65,10 @@ extension StoreConformance {
             let rows = try await store.read { try $0.outbox(limit: 2) }
             try expect(rows.map(\.body), equals: [[1], [2]])
             let told = try unwrap(rows.last?.identifier)
+            let later = try await store.read { try $0.outbox(after: told, limit: 9) }
+            try expect(later.map(\.body), equals: [[3]])
+            let none = try await store.read { try $0.outbox(after: told + 1, limit: 9) }
+            try expect(none, equals: [])
             try await store.write { try $0.dequeue(through: told) }
             let rest = try await store.read { try $0.outbox(limit: 9) }
             try expect(rest.map(\.body), equals: [[3]])

@@ -43,7 +43,9 @@ public enum StoreConformance {
 
     /// All cases, in the order from small to large.
     public static let cases: [Case] =
-        writes + zones + changes + references + notes + concurrency + directory + schemas
+        writes + zones + changes + references + notes + assets + usage + concurrency + directory
+        + accounts
+        + schemas
 }
 
 extension StoreConformance {

@@ -44,7 +44,7 @@ extension NotificationPayload: WireReadable, WireWritable {
         } else if let query = ck["qry"] {
             origin = query
             cause = .query(
-                recordName: try query.required("rid"), reason: try reason(query),
+                recordName: try query.optional("rid"), reason: try reason(query),
                 zoneID: try zoneID(query), additionalFields: try additionalFields(query["af"]))
         } else if let database = ck["met"] {
             origin = database
@@ -53,7 +53,7 @@ extension NotificationPayload: WireReadable, WireWritable {
             throw WireError("One of the keys qry, fet and met is required.")
         }
         return NotificationPayload(
-            containerIdentifier: try ck.required("cid"),
+            containerIdentifier: try ck.optional("cid"),
             notificationID: try ck.required("nid"),
             userRecordName: try ck.optional("ckuserid") ?? "",
             subscriptionID: try origin.required("sid"),
@@ -63,14 +63,15 @@ extension NotificationPayload: WireReadable, WireWritable {
             isPruned: ck["p"].map { !$0.isNull } ?? false)
     }
 
-    private static func zoneID(_ node: JSONNode) throws(WireError) -> ZoneID {
-        ZoneID(
-            name: try node.optional("zid") ?? ZoneID.defaultZoneName,
-            ownerName: try node.optional("zoid") ?? ZoneID.currentUserName)
+    private static func zoneID(_ node: JSONNode) throws(WireError) -> ZoneID? {
+        guard let name: String = try node.optional("zid") else { return nil }
+        return ZoneID(
+            name: name, ownerName: try node.optional("zoid") ?? ZoneID.currentUserName)
     }
 
-    private static func reason(_ node: JSONNode) throws(WireError) -> Reason {
-        guard let reason = Reason(rawValue: try node.required("fo")) else {
+    private static func reason(_ node: JSONNode) throws(WireError) -> Reason? {
+        guard let number: Int = try node.optional("fo") else { return nil }
+        guard let reason = Reason(rawValue: number) else {
             throw WireError("The protocol does not know this reason.", at: "fo")
         }
         return reason
@@ -96,15 +97,14 @@ extension NotificationPayload: WireReadable, WireWritable {
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            if let notificationInfo {
-                writer.key("aps")
-                notificationInfo.writePush(to: &writer)
-            }
+            // Always there: clients in JavaScript look into it unasked, and APNs wants it.
+            writer.key("aps")
+            (notificationInfo ?? .init()).writePush(to: &writer)
             writer.key("ck")
             writer.object { writer in
                 // Seen on the live service; nobody knows its meaning.
                 writer.member("ce", 2)
-                writer.member("cid", containerIdentifier)
+                writer.optional("cid", containerIdentifier)
                 writer.member("nid", notificationID)
                 writer.member("ckuserid", userRecordName)
                 if isPruned { writer.member("p", 1) }
@@ -124,8 +124,8 @@ extension NotificationPayload: WireReadable, WireWritable {
             writer.member("dbs", scope.rawValue)
             switch cause {
             case .query(let recordName, let reason, let zoneID, let fields):
-                writer.member("rid", recordName)
-                writer.member("fo", reason.rawValue)
+                writer.optional("rid", recordName)
+                if let reason { writer.member("fo", reason.rawValue) }
                 writer.zone(zoneID)
                 guard !fields.isEmpty else { break }
                 writer.key("af")
@@ -149,7 +149,7 @@ extension NotificationPayload: WireReadable, WireWritable {
     private static func notificationInfo(
         _ aps: JSONNode?
     ) throws(WireError) -> SubscriptionDictionary.NotificationInfo? {
-        guard let aps, aps.isObject else { return nil }
+        guard let aps, aps.isObject, aps.members.contains(where: { _ in true }) else { return nil }
         var info = SubscriptionDictionary.NotificationInfo()
         if let alert = aps["alert"], alert.isObject {
             info.alertBody = try alert.optional("body")
@@ -176,7 +176,8 @@ extension NotificationPayload: WireReadable, WireWritable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func zone(_ zoneID: ZoneID) {
+    fileprivate mutating func zone(_ zoneID: ZoneID?) {
+        guard let zoneID else { return }
         member("zid", zoneID.name)
         if zoneID.ownerName != ZoneID.currentUserName { member("zoid", zoneID.ownerName) }
     }
@@ -198,7 +199,8 @@ extension SubscriptionDictionary.NotificationInfo {
         }
     }
 
-    private var hasAlert: Bool {
+    /// Whether there is something to show as an alert.
+    public var hasAlert: Bool {
         alertBody != nil || alertLocalizationKey != nil || title != nil
             || titleLocalizationKey != nil || subtitle != nil || subtitleLocalizationKey != nil
             || alertActionLocalizationKey != nil || alertLaunchImage != nil

@@ -1,12 +1,14 @@
 import StratusRecords
 
 /// What a device receives: a hint that something changed, never the data itself.
+///
+/// What is optional here is what a notification that was too long may have lost (``isPruned``).
 public struct NotificationPayload: Hashable, Sendable {
     /// Why the notification was sent; the keys `qry`, `fet` and `met` of the payload.
     public enum Cause: Hashable, Sendable {
         case query(
-            recordName: String, reason: Reason, zoneID: ZoneID, additionalFields: [Field])
-        case zone(ZoneID)
+            recordName: String?, reason: Reason?, zoneID: ZoneID?, additionalFields: [Field])
+        case zone(ZoneID?)
         case database
     }
 
@@ -17,7 +19,7 @@ public struct NotificationPayload: Hashable, Sendable {
         case recordDeleted = 3
     }
 
-    public var containerIdentifier: String
+    public var containerIdentifier: String?
     /// Shared by all notifications that one change caused.
     public var notificationID: String
     public var userRecordName: String
@@ -25,11 +27,11 @@ public struct NotificationPayload: Hashable, Sendable {
     public var scope: DatabaseScope
     public var cause: Cause
     public var notificationInfo: SubscriptionDictionary.NotificationInfo?
-    /// Whether fields were left out because there was no room for them.
+    /// Whether parts were left out or cut because there was no room for them.
     public var isPruned: Bool
 
     public init(
-        containerIdentifier: String, notificationID: String, userRecordName: String,
+        containerIdentifier: String?, notificationID: String, userRecordName: String,
         subscriptionID: String, scope: DatabaseScope, cause: Cause,
         notificationInfo: SubscriptionDictionary.NotificationInfo?, isPruned: Bool = false
     ) {

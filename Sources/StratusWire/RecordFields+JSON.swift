@@ -73,7 +73,8 @@ extension JSONWriter {
 
 /// The object under `fields`, in the order of the text.
 private struct FieldList: WireReadable {
-    private static let maximumCount = Limits().fieldsPerRecord
+    /// What can be read at all: `Limits.fieldsPerRecord` may be set up to it.
+    private static let maximumCount = Limits.readableFieldsPerRecord
     private static let tooMany = WireError(
         "A record has too many fields; see Limits.fieldsPerRecord.")
 

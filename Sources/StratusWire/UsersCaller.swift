@@ -23,7 +23,8 @@ public struct UserIdentityDictionary: WireValue {
     public var userRecordName: String?
     public var givenName: String?
     public var familyName: String?
-    public var emailAddress: String?
+    /// By what the person was or can be looked up.
+    public var lookupInfo: UserLookupInfo?
 
     public init(
         userRecordName: String?, givenName: String? = nil, familyName: String? = nil,
@@ -32,8 +33,10 @@ public struct UserIdentityDictionary: WireValue {
         self.userRecordName = userRecordName
         self.givenName = givenName
         self.familyName = familyName
-        self.emailAddress = emailAddress
+        lookupInfo = emailAddress.map { UserLookupInfo(emailAddress: $0) }
     }
+
+    public var emailAddress: String? { lookupInfo?.emailAddress }
 }
 
 extension UsersCaller.Answer {
@@ -64,8 +67,8 @@ extension UserIdentityDictionary {
         self.init(
             userRecordName: try node.optional("userRecordName"),
             givenName: try names?.optional("givenName"),
-            familyName: try names?.optional("familyName"),
-            emailAddress: try node["lookupInfo"]?.optional("emailAddress"))
+            familyName: try names?.optional("familyName"))
+        lookupInfo = try node.optional("lookupInfo")
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -81,9 +84,6 @@ extension UserIdentityDictionary {
                 writer.optional("familyName", familyName)
             }
         }
-        if let emailAddress {
-            writer.key("lookupInfo")
-            writer.object { $0.member("emailAddress", emailAddress) }
-        }
+        writer.optional("lookupInfo", lookupInfo)
     }
 }

@@ -39,11 +39,51 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"))
     var publicURL: String?
 
+    @Option(
+        name: .customLong("limit"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Set a limit; may be given more than once. `stratus limits` lists them.",
+            valueName: "name=value"))
+    var limitAssignments: [String] = []
+
+    @Option(
+        help: """
+            Who may make an account on the sign-up page: open, or closed, where `stratus user create` \
+            makes them. With --dev it is open unless this says otherwise.
+            """)
+    var signUp: AccountSettings.SignUp?
+
+    @Flag(
+        help: """
+            Take e-mail addresses of the sign-up page as verified. The service sends no mail, so \
+            anybody may claim any address; without this `stratus user verify` says whose it is.
+            """)
+    var trustEmails = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The certificate to speak TLS with, in PEM, with its chain.", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            A JSON file with the identity providers whose tokens are exchanged for sign-ins; see \
+            Operations.md.
+            """, valueName: "file"))
+    var identityProviders: String?
+
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
 
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
+
+    @OptionGroup(title: "Apple's push service")
+    var apns: APNsOptions
 
     /// How long requests under way may take once the service was told to stop, in seconds: less than the
     /// ten after which containers are killed.
@@ -52,6 +92,10 @@ struct Serve: AsyncParsableCommand {
     func validate() throws {
         guard !(memory && data != nil) else {
             throw ValidationError("Give either --data or --memory, not both.")
+        }
+        _ = try limits()
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw ValidationError("Give both --tls-certificate and --tls-key, or neither.")
         }
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
@@ -65,6 +109,12 @@ struct Serve: AsyncParsableCommand {
         var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
         Self.raiseFileLimit()
+        let tls = try readTLSFiles()
+        var settings = ServiceSettings(
+            isForDevelopment: dev, limits: try limits(), isThrottled: true)
+        settings.accounts = AccountSettings(
+            signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
+            identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
         let storehouse: any Storehouse
         do {
             storehouse = try openStorehouse()
@@ -72,12 +122,14 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(error)
         }
         let stop = StopReason()
-        let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: dev))
+        settings.pushDelivery = try apns.delivery()
+        let service = CloudService(storehouse: storehouse, settings: settings)
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
-                .init(service: makeServer(service, logger)),
+                .init(service: NotificationTelling(service: service, logger: logger)),
+                .init(service: try makeServer(service, tls, logger)),
+                .init(service: AssetCollector(service: service)),
                 .init(
                     service: StopWatch(reason: stop),
                     successTerminationBehavior: .gracefullyShutdownGroup),
@@ -113,28 +165,46 @@ struct Serve: AsyncParsableCommand {
         _ = setrlimit(files, &limit)
     }
 
+    private func limits() throws -> Limits {
+        var limits = dev ? Limits.development : Limits()
+        try limits.set(limitAssignments)
+        return limits
+    }
+
     private func openStorehouse() throws -> any Storehouse {
         if memory { return MemoryStorehouse() }
         let folder = data ?? Self.defaultFolder
         return try SQLiteStorehouse(folder: folder)
     }
 
-    private func makeServer(_ service: CloudService, _ logger: Logger) -> some ServiceLifecycle
-        .Service
-    {
+    private func readTLSFiles() throws -> TLSFiles? {
+        guard let tlsCertificate, let tlsKey else { return nil }
+        do {
+            return try TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
+        } catch let error as TLSFiles.Unusable {
+            throw OneSentence("\(error.message) (\(error.path))")
+        }
+    }
+
+    private func makeServer(
+        _ service: CloudService, _ tls: TLSFiles?, _ logger: Logger
+    ) throws -> some ServiceLifecycle.Service {
         let host = host
-        return buildServer(
-            service, host: host, port: port, publicOrigin: publicURL, logger: logger,
+        let scheme = tls == nil ? "http" : "https"
+        return try buildServer(
+            service, host: host, port: port, publicOrigin: publicURL, tls: tls, logger: logger,
             makeUUID: { UUID().uuidString }
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
             // Not print(), which keeps the line back when the output is a pipe.
-            FileHandle.standardOutput.write(Data("listening on http://\(name):\(port)\n".utf8))
+            FileHandle.standardOutput.write(Data("listening on \(scheme)://\(name):\(port)\n".utf8))
         }
     }
 
     static var defaultFolder: String { FileManager.default.currentDirectoryPath + "/stratus-data" }
 }
+
+extension AccountSettings.SignUp: ExpressibleByArgument {}
 
 /// An error that is told to a person in one sentence, without a stack or a type's name.
 struct OneSentence: Error, CustomStringConvertible {

@@ -17,6 +17,7 @@ struct Stratus: AsyncParsableCommand {
             Without it, make a container and its tokens first:
 
               stratus token create --data ~/stratus --container iCloud.org.example.Trails
+              stratus user create --data ~/stratus --email ida@example.org
               stratus serve --data ~/stratus
 
             Clients find the service through STRATUS_URL, STRATUS_API_TOKEN and \
@@ -24,7 +25,7 @@ struct Stratus: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Serve.self, Token.self, Schema.self, Role.self, Zone.self, Examine.self, Compact.self,
-            Restored.self,
+            Serve.self, Container.self, Token.self, Key.self, User.self, Schema.self, Role.self,
+            Zone.self, Examine.self, Compact.self, Restored.self, Collect.self, ListLimits.self,
         ])
 }

@@ -47,7 +47,11 @@ def run(origin, mode):
     os.environ["PYICLOUD_CK_EXTRA"] = mode
     user = f"pyicloud-{mode}-{uuid.uuid4()}"
     signed_in = requests.post(f"{origin}/dev/sign-in", json={"user": user}, timeout=10).json()
-    params = {"ckAPIToken": "development", "ckWebAuthToken": signed_in["ckWebAuthToken"]}
+    params = {
+        "ckAPIToken": "development",
+        "ckWebAuthToken": signed_in["ckWebAuthToken"],
+        "getCurrentSyncToken": True,
+    }
     base = f"{origin}/database/1/{CONTAINER}/development/private"
     client = CloudKitContainerClient(base, requests.Session(), params)
 
@@ -127,12 +131,13 @@ def run(origin, mode):
     gone = {record.recordName for record in records if isinstance(record, CKTombstoneRecord)}
     assert gone <= {"hut-9"}, gone
 
+    current = client.query_sync_token(query=query, zone_id=zone)
+    assert current, "getCurrentSyncToken=true brings a token with every answer about a zone"
     client.modify(operations=[operation("forceDelete", "hut-10")], zone_id=zone)
-    request = CKZoneChangesZoneReq(
-        zoneID=CKZoneID(zoneName="Trips"), syncToken=pages[-1].syncToken
-    )
-    (page,) = client.iter_changes(zone_req=request)
-    assert [(type(r), r.recordName) for r in page.records] == [(CKTombstoneRecord, "hut-10")]
+    for token in (pages[-1].syncToken, current):
+        request = CKZoneChangesZoneReq(zoneID=CKZoneID(zoneName="Trips"), syncToken=token)
+        (page,) = client.iter_changes(zone_req=request)
+        assert [(type(r), r.recordName) for r in page.records] == [(CKTombstoneRecord, "hut-10")]
     print(f"pyicloud {mode}: zones_list, database_changes, modify, lookup, query, iter_changes ok")
 
 

@@ -64,7 +64,7 @@ import Testing
         let service = CloudService(
             storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
         let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = buildServer(
+        let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -27,13 +27,24 @@ final class RawConnection {
     }
 
     func send(_ text: String) throws {
-        var rest = Array(text.utf8)[...]
+        try send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
                 Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
             rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Reads what has arrived, once something has; nothing when the other side closed.
+    func receive(upTo bytes: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
+            count = max(recv(socket, buffer.baseAddress, bytes, 0), 0)
         }
     }
 

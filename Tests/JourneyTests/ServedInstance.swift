@@ -31,6 +31,9 @@ final class ServedInstance: Sendable {
         self.port = port
     }
 
+    /// Of the service's process.
+    var processIdentifier: Int32 { process.identifier }
+
     var url: String { "http://127.0.0.1:\(port)" }
 
     /// Ends the process at once, as a power cut would.
@@ -87,6 +90,8 @@ private final class ProcessBox: Sendable {
     init(_ process: sending Process) {
         self.process = Mutex(process)
     }
+
+    var identifier: Int32 { process.withLock { $0.processIdentifier } }
 
     @discardableResult
     func kill(_ signal: Int32) -> Int32 {

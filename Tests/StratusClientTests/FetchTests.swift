@@ -284,4 +284,13 @@ import Testing
         // Asked once, remembered from then on.
         #expect(transport.requests(EmptyBody.self).count == 1)
     }
+
+    /// As the service answers who was disabled by its operator.
+    @Test func aDisabledAccountIsRestricted() async throws {
+        let transport = ScriptedTransport { _, _ in
+            throw ServiceFailure(
+                ServiceError(.accessDenied, "The account is disabled.", frameworkCode: 32))
+        }
+        #expect(try await container(transport).accountStatus() == .restricted)
+    }
 }

@@ -28,11 +28,12 @@ import Testing
 
     /// Runs a server on a free port while `body` runs.
     private func serve(
-        _ server: (_ listening: @escaping @Sendable (Int) async -> Void) -> any ApplicationProtocol,
+        _ server: (_ listening: @escaping @Sendable (Int) async -> Void) throws
+            -> any ApplicationProtocol,
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
-        let application = server { port.yield($0) }
+        let application = try server { port.yield($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }
             for await number in ports {
@@ -48,7 +49,7 @@ import Testing
             storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
         try await serve(
             { listening in
-                buildServer(
+                try buildServer(
                     service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
                     makeUUID: { UUID().uuidString }, onListening: listening)
             }, body)

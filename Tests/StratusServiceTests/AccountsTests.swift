@@ -186,6 +186,12 @@ private struct FullHouse: Storehouse {
         throw StorageError(.diskFull, "Make room on the disk.")
     }
 
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await house.blobs(for: address)
+    }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] { [] }
+
     func databases() async throws -> [DatabaseAddress] { [] }
     func close() async throws {}
 }

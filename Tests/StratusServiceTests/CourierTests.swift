@@ -1,13 +1,29 @@
 import StratusRecords
 import StratusWire
+import Synchronization
 import Testing
 
 @testable import StratusService
 
 /// The long poll.
 @Suite struct CourierTests {
-    private let courier = Courier(
-        capacityPerDevice: 10, sleep: { try await Task.sleep(for: .seconds($0)) })
+    private let time = Time()
+    private let courier: Courier
+
+    private final class Time: Sendable {
+        let milliseconds = Mutex<Int64>(0)
+    }
+
+    init() {
+        var limits = Limits()
+        limits.notificationsPerDevice = 10
+        limits.waitingDevices = 3
+        let time = time
+        courier = Courier(
+            settings: ServiceSettings(
+                isForDevelopment: true, limits: limits,
+                nowMilliseconds: { time.milliseconds.withLock { $0 } }))
+    }
 
     private func news(_ name: String) -> NotificationPayload {
         NotificationPayload(
@@ -18,86 +34,147 @@ import Testing
             notificationInfo: nil)
     }
 
-    private func poll(_ timeoutSeconds: Double = 600) -> Task<NotificationPayload?, Never> {
-        Task { await courier.next(pushToken: "t", timeoutSeconds: timeoutSeconds) }
+    private func poll(
+        _ timeoutSeconds: Double = 600
+    ) -> Task<NotificationPayload?, any Error> {
+        Task { try await courier.next(pushToken: "t", timeoutSeconds: timeoutSeconds) }
     }
 
     private func untilWaiting(_ count: Int) async {
         while await courier.waiting != count { await Task.yield() }
     }
 
-    @Test func aWaitingPollIsWoken() async {
+    @Test func aWaitingPollIsWoken() async throws {
         let waiting = poll()
         await untilWaiting(1)
         await courier.deliver(news("a"), to: "t")
-        #expect(await waiting.value?.notificationID == "a")
-        #expect(await courier.next(pushToken: "t", timeoutSeconds: 0) == nil)
+        #expect(try await waiting.value?.notificationID == "a")
+        #expect(try await courier.next(pushToken: "t", timeoutSeconds: 0) == nil)
     }
 
-    @Test func whatWaitsIsHandedOutInOrder() async {
+    @Test func whatWaitsIsHandedOutInOrder() async throws {
         await courier.deliver(news("a"), to: "t")
         await courier.deliver(news("b"), to: "t")
         await courier.deliver(news("c"), to: "other")
-        #expect(await poll().value?.notificationID == "a")
-        #expect(await poll().value?.notificationID == "b")
+        #expect(try await poll().value?.notificationID == "a")
+        #expect(try await poll().value?.notificationID == "b")
     }
 
-    @Test func aPollEndsWithItsTime() async {
-        #expect(await poll(0.001).value == nil)
+    @Test func aPollEndsWithItsTime() async throws {
+        #expect(try await poll(0.001).value == nil)
         #expect(await courier.waiting == 0)
     }
 
-    @Test func aCancelledPollTakesNothing() async {
+    @Test func aCancelledPollTakesNothing() async throws {
         let waiting = poll()
         await untilWaiting(1)
         waiting.cancel()
-        #expect(await waiting.value == nil)
+        #expect(try await waiting.value == nil)
         await untilWaiting(0)
         await courier.deliver(news("a"), to: "t")
-        #expect(await poll().value?.notificationID == "a")
+        #expect(try await poll().value?.notificationID == "a")
     }
 
     /// Whichever comes first, the notification or the cancellation: it is handed out once in the end.
-    @Test func aRaceBetweenDeliveryAndCancellationLosesNothing() async {
+    @Test func aRaceBetweenDeliveryAndCancellationLosesNothing() async throws {
         for round in 0..<200 {
             let waiting = poll()
             if round % 2 == 0 { await untilWaiting(1) }
             async let delivery: Void = courier.deliver(news("n\(round)"), to: "t")
             waiting.cancel()
             await delivery
-            let first = await waiting.value
+            let first = try await waiting.value
             if first == nil { await untilWaiting(0) }
-            let taken = await courier.next(pushToken: "t", timeoutSeconds: 0)
+            let taken = try await courier.next(pushToken: "t", timeoutSeconds: 0)
             #expect([first, taken].compactMap { $0?.notificationID } == ["n\(round)"])
         }
     }
 
-    @Test func aNewerPollEndsTheOlder() async {
+    /// Of two programs that poll under one token, neither ends the other's poll: they would go on
+    /// doing so forever.
+    @Test func twoPollsWaitSideBySideAndTheNewerIsToldFirst() async throws {
         let older = poll()
         await untilWaiting(1)
         let newer = poll()
-        #expect(await older.value == nil)
-        await untilWaiting(1)
-        await courier.deliver(news("a"), to: "t")
-        #expect(await newer.value?.notificationID == "a")
-    }
-
-    @Test func whatIsGivenBackComesFirst() async {
+        await untilWaiting(2)
         await courier.deliver(news("a"), to: "t")
         await courier.deliver(news("b"), to: "t")
-        guard let first = await poll().value else {
+        #expect(try await newer.value?.notificationID == "a")
+        #expect(try await older.value?.notificationID == "b")
+    }
+
+    @Test func tooManyPollsEndTheOldestOnlyIfItHasWaited() async throws {
+        var polls: [Task<NotificationPayload?, any Error>] = []
+        for count in 1...4 {
+            polls.append(poll())
+            await untilWaiting(count)
+        }
+        await #expect(throws: ServiceError.tooManyPolls) { try await poll().value }
+        time.milliseconds.withLock { $0 += 5_000 }
+        polls.append(poll())
+        #expect(try await polls[0].value == nil)
+        await untilWaiting(4)
+        await courier.forget(pushToken: "t")
+        for poll in polls { #expect(try await poll.value == nil) }
+    }
+
+    @Test func whoTakesNothingHasLessAndLessRoom() async throws {
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            await courier.deliver(news(name), to: "t")
+        }
+        for _ in 0..<4 {
+            let taken = try #require(try await poll().value)
+            await courier.giveBack(taken, to: "t")
+        }
+        await courier.deliver(news("g"), to: "t")
+        #expect(try await poll().value?.notificationID == "g")
+        #expect(try await poll(0).value == nil)
+    }
+
+    @Test func devicesAreRememberedUpToALimit() async throws {
+        for token in ["a", "b", "c", "d"] { await courier.deliver(news(token), to: token) }
+        #expect(await courier.remembered == 3)
+        time.milliseconds.withLock { $0 += 600_000 }
+        await courier.deliver(news("d"), to: "d")
+        #expect(await courier.remembered == 1)
+    }
+
+    /// What the pieces cost: no thread is held, and an end leaves nothing behind.
+    @Test func aThousandPollsWaitAtOnce() async throws {
+        let courier = Courier(settings: ServiceSettings(isForDevelopment: true))
+        let payload = news("n")
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for number in 0..<1_000 {
+                group.addTask {
+                    try await courier.next(pushToken: "t\(number)", timeoutSeconds: 600)?
+                        .notificationID
+                }
+            }
+            while await courier.waiting < 1_000 { await Task.yield() }
+            for number in 0..<1_000 { await courier.deliver(payload, to: "t\(number)") }
+            var told = 0
+            for try await identifier in group where identifier == "n" { told += 1 }
+            #expect(told == 1_000)
+        }
+        #expect(await courier.waiting == 0)
+    }
+
+    @Test func whatIsGivenBackComesFirst() async throws {
+        await courier.deliver(news("a"), to: "t")
+        await courier.deliver(news("b"), to: "t")
+        guard let first = try await poll().value else {
             Issue.record("There was a notification.")
             return
         }
         await courier.giveBack(first, to: "t")
-        #expect(await poll().value?.notificationID == "a")
-        #expect(await poll().value?.notificationID == "b")
+        #expect(try await poll().value?.notificationID == "a")
+        #expect(try await poll().value?.notificationID == "b")
     }
 
-    @Test func aForgottenDevicesPollEnds() async {
+    @Test func aForgottenDevicesPollEnds() async throws {
         let waiting = poll()
         await untilWaiting(1)
         await courier.forget(pushToken: "t")
-        #expect(await waiting.value == nil)
+        #expect(try await waiting.value == nil)
     }
 }

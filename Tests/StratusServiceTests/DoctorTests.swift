@@ -46,6 +46,26 @@ import Testing
         },
     ]
 
+    @Test func tellsOfARecordWhoseAssetIsGone() async throws {
+        let text = StoredAssets.text(
+            of: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1))
+        let findings = try await examine { writer in
+            let zone = try writer.createZone(named: "Trips", hasFeed: true)
+            let version = try writer.takeVersions(1, in: zone.key).lowerBound
+            let photo = Field(name: "photo", value: .asset(AssetReceipt(receipt: text)))
+            try writer.put(
+                RecordRow(
+                    zone: zone.key, name: "hut", type: "Hut", version: version,
+                    commitVersion: version, changeTag: "tag", isDeleted: false,
+                    creatorDevice: "phone", createdMilliseconds: 1, modifiedMilliseconds: 1,
+                    creator: "_alice", modifier: "_alice", modifierDevice: "phone", parent: nil,
+                    shareRoot: nil, payload: RecordFields.values([photo]).encoded()))
+        }
+        let laws = findings.map(\.law)
+        #expect(laws.contains("A record's assets are in its database."))
+        #expect(laws.contains("An asset that a record holds has its file."))
+    }
+
     @Test(arguments: cases) func tellsWhatARecordBreaks(_ example: Case) async throws {
         let findings = try await examine { writer in
             let zone = try writer.createZone(named: "Trips", hasFeed: true)

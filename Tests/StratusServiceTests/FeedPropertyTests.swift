@@ -13,7 +13,7 @@ import Testing
 
         mutating func catchUp(pageLength: Int) async throws {
             while true {
-                let page = try await person.page("Trips", since: token, limit: pageLength)
+                guard let page = try await page(pageLength) else { continue }
                 for result in page.records {
                     let name = try #require(result.name)
                     if case .int64(let number) = result.values["beds"] {
@@ -26,8 +26,21 @@ import Testing
                 if !page.moreComing { return }
             }
         }
+
+        /// Nil when the token expired: then everything is fetched anew.
+        private mutating func page(_ length: Int) async throws -> ChangesZone.Page? {
+            do {
+                return try await person.page("Trips", since: token, limit: length)
+            } catch let error as ServiceError where error.code == .changeTokenExpired {
+                #expect(token != nil)
+                token = nil
+                records = [:]
+                return nil
+            }
+        }
     }
 
+    /// Promise P8 too: what was deleted comes back to nobody, also when its tombstone was purged.
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func followersEqualTheModel(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
@@ -36,7 +49,11 @@ import Testing
         var model: [String: Int64] = [:]
         var followers = (0..<3).map { Follower(person: alice.at("follower-\($0)")) }
         for step in 0..<120 {
-            switch Int.random(in: 0..<10, using: &numbers) {
+            alice.world.advance(seconds: 1)
+            switch Int.random(in: 0..<11, using: &numbers) {
+            case 10:
+                _ = try await alice.world.service.purgeTombstones(
+                    olderThanSeconds: Double.random(in: 0...9, using: &numbers))
             case 0..<6:
                 try await save(step, from: alice, &model, &numbers)
             case 6..<9:

@@ -110,6 +110,23 @@ import Testing
         #expect(plain?.error.frameworkCode == 24)
     }
 
+    /// Neither records nor tombstones of what somebody may not read.
+    @Test func thePublicFeedFollowsTheGrants() async throws {
+        let (world, alice, bob) = try await GrantsTests.world(#"GRANT WRITE TO "_creator""#)
+        func feed(_ person: Person) async throws -> [String] {
+            let answer = try await person.ask(
+                ChangesZone.self, .init(zones: [.init(zoneID: zone("_defaultZone"))]), in: .public)
+            guard case .page(let page) = answer.zones[0] else { return ["none"] }
+            return page.records.compactMap(\.name)
+        }
+        for person in [alice, bob, world.nobody] {
+            #expect(try await feed(person) == (person.name == alice.name ? ["a"] : []))
+        }
+        try await alice.modify([hut(.forceDelete, "a")], scope: .public)
+        #expect(try await feed(alice) == ["a"])
+        #expect(try await feed(bob.at("phone")) == [])
+    }
+
     @Test func nobodyFollowsPrivateZones() async throws {
         let failure = await world.nobody.refusal(
             ChangesZone.self, .init(zones: [.init(zoneID: zone("Trips"))]))

@@ -124,6 +124,38 @@ import Testing
         #expect(page.continuationMarker == nil)
     }
 
+    /// So does the feed of the public database, deletions included.
+    @Test func aFeedShowsOnlyWhatOneMayRead() async throws {
+        let (world, alice, bob) = try await Self.world(
+            #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
+        try await bob.modify([hut(.create, "b", [beds(1)])], scope: .public)
+        try await alice.modify([hut(.create, "gone", [beds(1)])], scope: .public)
+        func feed(_ person: Person, since token: String? = nil, isReversed: Bool = false)
+            async throws -> ChangesZone.Page
+        {
+            let answer = try await person.ask(
+                ChangesZone.self,
+                .init(zones: [
+                    .init(
+                        zoneID: zone("_defaultZone"), syncToken: token, isReversed: isReversed)
+                ]), in: .public)
+            switch answer.zones[0] {
+            case .page(let page): return page
+            case .failure(let failure): throw failure.error
+            }
+        }
+        #expect(try await feed(alice).records.map(\.name) == ["a", "gone"])
+        #expect(try await feed(world.nobody).records.isEmpty)
+        let page = try await feed(bob)
+        #expect(page.records.map(\.name) == ["b"])
+        #expect(try await feed(bob, isReversed: true).records.map(\.name) == ["b"])
+        try await alice.modify([hut(.forceDelete, "gone")], scope: .public)
+        try await bob.modify([hut(.forceDelete, "b")], scope: .public)
+        #expect(
+            try await feed(bob, since: page.syncToken).records.map(\.tombstone?.recordName)
+                == ["b"])
+    }
+
     /// A conflict tells the server's record only to those who may read it.
     @Test func aRefusedCreationDoesNotShowTheRecord() async throws {
         let (_, alice, bob) = try await Self.world(
@@ -137,6 +169,34 @@ import Testing
             [hut(.update, "a", [beds(9)], tag: "wrong")], scope: .public)[0]
         #expect(stale.code == .accessDenied)
         #expect(stale.failed?.serverRecord == nil)
+    }
+
+    /// The same request sent again shows what the caller may read now, and no more.
+    @Test func aRepetitionShowsNoMoreThanOneMayRead() async throws {
+        let (_, alice, bob) = try await Self.world(
+            #"GRANT CREATE TO "_icloud", GRANT READ, WRITE TO editor, GRANT READ TO "_creator""#)
+        let first = [hut(.create, "new", [beds(2)]), hut(.create, "a", [beds(9)])]
+        for _ in 0..<2 {
+            let results = try await bob.modify(first, operationID: "once", scope: .public)
+            #expect(results.map(\.code) == [nil, .exists])
+            #expect(results[0].values == ["beds": .int64(2)])
+            #expect(results[1].failed?.serverRecord == nil)
+        }
+        let own = [hut(.create, "newer", [beds(2)]), hut(.create, "a", [beds(9)])]
+        for _ in 0..<2 {
+            let results = try await alice.modify(own, operationID: "once", scope: .public)
+            #expect(results[1].failed?.serverRecord != nil)
+        }
+    }
+
+    @Test func aRepetitionTellsASaveWithoutItsFields() async throws {
+        let (_, _, bob) = try await Self.world(#"GRANT CREATE TO "_icloud""#)
+        for expected in [["beds": FieldValue.int64(2)], [:]] {
+            let result = try await bob.modify(
+                [hut(.create, "new", [beds(2)])], operationID: "once", scope: .public)[0]
+            #expect(result.name == "new")
+            #expect(result.values == expected)
+        }
     }
 
     /// Nobody is told of records that they may not read.

@@ -102,8 +102,24 @@ import Testing
         }
     }
 
+    /// What is stored of an asset is of no use to anybody without an address.
+    @Test func assetsAreNotAmongTheAdditionalFields() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.at("tablet").listen()
+        var subscription = Make.query("q")
+        subscription.notificationInfo = .init(additionalFields: ["name", "photo"])
+        try await phone.subscribe([subscription])
+        let asset = try await phone.upload([1])
+        try await phone.modify([hut(.create, "hut", [photo(asset), text("name", "Palace")])])
+        guard case .query(_, _, _, let fields) = try await phone.told(token).first?.cause else {
+            Issue.record("The creation was not told.")
+            return
+        }
+        #expect(fields == [text("name", "Palace")])
+    }
+
     /// A notification waits in memory, one for each device: it has no room for a record.
-    @Test func fieldsForWhichThereIsNoRoomAreLeftOut() async throws {
+    @Test func longFieldsAreCut() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var subscription = Make.query("q")
@@ -117,7 +133,8 @@ import Testing
             Issue.record("The creation was not told.")
             return
         }
-        #expect(fields == [text("name", "Palace")])
+        #expect(
+            fields == [text("name", "Palace"), text("note", String(repeating: "x", count: 100))])
     }
 
     @Test func aLongSubscriptionIsRefused() async throws {
@@ -160,17 +177,34 @@ import Testing
         #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.isEmpty)
     }
 
-    @Test func aFullQueueDropsTheOldest() async throws {
+    /// A device that does not listen gets fewer, until it has caught up.
+    @Test func aFullQueueDropsTheOldestAndHasHalfTheRoom() async throws {
         var limits = Limits()
-        limits.notificationsPerDevice = 2
+        limits.notificationsPerDevice = 4
         let phone = try await World(limits: limits).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
-        for name in ["a", "b", "c"] { try await phone.modify([hut(.create, name)]) }
-        let names = try await phone.told(token).compactMap { payload in
-            if case .query(let name, _, _, _) = payload.cause { name } else { nil }
-        }
-        #expect(names == ["b", "c"])
+        for name in ["a", "b", "c", "d", "e"] { try await phone.modify([hut(.create, name)]) }
+        #expect(try await phone.told(token).map(\.recordName) == ["d", "e"])
+        for name in ["f", "g", "h", "i"] { try await phone.modify([hut(.create, name)]) }
+        #expect(try await phone.told(token).map(\.recordName) == ["f", "g", "h", "i"])
+    }
+
+    /// Somebody who has not polled for long has to fetch everything anyhow.
+    @Test func aDeviceThatIsAwayIsKeptOneNotification() async throws {
+        let world = World()
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.query("q")])
+        try await phone.modify([hut(.create, "a")])
+        try await phone.modify([hut(.create, "b")])
+        await world.service.settle()
+        world.advance(seconds: 601)
+        try await phone.modify([hut(.create, "c")])
+        #expect(try await phone.told(token).map(\.recordName) == ["c"])
+        try await phone.modify([hut(.create, "d")])
+        try await phone.modify([hut(.create, "e")])
+        #expect(try await phone.told(token).map(\.recordName) == ["d", "e"])
     }
 
     @Test(arguments: Backend.allCases)
@@ -256,6 +290,12 @@ import Testing
             let news = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
             #expect(news == nil)
         }
+    }
+}
+
+extension NotificationPayload {
+    var recordName: String? {
+        if case .query(let name, _, _, _) = cause { name } else { nil }
     }
 }
 

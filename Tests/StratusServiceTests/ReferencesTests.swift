@@ -244,6 +244,64 @@ import Testing
         #expect(results.map { $0.failed?.error.frameworkCode } == [27, nil])
     }
 
+    /// Merged, not just sent.
+    @Test func theReferencesOfAllFieldsCount() async throws {
+        var limits = Limits()
+        limits.referencesPerRecord = 2
+        let alice = try await World(limits: limits).person("alice")
+        try await alice.modify([hut(.create, "a", [owners(["x", "y"])])])
+        let result = try await alice.modify([hut(.forceUpdate, "a", [owner("z")])])
+        #expect(result[0].failed?.error.frameworkCode == 27)
+        #expect(try await alice.modify([hut(.forceUpdate, "a", [owner("x")])])[0].failed == nil)
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 256)])
+    func aReferenceNamesARecord(_ name: String) async throws {
+        let alice = try await world.person("alice")
+        #expect(try await alice.modify([hut(.create, "a", [loose(name)])])[0].code == .badRequest)
+    }
+
+    /// Every refusal brings about the next one, behind a cycle each time: the database must not be held
+    /// for long by it. The last list cannot go, since it has a child; so its item stays, which is a
+    /// child of the list before; and so on.
+    @Test(arguments: [true, false])
+    func aChainOfRefusalsIsFollowedOrRefusedWhole(_ hasCycles: Bool) async throws {
+        var limits = Limits()
+        limits.recordsPerCascade = 300
+        let alice = try await World(limits: limits).person("alice")
+        let count = 100
+        func list(_ number: Int) -> String { "list-\(number)" }
+        try await alice.modify((0..<count).map { hut(.create, list($0)) })
+        try await alice.modify(
+            (0..<count).map { number in
+                hut(
+                    .create, "item-\(number)",
+                    [owners([list(number)] + (hasCycles ? ["twin-\(number)"] : []))],
+                    parent: number == 0 ? .absent : .some(list(number - 1)))
+            } + [hut(.create, "child", parent: .some(list(count - 1)))])
+        try await alice.modify(
+            (0..<count).map { hut(.create, "twin-\($0)", [owner("item-\($0)")]) })
+        let results = try await alice.modify((0..<count).map { hut(.forceDelete, list($0)) })
+        let codes = results.map { $0.failed?.error.frameworkCode }
+        // Those that were refused for themselves before it was enough say so.
+        #expect(Set(codes) == (hasCycles ? [27, 31] : [31]))
+        let left = try await alice.lookup((0..<count).flatMap { [list($0), "item-\($0)"] })
+        #expect(left.allSatisfy { $0.record != nil })
+    }
+
+    /// A record that goes needs nobody any more.
+    @Test func whoGoesAlongHoldsNobody() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "list")])
+        let results = try await alice.modify([
+            hut(.forceDelete, "list"),
+            hut(.create, "item", [owner("list"), guide("list")], parent: .some("list")),
+        ])
+        #expect(results[0].tombstone != nil)
+        #expect(results[1].record != nil)
+        #expect(try await alice.lookup(["item"])[0].code == .notFound)
+    }
+
     @Test func referencesStayWithinTheirZone() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")

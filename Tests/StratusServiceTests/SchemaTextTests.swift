@@ -1,3 +1,4 @@
+import Foundation
 import StratusRecords
 import StratusService
 import Testing
@@ -297,5 +298,30 @@ import Testing
         of indexes: FieldIndexes, _ numbers: inout SeededNumbers
     ) -> FieldIndexes {
         indexes.intersection(FieldIndexes(rawValue: UInt8.random(in: 0...7, using: &numbers)))
+    }
+}
+
+/// The guide says what is so.
+@Suite struct SchemaGuideTests {
+    static func guide() throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(
+            contentsOf: root.appendingPathComponent("Documentation/Schema.md"), encoding: .utf8)
+    }
+
+    @Test func itsTextsAreSchemas() throws {
+        let texts = try Self.guide().components(separatedBy: "```schema\n").dropFirst()
+            .map { $0.components(separatedBy: "```")[0] }
+        #expect(!texts.isEmpty)
+        for text in texts {
+            let schema = try ContainerSchema(text: text)
+            #expect(try ContainerSchema(text: schema.text) == schema)
+        }
+    }
+
+    @Test func itHasTheLawsWordForWord() throws {
+        let guide = try Self.guide()
+        for law in SchemaLaw.allCases { #expect(guide.contains("| \(law) |")) }
     }
 }

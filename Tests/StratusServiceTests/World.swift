@@ -53,23 +53,29 @@ final class World: Sendable {
     init(
         _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), isThrottled: Bool? = nil,
+        accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
+        sleep: @escaping @Sendable (Double) async throws -> Void = {
+            try await Task.sleep(for: .seconds($0))
+        }
     ) {
         let time = Time()
         let numbers = Mutex(SeededNumbers(seed: 42))
-        service = CloudService(
-            storehouse: storehouse,
-            settings: ServiceSettings(
-                isForDevelopment: isForDevelopment, limits: limits,
-                nowMilliseconds: { time.milliseconds.withLock { $0 } },
-                randomBytes: { count in
-                    numbers.withLock { numbers in
-                        (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
-                    }
-                }))
+        var settings = ServiceSettings(
+            isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
+            nowMilliseconds: { time.milliseconds.withLock { $0 } },
+            randomBytes: { count in
+                numbers.withLock { numbers in
+                    (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
+                }
+            }, sleep: sleep, pushDelivery: pushDelivery)
+        settings.accounts = accounts
+        service = CloudService(storehouse: storehouse, settings: settings)
         address = ContainerAddress(container: Self.container, environment: environment)
         self.time = time
     }
+
+    var nowMilliseconds: Int64 { time.milliseconds.withLock { $0 } }
 
     func advance(seconds: Double) {
         time.milliseconds.withLock { $0 += Int64(seconds * 1000) }

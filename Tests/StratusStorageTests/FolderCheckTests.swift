@@ -30,6 +30,12 @@ import Testing
         Breach("A record's version", "UPDATE record SET commit_version = version + 99"),
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
+        Breach("An asset is held", "INSERT INTO asset VALUES (x'01', 1, 0, 2, NULL)"),
+        Breach(
+            "A record that holds an asset",
+            "INSERT INTO asset_reference VALUES (1, 'nobody', x'02')"),
+        Breach("The size of all assets", "UPDATE asset_usage SET size = 7"),
+        Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
         Breach(
             "Who has a reference",
@@ -67,6 +73,18 @@ import Testing
             INSERT INTO device
                 (push_token, container, environment, user, client_id, last_used_ms, is_registered)
             VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
+            """),
+        Breach("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
+        Breach("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
+        Breach(
+            "A server's key",
+            "INSERT INTO server_key VALUES ('k', 'c', 'production', 'n', 'p', '_nobody', 0, 0)"),
+        Breach(
+            "A session that is good",
+            """
+            INSERT INTO session
+                (identifier, user, stays_signed_in, created_ms, container, environment)
+            VALUES ('s', '_alice', 0, 0, 'nowhere', 'production')
             """),
         Breach(
             "A record type",

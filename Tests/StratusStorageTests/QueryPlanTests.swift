@@ -18,6 +18,18 @@ import Testing
     }
 
     private static let requests = [
+        Request(description: "asset", index: "SEARCH asset USING PRIMARY KEY") {
+            _ = try $0.asset([1])
+        },
+        Request(
+            description: "assets of a record", index: "SEARCH asset_reference USING PRIMARY KEY"
+        ) { try $0.setAssets([], of: "a", in: zone) },
+        Request(description: "unreferenced assets", index: "asset_unreferenced") {
+            _ = try $0.takeUnreferencedAssets(touchedBefore: 1, limit: 2)
+        },
+        Request(description: "newly unreferenced assets", index: "asset_unreferenced") {
+            try $0.touchUnreferencedAssets(atMilliseconds: 1)
+        },
         Request(description: "changes", index: "record_by_version") {
             _ = try $0.changes(in: zone, after: cursor, limit: 10)
         },

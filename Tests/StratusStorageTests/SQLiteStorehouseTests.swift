@@ -431,3 +431,91 @@ private func record(
         modifiedMilliseconds: 2, creator: "_alice", modifier: "_alice", modifierDevice: "phone",
         parent: nil, shareRoot: nil, payload: [UInt8](repeating: 7, count: payload))
 }
+
+/// Files of assets beside the databases.
+@Suite struct AssetFileTests {
+    private static let address = DatabaseAddress(
+        ContainerAddress(container: "c", environment: .production), .private(owner: "_a"))
+
+    @Test func aBlobLiesUnderItsDigestBesideItsDatabase() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            _ = try await house.store(for: Self.address)
+            let blobs = try await house.blobs(for: Self.address)
+            let name = BlobName(
+                sha256: [0xAB, 0x01] + Array(repeating: 0xFF, count: 30), generation: 7)
+            let writer = try await blobs.begin()
+            try await writer.write([1])
+            let incoming = {
+                try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
+            }
+            #expect(try incoming().count == 1)
+            try await writer.keep(as: name, atMilliseconds: 0)
+            #expect(try incoming().isEmpty)
+            let path =
+                "\(folder)/databases/c/production/_a.assets/ab/01/ab01"
+                + String(repeating: "ff", count: 30) + ".0000000000000007"
+            #expect(FileManager.default.contents(atPath: path) == Data([1]))
+            #expect(try await house.databases() == [Self.address])
+            #expect(try await house.databasesWithBlobs() == [Self.address])
+            #expect(try await house.check().findings.isEmpty)
+            try await house.close()
+        }
+    }
+
+    /// A service that starts removes what a crash cut short; a command beside it must not.
+    @Test func unfinishedUploadsAreSweptAtTheStartAlone() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let writer = try await house.blobs(for: Self.address).begin()
+            try await writer.write([1])
+            let incoming = {
+                try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
+            }
+            let beside = try SQLiteStorehouse(folder: folder, access: .beside)
+            try await beside.close()
+            #expect(try incoming().count == 1)
+            try await house.close()
+            let next = try SQLiteStorehouse(folder: folder)
+            #expect(try incoming().isEmpty)
+            try await next.close()
+        }
+    }
+
+    /// Else a collection would take the assets of a database that is about to be restored.
+    @Test func assetsWithoutTheirDatabaseAreNotLookedThrough() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let writer = try await house.blobs(for: Self.address).begin()
+            try await writer.keep(
+                as: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1),
+                atMilliseconds: 0)
+            #expect(try await house.databasesWithBlobs().isEmpty)
+            _ = try await house.store(for: Self.address)
+            #expect(try await house.databasesWithBlobs() == [Self.address])
+            try await house.close()
+        }
+    }
+
+    @Test func aDiscardedUploadLeavesNothing() async throws {
+        try await withTemporaryFolder { folder in
+            let house = try SQLiteStorehouse(folder: folder)
+            let writer = try await house.blobs(for: Self.address).begin()
+            try await writer.write([1])
+            await writer.discard()
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming").isEmpty)
+            await #expect(throws: StorageError.self) { try await writer.write([2]) }
+            try await house.close()
+        }
+    }
+
+    #if os(Linux)
+        /// A full disk ends the upload and not the service.
+        @Test func aFullDiskRefusesTheAsset() async throws {
+            let error = StorageError.blob(errno: ENOSPC, path: "x")
+            #expect(error.code == .noRoom)
+            #expect(!error.stopsService)
+        }
+    #endif
+}

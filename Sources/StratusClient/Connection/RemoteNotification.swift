@@ -17,9 +17,9 @@ public struct RemoteNotification: Sendable {
     /// Keys as Apple's push service delivers them.
     public var userInfo: [AnyHashable: Any] {
         var cloud: [String: Any] = [
-            "ce": 2, "cid": payload.containerIdentifier, "nid": payload.notificationID,
-            "ckuserid": payload.userRecordName,
+            "ce": 2, "nid": payload.notificationID, "ckuserid": payload.userRecordName,
         ]
+        cloud["cid"] = payload.containerIdentifier
         if payload.isPruned { cloud["p"] = 1 }
         var cause: [String: Any] = [
             "sid": payload.subscriptionID, "dbs": payload.scope.rawValue,
@@ -27,9 +27,9 @@ public struct RemoteNotification: Sendable {
         switch payload.cause {
         case .query(let recordName, let reason, let zoneID, let fields):
             cause["rid"] = recordName
-            cause["fo"] = reason.rawValue
-            cause["zid"] = zoneID.name
-            cause["zoid"] = zoneID.ownerName
+            cause["fo"] = reason?.rawValue
+            cause["zid"] = zoneID?.name
+            cause["zoid"] = zoneID?.ownerName
             var values: [String: Any] = [:]
             for field in fields {
                 values[field.name] = field.value.flatMap { StoredValue.wire($0).object }
@@ -37,8 +37,8 @@ public struct RemoteNotification: Sendable {
             if !values.isEmpty { cause["af"] = values }
             cloud["qry"] = cause
         case .zone(let zoneID):
-            cause["zid"] = zoneID.name
-            cause["zoid"] = zoneID.ownerName
+            cause["zid"] = zoneID?.name
+            cause["zoid"] = zoneID?.ownerName
             cloud["fet"] = cause
         case .database:
             cloud["met"] = cause

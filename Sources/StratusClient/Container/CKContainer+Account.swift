@@ -12,13 +12,16 @@ public enum CKAccountStatus: Int, Sendable {
 extension CKContainer {
     /// Tells whether private data can be reached; works offline once the account was seen.
     ///
-    /// An account that the service refuses is `temporarilyUnavailable`. A service that cannot be
+    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator disabled
+    /// `restricted`. A service that cannot be
     /// reached says nothing against the account.
     public func accountStatus() async throws -> CKAccountStatus {
         guard connection.hasAccount else { return .noAccount }
         do {
             _ = try await core.userRecordName(pace: defaults.convenience.pace)
             return .available
+        } catch CKError.managedAccountRestricted {
+            return .restricted
         } catch CKError.notAuthenticated {
             return .temporarilyUnavailable
         } catch let error as CKError where error.isTransient {

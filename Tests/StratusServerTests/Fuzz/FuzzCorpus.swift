@@ -120,6 +120,8 @@ enum FuzzCorpus {
         ),
         Example("users/lookup/email", #"{"users":[{"emailAddress":"alice@example.org"}]}"#),
         Example("users/lookup/id", #"{"users":[{"userRecordName":"OWNER"}]}"#),
+        Example("users/lookup/contacts", "{}"),
+        Example("users/permission", #"{"userDiscoverability":true}"#),
     ]
 
     private static let sharing = [

@@ -31,7 +31,7 @@ import Testing
             storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
         var logger = Logger(label: "fuzz")
         logger.logLevel = .critical
-        let server = buildServer(
+        let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { UUID().uuidString },
             onListening: { _ in })
         let fuzzer: Fuzzer = try await server.test(.router) { client in

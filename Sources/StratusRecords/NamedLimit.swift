@@ -1,0 +1,396 @@
+/// A limit by its name: what `stratus serve --limit name=value` sets and `stratus limits` lists.
+///
+/// ```swift
+/// var limits = Limits()
+/// try NamedLimit.set("recordsPerPage=100", in: &limits)
+/// ```
+public struct NamedLimit: Sendable {
+    /// What the value counts.
+    public enum Unit: String, Sendable {
+        case count
+        case bytes
+        case seconds
+        /// A part of a whole, from 0 to 1.
+        case share
+    }
+
+    /// A name that is none, or a value that the limit cannot have.
+    public struct Refusal: Error, Hashable, Sendable {
+        /// A constant sentence that says what to do.
+        public var sentence: String
+        public var name: String
+    }
+
+    fileprivate enum Property: Sendable {
+        case integer(WritableKeyPath<Limits, Int> & Sendable)
+        case integer64(WritableKeyPath<Limits, Int64> & Sendable)
+        case number(WritableKeyPath<Limits, Double> & Sendable)
+    }
+
+    /// The property of ``Limits``.
+    public let name: String
+    public let unit: Unit
+    /// One line for people.
+    public let meaning: String
+    /// Where the default is from; "own" where CloudKit's documents name no figure.
+    public let source: String
+    /// The values that the limit can have.
+    public let range: ClosedRange<Double>
+    fileprivate let property: Property
+
+    private init(
+        _ name: String, _ property: WritableKeyPath<Limits, Int> & Sendable, _ unit: Unit,
+        _ meaning: String, source: String = "own", minimum: Int = 1, maximum: Int = 1 << 52
+    ) {
+        self.name = name
+        self.unit = unit
+        self.meaning = meaning
+        self.source = source
+        self.property = .integer(property)
+        range = Double(minimum)...Double(maximum)
+    }
+
+    private init(
+        _ name: String, seconds property: WritableKeyPath<Limits, Double> & Sendable,
+        _ meaning: String, source: String = "own", maximum: Double = 1e10
+    ) {
+        self.name = name
+        self.unit = .seconds
+        self.meaning = meaning
+        self.source = source
+        self.property = .number(property)
+        range = 0.001...maximum
+    }
+
+    private init(
+        _ name: String, share property: WritableKeyPath<Limits, Double> & Sendable,
+        _ meaning: String
+    ) {
+        self.name = name
+        self.unit = .share
+        self.meaning = meaning
+        source = "own"
+        self.property = .number(property)
+        range = 0...1
+    }
+
+    private init(
+        _ name: String, long property: WritableKeyPath<Limits, Int64> & Sendable,
+        _ meaning: String, unit: Unit = .count, source: String = "own"
+    ) {
+        self.name = name
+        self.unit = unit
+        self.meaning = meaning
+        self.source = source
+        self.property = .integer64(property)
+        range = 0...Double(1 << 52)
+    }
+}
+
+extension NamedLimit {
+    /// The value as text: whole numbers without a fraction.
+    public func text(in limits: Limits) -> String {
+        switch property {
+        case .integer(let path): return String(limits[keyPath: path])
+        case .integer64(let path): return String(limits[keyPath: path])
+        case .number(let path):
+            let value = limits[keyPath: path]
+            return value == value.rounded() && value.magnitude < 1e15
+                ? String(Int64(value)) : String(value)
+        }
+    }
+
+    /// Sets the limit from text.
+    ///
+    /// - Throws: ``Refusal`` when the text is no number, or one that the limit cannot have.
+    public func set(_ text: String, in limits: inout Limits) throws(Refusal) {
+        switch property {
+        case .integer(let path):
+            limits[keyPath: path] = Int(try wholeNumber(text))
+        case .integer64(let path): limits[keyPath: path] = try wholeNumber(text)
+        case .number(let path):
+            guard let value = Double(text), range.contains(value) else {
+                throw Refusal(sentence: "Give the limit a number in its range.", name: name)
+            }
+            limits[keyPath: path] = value
+        }
+    }
+
+    private func wholeNumber(_ text: String) throws(Refusal) -> Int64 {
+        guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
+            throw Refusal(sentence: "Give the limit a whole number in its range.", name: name)
+        }
+        return value
+    }
+
+    /// Sets a limit from `name=value`.
+    ///
+    /// - Throws: ``Refusal`` when there is no such limit, or it cannot have the value.
+    public static func set(_ assignment: String, in limits: inout Limits) throws(Refusal) {
+        let parts = assignment.split(separator: "=", maxSplits: 1)
+        let name = parts.first.map(String.init) ?? ""
+        guard parts.count == 2, let limit = all.first(where: { $0.name == name }) else {
+            throw Refusal(
+                sentence: "Name a limit and its value as in recordsPerPage=100; `stratus limits` "
+                    + "lists them.",
+                name: name)
+        }
+        try limit.set(String(parts[1]), in: &limits)
+    }
+}
+
+extension Limits {
+    /// Fields that a record's bytes can have to be read at all: the bound of ``fieldsPerRecord``.
+    public static let readableFieldsPerRecord = 4_096
+}
+
+extension NamedLimit {
+    private static let metrics = "Property Metrics"
+    private static let plan = "CloudKit's published free plan"
+
+    /// Every limit; a test holds that no property of ``Limits`` is missing.
+    public static let all: [NamedLimit] =
+        requests + sizes + schema + history + assets + notifications + quotas + rates + connections
+        + times
+
+    private static let requests: [NamedLimit] = [
+        .init(
+            "operationsPerRequest", \.operationsPerRequest, .count,
+            "operations of a modify request, items of a lookup",
+            source: "CKError.limitExceeded (\(metrics): 200)"),
+        .init(
+            "recordsPerPage", \.recordsPerPage, .count,
+            "records of a page when the request asks for no number", source: metrics),
+        .init(
+            "maximumRecordsPerPage", \.maximumRecordsPerPage, .count,
+            "records of a page, whatever the request asks for"),
+        .init(
+            "changedBytesPerAnswer", \.changedBytesPerAnswer, .bytes,
+            "records of an answer with changes; the rest comes with the next pages"),
+        .init(
+            "recordBytesPerLookup", \.recordBytesPerLookup, .bytes,
+            "records of a lookup's answer; a larger one is refused"),
+        .init(
+            "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
+        .init(
+            "valuesPerFilter", \.valuesPerFilter, .count, "values in the list of a filter",
+            source: "the live service's refusal"),
+    ]
+
+    private static let sizes: [NamedLimit] = [
+        .init(
+            "recordBytes", \.recordBytes, .bytes, "a record without its assets", source: metrics),
+        .init(
+            "fieldsPerRecord", \.fieldsPerRecord, .count, "fields of a record", source: "TN3164",
+            maximum: Limits.readableFieldsPerRecord),
+        .init("requestBodyBytes", \.requestBodyBytes, .bytes, "a request's body"),
+        .init(
+            "zonesPerDatabase", \.zonesPerDatabase, .count, "zones of a database",
+            source: "TN3164"),
+        .init(
+            "subscriptionsPerUser", \.subscriptionsPerUser, .count,
+            "subscriptions of a user in a database"),
+        .init("subscriptionBytes", \.subscriptionBytes, .bytes, "a subscription"),
+        .init(
+            "notificationsPerDevice", \.notificationsPerDevice, .count,
+            "notifications kept for a device that does not listen"),
+        .init(
+            "devicesPerUser", \.devicesPerUser, .count, "devices of a user that are notified"),
+    ]
+
+    private static let schema: [NamedLimit] = [
+        .init(
+            "fieldsPerRecordType", \.fieldsPerRecordType, .count, "fields of a record type",
+            source: "TN3164"),
+        .init(
+            "recordTypesPerContainer", \.recordTypesPerContainer, .count,
+            "record types of a container"),
+        .init("rolesPerContainer", \.rolesPerContainer, .count, "roles of a container"),
+        .init("schemaTextBytes", \.schemaTextBytes, .bytes, "a schema in the text language"),
+    ]
+
+    private static let history: [NamedLimit] = [
+        .init(
+            "referencesPerRecord", \.referencesPerRecord, .count,
+            "references of a record that delete or validate"),
+        .init(
+            "sourcesPerTarget", \.sourcesPerTarget, .count,
+            "records that refer to one with DELETE_SELF", source: metrics),
+        .init(
+            "recordsPerCascade", \.recordsPerCascade, .count,
+            "records that a request deletes by DELETE_SELF"),
+        .init(
+            "ancestorChanges", long: \.ancestorChanges,
+            "changes of a zone after which replaced states are forgotten"),
+        .init(
+            "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
+        .init(
+            "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
+        ),
+        .init(
+            "tombstoneShare", share: \.tombstoneShare,
+            "the part of a zone that tombstones must be to be purged"),
+        .init(
+            "tombstonesPerPurge", \.tombstonesPerPurge, .count,
+            "tombstones purged in a transaction"),
+        .init(
+            "purgeIntervalSeconds", seconds: \.purgeIntervalSeconds,
+            "how often old tombstones are looked for"),
+        .init(
+            "changeTokenSeconds", seconds: \.changeTokenSeconds, "how long a change token lasts",
+            maximum: .infinity),
+    ]
+
+    private static let assets: [NamedLimit] = [
+        .init(
+            "assetBytes", long: \.assetBytes, "an asset", unit: .bytes, source: metrics),
+        .init(
+            "assetTokensPerRequest", \.assetTokensPerRequest, .count,
+            "assets of a request for addresses or receipts", source: metrics),
+        .init("assetsPerRecord", \.assetsPerRecord, .count, "assets of a record"),
+        .init("uploadsPerUser", \.uploadsPerUser, .count, "uploads that a user has under way"),
+        .init(
+            "uploadAddressSeconds", seconds: \.uploadAddressSeconds,
+            "how long an address for an upload is good", source: "Uploading Assets"),
+        .init(
+            "assetReceiptSeconds", seconds: \.assetReceiptSeconds, "how long a receipt can be saved"
+        ),
+        .init(
+            "downloadAddressSeconds", seconds: \.downloadAddressSeconds,
+            "how long an address for a download is good"),
+        .init(
+            "unreferencedAssetSeconds", seconds: \.unreferencedAssetSeconds,
+            "how long an asset is kept that no record holds"),
+        .init(
+            "assetCollectionSeconds", seconds: \.assetCollectionSeconds,
+            "how often such assets are looked for"),
+        .init(
+            "assetsPerCollection", \.assetsPerCollection, .count,
+            "rows that a transaction of that takes away"),
+        .init("assetUploadSeconds", seconds: \.assetUploadSeconds, "how long an upload may take"),
+        .init(
+            "assetIdleSeconds", seconds: \.assetIdleSeconds, "how long an upload may stand still"),
+    ]
+
+    private static let notifications: [NamedLimit] = [
+        .init(
+            "notificationBytes", \.notificationBytes, .bytes,
+            "a notification; of a larger one parts are dropped", source: "Apple's push service"),
+        .init(
+            "additionalFieldsPerNotification", \.additionalFieldsPerNotification, .count,
+            "additional fields of a notification", source: "CKQueryNotification"),
+        .init(
+            "notificationFieldCharacters", \.notificationFieldCharacters, .count,
+            "characters of a record's text in a notification"),
+        .init(
+            "coalescingSeconds", seconds: \.coalescingSeconds,
+            "how long changes are gathered after subscribers were told"),
+        .init(
+            "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
+            "how long a device that does not poll is kept more than one notification"),
+        .init(
+            "pollsPerDevice", \.pollsPerDevice, .count, "long polls that wait under a push token"),
+        .init(
+            "protectedPollSeconds", seconds: \.protectedPollSeconds,
+            "how long a poll waits before a further one may end it"),
+        .init(
+            "waitingDevices", \.waitingDevices, .count, "devices for which notifications are kept"),
+        .init(
+            "waitingPushes", \.waitingPushes, .count,
+            "notifications that wait for Apple's push service"),
+        .init(
+            "pushesAtOnce", \.pushesAtOnce, .count,
+            "notifications on their way to Apple's push service"),
+        .init("attemptsPerPush", \.attemptsPerPush, .count, "attempts to hand over a notification"),
+        .init(
+            "pushLifetimeSeconds", seconds: \.pushLifetimeSeconds,
+            "how long Apple's push service keeps a notification"),
+        .init("pushTokensPerDevice", \.pushTokensPerDevice, .count, "push tokens of a device"),
+        .init(
+            "apnsTokenSeconds", seconds: \.apnsTokenSeconds,
+            "how long a token of Apple's push service is used"),
+    ]
+
+    private static let quotas: [NamedLimit] = [
+        .init(
+            "publicRecordBytes", \.publicRecordBytes, .bytes,
+            "the records of a container's public database", source: plan, minimum: 0),
+        .init(
+            "publicAssetBytes", \.publicAssetBytes, .bytes,
+            "the assets of a container's public database", source: plan, minimum: 0),
+        .init(
+            "privateDatabaseBytes", \.privateDatabaseBytes, .bytes,
+            "the records and assets of a user's private database", source: "iCloud's free storage",
+            minimum: 0),
+        .init(
+            "transferBytesPerDay", \.transferBytesPerDay, .bytes,
+            "what a container's clients send and receive in a day (UTC); 0 is no limit",
+            source: plan, minimum: 0),
+    ]
+
+    private static let rates: [NamedLimit] = [
+        .init(
+            "requestsPerSecond", \.requestsPerSecond, .count,
+            "requests of a user of a container in a second, on average", source: plan),
+        .init(
+            "requestsInBurst", \.requestsInBurst, .count,
+            "requests that a user may send at once after a pause"),
+        .init(
+            "requestsPerSecondPerAddress", \.requestsPerSecondPerAddress, .count,
+            "requests from a network address in a second, on average"),
+        .init(
+            "requestsInBurstPerAddress", \.requestsInBurstPerAddress, .count,
+            "requests that may come from an address at once after a pause"),
+        .init(
+            "badRequestsBeforePenalty", \.badRequestsBeforePenalty, .count,
+            "bad requests in series after which a sender's rates are halved"),
+        .init(
+            "requestsInWorkPerUser", \.requestsInWorkPerUser, .count,
+            "requests of a user that are worked on at once"),
+        .init(
+            "requestsInWork", \.requestsInWork, .count,
+            "requests of everybody that are worked on at once"),
+        .init(
+            "waitingRequestsPerUser", \.waitingRequestsPerUser, .count,
+            "requests of a user that may wait", minimum: 0),
+        .init(
+            "waitingRequests", \.waitingRequests, .count, "requests of everybody that may wait",
+            minimum: 0),
+    ]
+
+    private static let connections: [NamedLimit] = [
+        .init("connections", \.connections, .count, "open connections"),
+        .init(
+            "connectionsPerAddress", \.connectionsPerAddress, .count,
+            "open connections from a network address"),
+        .init("requestHeadBytes", \.requestHeadBytes, .bytes, "a request's line and headers"),
+        .init("headersPerRequest", \.headersPerRequest, .count, "headers of a request"),
+        .init(
+            "parametersPerRequest", \.parametersPerRequest, .count,
+            "parameters in a request's address"),
+    ]
+
+    private static let times: [NamedLimit] = [
+        .init(
+            "webAuthTokenSeconds", seconds: \.webAuthTokenSeconds,
+            "how long a web-auth token is good", source: "Setting Up Web Services"),
+        .init(
+            "staySignedInSeconds", seconds: \.staySignedInSeconds,
+            "how long it is good for who stays signed in", source: "Setting Up Web Services"),
+        .init(
+            "signInRequestSeconds", seconds: \.signInRequestSeconds,
+            "how long the address of a sign-in page is good"),
+        .init(
+            "longPollSeconds", seconds: \.longPollSeconds, "how long a poll waits for news"),
+        .init(
+            "requestReadSeconds", seconds: \.requestReadSeconds,
+            "how long a request's body may take to arrive"),
+        .init(
+            "connectionIdleSeconds", seconds: \.connectionIdleSeconds,
+            "how long a connection may be silent"),
+        .init(
+            "pushTokenSeconds", seconds: \.pushTokenSeconds,
+            "how long a push token is good after its last use",
+            source: "the live service's address of the long poll"),
+    ]
+}

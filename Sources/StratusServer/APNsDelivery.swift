@@ -1,0 +1,139 @@
+import AsyncHTTPClient
+import Logging
+import NIOCore
+import NIOHTTP1
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// Hands notifications to Apple's push service over HTTP/2.
+///
+/// One connection to each environment is kept and reused. Each request shows a provider token, which is
+/// signed anew after 40 minutes: the push service wants one that is 20 to 60 minutes old.
+///
+/// Source: Apple's "Sending notification requests to APNs" and "Handling notification responses from
+/// APNs".
+public struct APNsDelivery: PushDelivery {
+    private let settings: APNsSettings
+    private let token: APNsToken
+    private let client: HTTPClient
+
+    private let attemptSeconds: Double
+    private static let answerBytes = 16_384
+
+    /// - Parameters:
+    ///   - client: The connections; one of the caller's own is also the caller's to close.
+    ///   - attemptSeconds: How long one attempt may take, the connection included.
+    /// - Throws: ``APNsKeyError`` when the key cannot be read.
+    public init(
+        _ settings: APNsSettings, client: HTTPClient = .shared, attemptSeconds: Double = 30,
+        nowMilliseconds: @escaping @Sendable () -> Int64 = ServiceSettings.systemMilliseconds
+    ) throws {
+        self.settings = settings
+        self.client = client
+        self.attemptSeconds = attemptSeconds
+        token = try APNsToken(settings, nowMilliseconds: nowMilliseconds)
+    }
+
+    public func send(_ push: Push) async -> PushOutcome {
+        do {
+            let text = try await token.text()
+            let response = try await client.execute(
+                request(push, token: text), timeout: .milliseconds(Int64(attemptSeconds * 1_000)))
+            let status = Int(response.status.code)
+            if status == 200 { return .delivered }
+            let body = try await response.body.collect(upTo: Self.answerBytes)
+            // A body that is no JSON tells less than the status, which is there in any case.
+            let answer = try? body.withUnsafeReadableBytes { try readWire(Refusal.self, from: $0) }
+            let seconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
+            let outcome = Self.outcome(status, answer, retryAfterSeconds: seconds)
+            if answer?.reason == "ExpiredProviderToken" { await token.expire(text) }
+            return outcome
+        } catch {
+            // Not reached, or not understood: the rules above decide whether to try again.
+            return .tryLater(seconds: nil)
+        }
+    }
+
+    private func request(_ push: Push, token: String) -> HTTPClientRequest {
+        let origin = settings.origin(for: push.environment)
+        var request = HTTPClientRequest(url: "\(origin)/3/device/\(push.deviceToken)")
+        request.method = .POST
+        request.headers = [
+            "authorization": "bearer \(token)",
+            "apns-topic": settings.topic(for: push.containerIdentifier),
+            "apns-push-type": push.kind.rawValue,
+            "apns-priority": String(push.priority),
+            "apns-collapse-id": push.collapseIdentifier,
+            "apns-expiration": String(push.expirationSeconds),
+        ]
+        request.body = .bytes(ByteBuffer(bytes: push.payload))
+        return request
+    }
+
+    /// What an answer other than 200 means.
+    private static func outcome(
+        _ status: Int, _ answer: Refusal?, retryAfterSeconds: Double?
+    ) -> PushOutcome {
+        let reason = answer?.reason ?? "\(status)"
+        switch (status, reason) {
+        case (410, _): return .deviceIsGone(sinceMilliseconds: answer?.timestamp)
+        case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
+            return .deviceIsGone(sinceMilliseconds: nil)
+        case (403, "ExpiredProviderToken"), (429, _), (500..., _):
+            return .tryLater(seconds: retryAfterSeconds)
+        default: return .refused(reason: reason)
+        }
+    }
+
+    /// The body of an answer other than 200.
+    private struct Refusal: WireReadable {
+        var reason: String?
+        /// Since when the token is gone, in milliseconds since 1970.
+        var timestamp: Int64?
+
+        init(wire node: JSONNode) throws(WireError) {
+            reason = node["reason"]?.string
+            timestamp = node["timestamp"]?.int64
+        }
+    }
+}
+
+/// How the push service is reached, and as whom.
+public struct APNsSettings: Sendable {
+    /// The signing key as PEM, as in the file that Apple hands out (`AuthKey_….p8`).
+    public var privateKey: String
+    /// The key's identifier: ten characters.
+    public var keyIdentifier: String
+    /// The developer team's identifier: ten characters.
+    public var teamIdentifier: String
+    /// The app's bundle identifier; nil takes each container's name without `iCloud.`.
+    public var topic: String?
+    /// Where the push service is, in place of Apple's addresses.
+    public var url: String?
+
+    public init(
+        privateKey: String, keyIdentifier: String, teamIdentifier: String, topic: String? = nil,
+        url: String? = nil
+    ) {
+        self.privateKey = privateKey
+        self.keyIdentifier = keyIdentifier
+        self.teamIdentifier = teamIdentifier
+        self.topic = topic
+        self.url = url
+    }
+
+    func origin(for environment: Push.Environment) -> String {
+        if let url { return url }
+        switch environment {
+        case .development: return "https://api.sandbox.push.apple.com"
+        case .production: return "https://api.push.apple.com"
+        }
+    }
+
+    func topic(for container: String) -> String {
+        let prefix = "iCloud."
+        return topic
+            ?? (container.hasPrefix(prefix) ? String(container.dropFirst(prefix.count)) : container)
+    }
+}

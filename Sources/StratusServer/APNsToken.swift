@@ -1,0 +1,63 @@
+import JWTKit
+import StratusService
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The token with which a provider shows the push service who it is: a JWT signed with ES256, used for
+/// 40 minutes.
+actor APNsToken {
+    private struct Claims: JWTPayload {
+        var iss: IssuerClaim
+        var iat: IssuedAtClaim
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    private let key: ES256PrivateKey
+    private let settings: APNsSettings
+    private let nowMilliseconds: @Sendable () -> Int64
+    private var known: (text: String, milliseconds: Int64)?
+
+    private static let lifetimeMilliseconds: Int64 = 40 * 60 * 1_000
+
+    /// - Throws: ``APNsKeyError`` when the key cannot be read.
+    init(_ settings: APNsSettings, nowMilliseconds: @escaping @Sendable () -> Int64) throws {
+        do {
+            key = try ES256PrivateKey(pem: settings.privateKey)
+        } catch {
+            throw APNsKeyError()
+        }
+        self.settings = settings
+        self.nowMilliseconds = nowMilliseconds
+    }
+
+    /// Today's token.
+    func text() async throws -> String {
+        let now = nowMilliseconds()
+        if let known, now - known.milliseconds < Self.lifetimeMilliseconds { return known.text }
+        let keys = JWTKeyCollection()
+        let kid = JWKIdentifier(string: settings.keyIdentifier)
+        await keys.add(ecdsa: key, kid: kid)
+        // Whole seconds, as the push service reads them.
+        let date = Date(timeIntervalSince1970: Double(now / 1_000))
+        let text = try await keys.sign(
+            Claims(iss: .init(value: settings.teamIdentifier), iat: .init(value: date)), kid: kid)
+        known = (text, now)
+        return text
+    }
+
+    /// Signs anew next time, unless that has happened since.
+    func expire(_ text: String) {
+        if known?.text == text { known = nil }
+    }
+}
+
+/// The signing key is no ES256 key in PEM.
+public struct APNsKeyError: Error, CustomStringConvertible {
+    public let description =
+        "The push service's key cannot be read. Give the .p8 file that Apple handed out."
+}

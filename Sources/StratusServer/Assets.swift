@@ -1,0 +1,196 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import StratusRecords
+import StratusService
+import StratusWire
+import Synchronization
+
+extension Routes {
+    /// The two addresses that bytes of assets go through. Both carry their credential in the path: who
+    /// has the address may use it, for as long as it is good.
+    func addAssets(to router: Router<ServerContext>) {
+        router.post("assets/put/:token") { request, context in
+            await respond(to: request) {
+                try await upload(context.parameters.get("token") ?? "", request)
+            }
+        }
+        // What stands behind the token is the name under which a client wants the file.
+        for path in ["assets/get/:token", "assets/get/:token/:name"] {
+            for method in [HTTPRequest.Method.get, .head] {
+                router.on(RouterPath(path), method: method) { request, context in
+                    await respond(to: request) {
+                        let token = context.parameters.get("token") ?? ""
+                        return AssetAnswer(
+                            try await service.download(token), headers: request.headers
+                        ).response(hasBody: method == .get)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Streams the body into the service, as it is or as the file of a form.
+    private func upload(_ token: String, _ request: Request) async throws -> Response {
+        let limits = service.settings.limits
+        let progress = UploadProgress()
+        let pieces = UploadPieces(
+            body: request.body, progress: progress,
+            boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)))
+        // A form is a little larger than its file, which is counted as it is read.
+        let announced =
+            pieces.boundary == nil ? request.headers[.contentLength].flatMap { Int64($0) } : nil
+        let answer = try await withThrowingTaskGroup(of: AssetsUpload.Uploaded.self) { group in
+            group.addTask {
+                try await service.upload(to: token, announcedBytes: announced, pieces)
+            }
+            group.addTask {
+                try await progress.watch(limits)
+                throw RequestFailure(.bodyTooSlow)
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() else { throw CancellationError() }
+            return answer
+        }
+        return Response(wireBytes: wireBytes(of: answer))
+    }
+}
+
+/// How far an upload has come, for the one who watches it.
+private final class UploadProgress: Sendable {
+    private let pieces = Atomic<Int>(0)
+
+    func advance() {
+        pieces.add(1, ordering: .relaxed)
+    }
+
+    /// Returns when the upload stood still for too long, or took too long in all.
+    func watch(_ limits: Limits) async throws {
+        var secondsLeft = limits.assetUploadSeconds
+        while secondsLeft > 0 {
+            let before = pieces.load(ordering: .relaxed)
+            let seconds = min(limits.assetIdleSeconds, secondsLeft)
+            try await Task.sleep(for: .seconds(seconds))
+            if pieces.load(ordering: .relaxed) == before { return }
+            secondsLeft -= seconds
+        }
+    }
+}
+
+/// The bytes of an uploaded asset, piece by piece as they arrive.
+private struct UploadPieces: AsyncSequence, Sendable {
+    let body: RequestBody
+    let progress: UploadProgress
+    /// Nil when the body is the asset itself.
+    let boundary: [UInt8]?
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(
+            body: body.makeAsyncIterator(), progress: progress,
+            form: boundary.map { FormFile(boundary: $0) })
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var body: RequestBody.AsyncIterator
+        let progress: UploadProgress
+        var form: FormFile?
+
+        mutating func next() async throws -> [UInt8]? {
+            while let buffer = try await nextBuffer() {
+                progress.advance()
+                let bytes = Array(buffer.readableBytesView)
+                guard form != nil else { return bytes }
+                if let piece = try form?.read(bytes), !piece.isEmpty { return piece }
+            }
+            if form?.isComplete == false { throw RequestFailure(.malformedForm) }
+            return nil
+        }
+
+        private mutating func nextBuffer() async throws -> ByteBuffer? {
+            do {
+                return try await body.next()
+            } catch is HTTPParserError {
+                throw RequestFailure(.bodyBroken)
+            }
+        }
+    }
+}
+
+/// The answer to a request for an asset: all of it, one range of it, or nothing new.
+struct AssetAnswer {
+    /// Bytes that are read from the disk at a time.
+    private static let bytesPerRead = 256 * 1024
+
+    let download: AssetDownload
+    private(set) var status: HTTPResponse.Status
+    private(set) var headers = HTTPFields()
+    private(set) var range: Range<Int64>
+
+    init(_ download: AssetDownload, headers request: HTTPFields) {
+        self.download = download
+        let size = download.sizeBytes
+        let tag = "\"\(download.contentTag)\""
+        status = .ok
+        range = 0..<size
+        // Whatever was uploaded, no browser is to show or run it as a page of this origin.
+        headers[.contentType] = "application/octet-stream"
+        headers[.contentDisposition] = "attachment"
+        headers[.xContentTypeOptions] = "nosniff"
+        headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
+        headers[.cacheControl] = "private, max-age=3600, immutable"
+        headers[.acceptRanges] = "bytes"
+        headers[.eTag] = tag
+        if let known = request[.ifNoneMatch], Self.lists(known, tag) {
+            status = .notModified
+            range = 0..<0
+            return
+        }
+        guard let text = request[.range], request[.ifRange] ?? tag == tag else { return }
+        switch ByteRange(text, sizeBytes: size) {
+        case .part(let part):
+            status = .partialContent
+            range = part
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+        case .unsatisfiable:
+            status = .rangeNotSatisfiable
+            range = 0..<0
+            headers[.contentRange] = "bytes */\(size)"
+        case .whole: return
+        }
+    }
+
+    func response(hasBody: Bool) -> Response {
+        var headers = headers
+        if status != .notModified { headers[.contentLength] = String(range.count) }
+        guard hasBody, !range.isEmpty else { return Response(status: status, headers: headers) }
+        let download = download
+        let range = range
+        let body = ResponseBody(contentLength: range.count) { writer in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let count = min(Int(range.upperBound - offset), Self.bytesPerRead)
+                let bytes = try await download.read(at: offset, count: count)
+                // A file that became shorter: the connection ends before the announced length.
+                guard !bytes.isEmpty else { throw RequestFailure(.unexpected) }
+                try await writer.write(ByteBuffer(bytes: bytes))
+                offset += Int64(bytes.count)
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: status, headers: headers, body: body)
+    }
+
+    private static func lists(_ header: String, _ tag: String) -> Bool {
+        header.split(separator: ",").contains { entry in
+            let entry = entry.drop { $0 == " " }
+            return entry == "*" || entry == tag || entry == "W/" + tag
+        }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let contentDisposition = Self("Content-Disposition") ?? .eTag
+    fileprivate static let xContentTypeOptions = Self("X-Content-Type-Options") ?? .eTag
+    fileprivate static let contentSecurityPolicy = Self("Content-Security-Policy") ?? .eTag
+}

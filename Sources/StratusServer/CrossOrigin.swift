@@ -1,0 +1,49 @@
+import HTTPTypes
+import Hummingbird
+import StratusService
+
+/// Lets pages in browsers read the protocol's answers: those of the origins that the API token allows,
+/// of any origin where it names none.
+///
+/// The protocol carries its credentials in the query, never in cookies, so a page has nothing to ride
+/// on. The pages for people, which have a cookie, are nobody else's to read.
+struct CrossOrigin: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let service: CloudService
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        let mayRead = await mayRead(request, origin)
+        var response: Response
+        if request.method == .options {
+            response = Response(status: .noContent)
+            if mayRead {
+                response.headers[.accessControlAllowMethods] = "GET, HEAD, POST, OPTIONS"
+                response.headers[.accessControlAllowHeaders] =
+                    request.headers[.accessControlRequestHeaders] ?? "content-type"
+                response.headers[.accessControlMaxAge] = "600"
+            }
+        } else {
+            response = try await next(request, context)
+        }
+        response.headers[.vary] = "Origin"
+        guard mayRead else { return response }
+        response.headers[.accessControlAllowOrigin] = origin
+        response.headers[.accessControlExposeHeaders] =
+            "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID, "
+            + "Accept-Ranges, Content-Range, ETag"
+        return response
+    }
+
+    private func mayRead(_ request: Request, _ origin: String) async -> Bool {
+        let path = request.uri.path
+        if path.hasPrefix("/auth/"), path != Routes.identityExchangePath { return false }
+        return await service.mayRead(
+            origin: origin,
+            apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init))
+    }
+}

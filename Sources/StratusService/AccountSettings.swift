@@ -1,0 +1,33 @@
+import StratusRecords
+
+/// How people get accounts.
+public struct AccountSettings: Sendable {
+    /// Who may make an account on the sign-up page.
+    public enum SignUp: String, Hashable, Sendable, CaseIterable {
+        case open
+        /// Only the operator makes accounts.
+        case closed
+    }
+
+    public var signUp: SignUp
+
+    /// Whether the e-mail address that somebody types at the sign-up counts as verified. The service
+    /// sends no mail, so it cannot know; else the operator marks addresses as verified.
+    public var trustsEmailAddresses: Bool
+
+    /// What a new password's hash costs.
+    public var passwordCost: PasswordHash.Cost
+
+    /// Whose identity tokens are exchanged for sign-ins (OpenID Connect).
+    public var identityProviders: [IdentityProvider]
+
+    public init(
+        signUp: SignUp = .closed, trustsEmailAddresses: Bool = false,
+        passwordCost: PasswordHash.Cost = .standard, identityProviders: [IdentityProvider] = []
+    ) {
+        self.signUp = signUp
+        self.trustsEmailAddresses = trustsEmailAddresses
+        self.passwordCost = passwordCost
+        self.identityProviders = identityProviders
+    }
+}

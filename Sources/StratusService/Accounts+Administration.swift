@@ -1,0 +1,182 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What the operator does with people and keys, from the command line.
+extension Accounts {
+    // MARK: Containers and API tokens
+
+    public func createContainer(_ address: ContainerAddress) async throws {
+        try await createContainerIfNeeded(address)
+    }
+
+    public func containers() async throws -> [ContainerAddress] {
+        try await directory.containers()
+    }
+
+    /// Makes an API token for a container, and the container if it is new.
+    ///
+    /// - Parameters:
+    ///   - allowedOrigins: Whose pages may use it, such as `https://trails.example.org`; empty for all.
+    ///   - callbackURL: Where a browser goes after the sign-in.
+    /// - Returns: 64 hexadecimal digits.
+    public func createAPIToken(
+        for address: ContainerAddress, name: String, allowedOrigins: [String] = [],
+        callbackURL: String? = nil
+    ) async throws -> String {
+        guard name.utf8.count <= 255, allowedOrigins.count <= 100 else {
+            throw ServiceError.invalid("A name has at most 255 bytes, a token at most 100 origins.")
+        }
+        for origin in allowedOrigins where !WebOrigin.isOrigin(origin) {
+            throw ServiceError.invalid(
+                "An origin is scheme, host and, unless it is the usual one, port; no slash behind.")
+        }
+        if let callbackURL, WebOrigin.origin(of: callbackURL) == nil {
+            throw ServiceError.invalid("A callback URL is an http or https address.")
+        }
+        try await createContainer(address)
+        let token = settings.newIdentifier() + settings.newIdentifier()
+        try await directory.put(
+            APITokenRow(
+                token: token, address: address, name: name, allowedOrigins: allowedOrigins,
+                callbackURL: callbackURL, createdMilliseconds: settings.nowMilliseconds()))
+        return token
+    }
+
+    public func apiTokens() async throws -> [APITokenRow] { try await directory.apiTokens() }
+
+    public func revokeAPIToken(_ token: String) async throws {
+        guard try await directory.apiToken(token) != nil else {
+            throw ServiceError(.notFound, "There is no such API token.")
+        }
+        try await directory.deleteAPIToken(token)
+        forget()
+    }
+
+    // MARK: Users
+
+    /// - Throws: ``SignInRefusal`` when address or password will not do.
+    public func createUser(
+        emailAddress: String, password: String, givenName: String, familyName: String,
+        isEmailVerified: Bool
+    ) async throws -> UserRow {
+        try await createAccount(
+            emailAddress: emailAddress, password: password, givenName: givenName,
+            familyName: familyName, isEmailVerified: isEmailVerified)
+    }
+
+    public func users(after recordName: String, limit: Int) async throws -> [UserRow] {
+        try await directory.users(after: recordName, limit: limit)
+    }
+
+    /// The user of a record name, sign-in name or e-mail address.
+    public func user(_ name: String) async throws -> UserRow {
+        let normalised = Accounts.normalised(emailAddress: name)
+        var user = try await directory.user(recordName: name)
+        if user == nil { user = try await directory.user(named: name) }
+        if user == nil, let normalised {
+            user = try await directory.user(named: normalised)
+            if user == nil { user = try await directory.user(verifiedEmailAddress: normalised) }
+        }
+        guard let user else { throw ServiceError.unknownUser }
+        return user
+    }
+
+    public func setDisabled(_ isDisabled: Bool, _ name: String) async throws {
+        var user = try await user(name)
+        user.isDisabled = isDisabled
+        try await update(user)
+    }
+
+    /// - Throws: ``ServiceError`` when another user has the address.
+    public func setEmailVerified(_ isVerified: Bool, _ name: String) async throws {
+        var user = try await user(name)
+        guard user.emailAddress != nil else {
+            throw ServiceError.invalid("The user has no e-mail address.")
+        }
+        user.isEmailVerified = isVerified
+        try await update(user)
+    }
+
+    /// Gives a user another password and ends all sessions.
+    public func setPassword(_ password: String, _ name: String) async throws {
+        var user = try await user(name)
+        guard Accounts.normalised(emailAddress: user.name) != nil else {
+            throw ServiceError.invalid("Only users with an e-mail address sign in by password.")
+        }
+        user.passwordHash = try await hash(password)
+        user.emailAddress = user.emailAddress ?? user.name
+        try await update(user)
+        try await directory.deleteSessions(of: user.recordName)
+        forget()
+    }
+
+    /// Removes an account with all that lets somebody in. The records stay.
+    public func deleteUser(_ name: String) async throws -> UserRow {
+        let user = try await user(name)
+        try await directory.deleteUser(user.recordName)
+        forget()
+        return user
+    }
+
+    private func update(_ user: UserRow) async throws {
+        guard try await directory.update(user) else {
+            throw ServiceError(.exists, "Another user has this e-mail address.")
+        }
+        forget()
+    }
+
+    // MARK: Server-to-server keys
+
+    /// Registers the public key of a server for a container, and makes the user in whose name it writes.
+    ///
+    /// - Parameter publicKey: PEM, as `openssl ec -pubout` writes it.
+    /// - Returns: The key with its identifier.
+    public func addServerKey(
+        _ publicKey: String, name: String, for address: ContainerAddress
+    ) async throws -> ServerKeyRow {
+        let pem = try ServerKeys.publicKey(publicKey).pemRepresentation
+        guard name.utf8.count <= 255 else {
+            throw ServiceError.invalid("A name has at most 255 bytes.")
+        }
+        try await createContainer(address)
+        let identifier = settings.newIdentifier() + settings.newIdentifier()
+        let user = try await directory.insert(newUser(named: "key \(identifier)"))
+        let key = ServerKeyRow(
+            identifier: identifier, address: address, name: name, publicKey: pem,
+            userRecordName: user.recordName, createdMilliseconds: settings.nowMilliseconds())
+        try await directory.put(key)
+        return key
+    }
+
+    public func serverKeys() async throws -> [ServerKeyRow] { try await directory.serverKeys() }
+
+    public func revokeServerKey(_ identifier: String) async throws {
+        guard try await directory.serverKey(identifier) != nil else {
+            throw ServiceError(.notFound, "There is no such key.")
+        }
+        try await directory.deleteServerKey(identifier)
+        forget()
+    }
+}
+
+/// The origin of a web page: scheme, host and port, as browsers write it.
+public enum WebOrigin {
+    /// The origin of an address; nil unless it is an http or https one without user and spaces.
+    public static func origin(of url: String) -> String? {
+        guard url.utf8.count <= 2_000, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
+        for scheme in ["https://", "http://"] where url.hasPrefix(scheme) {
+            let host = url.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            let isPlain = host.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x7A).contains($0)
+                    || [0x2D, 0x2E, 0x3A, 0x5B, 0x5D].contains($0)
+            }
+            return host.isEmpty || !isPlain ? nil : scheme + host
+        }
+        return nil
+    }
+
+    static func isOrigin(_ text: String) -> Bool { origin(of: text) == text }
+}

@@ -1,0 +1,166 @@
+import StratusRecords
+import StratusStorage
+
+/// What somebody types on the sign-in or sign-up page.
+public struct SignInForm: Sendable {
+    public var emailAddress: String
+    public var password: String
+    public var givenName: String
+    public var familyName: String
+    public var staysSignedIn: Bool
+    /// Whether others may find the user in this container by the e-mail address; nil leaves it.
+    public var isDiscoverable: Bool?
+    /// The network address that the form came from.
+    public var networkAddress: String
+
+    public init(
+        emailAddress: String, password: String, givenName: String = "", familyName: String = "",
+        staysSignedIn: Bool = false, isDiscoverable: Bool? = nil, networkAddress: String
+    ) {
+        self.emailAddress = emailAddress
+        self.password = password
+        self.givenName = givenName
+        self.familyName = familyName
+        self.staysSignedIn = staysSignedIn
+        self.isDiscoverable = isDiscoverable
+        self.networkAddress = networkAddress
+    }
+}
+
+extension Accounts {
+    /// A user who says the right e-mail address and password.
+    ///
+    /// The same work is done and the same is said whether there is such an account or not.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    func user(signingIn form: SignInForm) async throws -> UserRow {
+        guard let name = Self.normalised(emailAddress: form.emailAddress) else {
+            throw SignInRefusal.wrong
+        }
+        try countAttempt(form)
+        let now = settings.nowMilliseconds()
+        if let seconds = accountAttempts.take(name, nowMilliseconds: now) {
+            throw SignInRefusal.tooMany(seconds)
+        }
+        let user = try await directory.user(named: name)
+        let hash = user?.passwordHash.flatMap(PasswordHash.init(text:))
+        let password = form.password
+        let cost = settings.accounts.passwordCost
+        let isRight = try await passwords.run {
+            if let hash { return try hash.matches(password) }
+            // Nobody's: as much work as for somebody's.
+            _ = try PasswordHash(password, salt: [0], cost: cost)
+            return false
+        }
+        guard isRight, let user else { throw SignInRefusal.wrong }
+        accountAttempts.giveBack(name)
+        guard !user.isDisabled else { throw SignInRefusal.disabled }
+        return user
+    }
+
+    /// Makes an account on the sign-up page.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    func user(signingUp form: SignInForm) async throws -> UserRow {
+        guard settings.accounts.signUp == .open else { throw SignInRefusal.closed }
+        try countAttempt(form)
+        return try await createAccount(
+            emailAddress: form.emailAddress, password: form.password, givenName: form.givenName,
+            familyName: form.familyName, isEmailVerified: settings.accounts.trustsEmailAddresses)
+    }
+
+    /// Makes an account with a password.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    func createAccount(
+        emailAddress: String, password: String, givenName: String, familyName: String,
+        isEmailVerified: Bool
+    ) async throws -> UserRow {
+        guard let name = Self.normalised(emailAddress: emailAddress) else {
+            throw SignInRefusal.badEmailAddress
+        }
+        guard [givenName, familyName].allSatisfy({ $0.count <= 100 && $0.utf8.count <= 400 }) else {
+            throw SignInRefusal.badName
+        }
+        let hash = try await hash(password)
+        var user = newUser(named: name)
+        user.emailAddress = name
+        user.passwordHash = hash
+        user.givenName = givenName.isEmpty ? nil : givenName
+        user.familyName = familyName.isEmpty ? nil : familyName
+        let holder = try await directory.user(verifiedEmailAddress: name)
+        guard holder == nil,
+            try await directory.insert(user).recordName == user.recordName
+        else { throw SignInRefusal.taken }
+        if isEmailVerified {
+            user.isEmailVerified = true
+            // Not verified after all, if another was in the meantime.
+            user.isEmailVerified = try await directory.update(user)
+        }
+        return user
+    }
+
+    /// The hash of a new password.
+    ///
+    /// - Throws: ``SignInRefusal`` when the password is too short or too long.
+    func hash(_ password: String) async throws -> String {
+        guard (8...256).contains(password.count), password.utf8.count <= 1_024 else {
+            throw SignInRefusal.badPassword
+        }
+        let salt = PasswordHash.newSalt(settings)
+        let cost = settings.accounts.passwordCost
+        return try await passwords.run {
+            try PasswordHash(password, salt: salt, cost: cost).text
+        }
+    }
+
+    private func countAttempt(_ form: SignInForm) throws {
+        try countAttempt(from: form.networkAddress)
+    }
+
+    /// - Throws: ``SignInRefusal/tooMany(_:)``.
+    func countAttempt(from networkAddress: String) throws {
+        let now = settings.nowMilliseconds()
+        if let seconds = addressAttempts.take(networkAddress, nowMilliseconds: now) {
+            throw SignInRefusal.tooMany(seconds)
+        }
+    }
+
+    /// The user whom an identity provider vouches for, made at the first time.
+    func user(of identity: Identity) async throws -> UserRow {
+        let row = IdentityRow(issuer: identity.issuer, subject: identity.subject)
+        if let user = try await directory.user(identity: row) { return user }
+        // The name makes one user of two requests at once; it is no e-mail address, so nobody signs in
+        // with a password under it.
+        let name = "\(identity.subject) \(identity.issuer)"
+        var user = newUser(named: name)
+        user.emailAddress = identity.emailAddress.flatMap(Self.normalised(emailAddress:))
+        user.givenName = identity.givenName.map { String($0.prefix(100)) }
+        user.familyName = identity.familyName.map { String($0.prefix(100)) }
+        user = try await directory.insert(user)
+        try await directory.put(row, of: user.recordName)
+        if user.emailAddress != nil, !user.isEmailVerified {
+            var verified = user
+            verified.isEmailVerified = true
+            if try await directory.update(verified) { user = verified }
+        }
+        return user
+    }
+
+    /// An e-mail address in the one form in which it is compared: without spaces around it, in small
+    /// letters. Nil when it is none, or has other letters than ASCII's.
+    static func normalised(emailAddress text: String) -> String? {
+        let address = text.drop { $0 == " " }
+        let end = address.lastIndex { $0 != " " }
+        guard let end else { return nil }
+        let bytes = Array(address[...end].utf8)
+        guard (3...254).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        let halves = bytes.split(separator: 0x40, omittingEmptySubsequences: false)
+        guard halves.count == 2, (1...64).contains(halves[0].count), !halves[1].isEmpty,
+            !halves[1].starts(with: [0x2E]), halves[1].last != 0x2E,
+            halves[1].allSatisfy({ $0 != 0x2F && $0 != 0x3C && $0 != 0x3E })
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+}

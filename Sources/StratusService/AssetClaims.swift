@@ -1,0 +1,121 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// The receipts of a modify request, looked up before its transaction.
+///
+/// A value without a receipt is good only in the record that it was read from: then it is found there
+/// by its checksum.
+struct AssetClaims: Sendable {
+    /// Values as they are stored, by zone and receipt.
+    private var values: [Key: AssetReceipt] = [:]
+
+    private struct Key: Hashable {
+        var zoneName: String
+        var receipt: String
+    }
+
+    init() {}
+
+    static func make(
+        _ request: RecordsModify.Request, _ keys: [RecordKey?], in context: RequestContext,
+        store: any RecordStore
+    ) async throws -> AssetClaims {
+        var claims = AssetClaims()
+        var wanted: [Key: [UInt8]] = [:]
+        let seal = try await context.service.seal()
+        let database = ChangeToken.mark(of: store.address)
+        let now = context.service.settings.nowMilliseconds()
+        for (operation, key) in zip(request.operations, keys) {
+            guard let key, case .values(let fields) = operation.record.fields else { continue }
+            for receipt in fields.lazy.flatMap(\.receipts) {
+                let key = Key(zoneName: key.zoneName, receipt: receipt)
+                guard wanted[key] == nil, let upload = UploadReceipt(text: receipt, seal: seal),
+                    upload.databaseMark == database, upload.zoneName == key.zoneName,
+                    upload.user == context.caller.userRecordName, now < upload.endMilliseconds
+                else { continue }
+                wanted[key] = upload.sha256
+            }
+        }
+        guard !wanted.isEmpty else { return claims }
+        let digests = Set(wanted.values)
+        let rows = try await store.read { reader in
+            try digests.reduce(into: [[UInt8]: AssetRow]()) { $0[$1] = try reader.asset($1) }
+        }
+        for (key, digest) in wanted {
+            guard let row = rows[digest] else { continue }
+            claims.values[key] = AssetReceipt(row, in: store.address, seal: seal)
+                .stored(as: row.blob)
+        }
+        return claims
+    }
+
+    /// The value that is stored for the one that was sent.
+    ///
+    /// - Parameter old: The record's fields as they are stored.
+    /// - Throws: ``ServiceError`` when it has neither a good receipt nor was in the record.
+    func stored(
+        _ value: AssetReceipt, in zoneName: String, old: [UInt8]
+    ) throws -> AssetReceipt {
+        if let receipt = value.receipt {
+            guard let stored = values[Key(zoneName: zoneName, receipt: receipt)] else {
+                throw ServiceError.unknownReceipt
+            }
+            return stored
+        }
+        guard let checksum = value.fileChecksum, !StoredAssets.blobs(in: old).isEmpty else {
+            throw ServiceError.missingReceipt
+        }
+        let held = try RecordFields.encoded(old).values().lazy.flatMap(\.assets)
+        guard let stored = held.first(where: { $0.fileChecksum == checksum }) else {
+            throw ServiceError.missingReceipt
+        }
+        return stored
+    }
+}
+
+extension Field {
+    /// The assets in the field, those of a list in order.
+    var assets: [AssetReceipt] {
+        switch value {
+        case .asset(let asset): [asset]
+        case .assetList(let assets): assets
+        default: []
+        }
+    }
+
+    fileprivate var receipts: [String] { assets.compactMap(\.receipt) }
+}
+
+extension RecordDictionary {
+    /// Whether the record's fields have assets that can only be told by what is stored.
+    var hasAssetsWithoutReceipt: Bool {
+        guard case .values(let fields) = fields else { return false }
+        return fields.contains { $0.assets.contains { $0.receipt == nil } }
+    }
+}
+
+extension ServiceError {
+    static let unknownReceipt = ServiceError(
+        .badRequest, "The asset's receipt is not valid here; upload the asset again.",
+        frameworkCode: Framework.assetNotAvailable)
+    static let missingReceipt = ServiceError(
+        .badRequest, "The asset has no receipt; upload it, or ask for one with assets/rereference.",
+        frameworkCode: Framework.assetNotAvailable)
+    static let collectedAsset = ServiceError(
+        .badRequest, "The asset was not saved in time; upload it again.",
+        frameworkCode: Framework.assetNotAvailable)
+    static let tooManyAssets = overLimit("The record has more assets than a record may have.")
+    public static let tooManyUploads = ServiceError(
+        .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
+        frameworkCode: Framework.requestRateLimited)
+    public static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
+    public static let unknownUploadAddress = ServiceError(
+        .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
+        frameworkCode: Framework.unknownItem)
+    static let unknownDownloadAddress = ServiceError(
+        .notFound, "The asset's address is unknown or has expired; fetch the record again.",
+        frameworkCode: Framework.unknownItem)
+    static let assetNotFound = ServiceError(
+        .notFound, "The record has no asset in this field.", frameworkCode: Framework.unknownItem)
+}

@@ -1,0 +1,104 @@
+import StratusRecords
+import StratusStorage
+
+/// What a collection of assets took away.
+public struct AssetCollection: Hashable, Sendable {
+    /// Assets that no record held for long enough.
+    public var unreferencedAssets = 0
+    /// Their bytes.
+    public var sizeBytes: Int64 = 0
+    /// Files without a row, which a crash left behind.
+    public var strayBlobs = 0
+    /// Databases that could not be looked through, for a reason that the log says.
+    public var failedDatabases = 0
+
+    public init() {}
+}
+
+extension CloudService {
+    /// Collects assets now and then, until its task is cancelled.
+    public func runAssetCollection() async {
+        while true {
+            do {
+                try await settings.sleep(settings.limits.assetCollectionSeconds)
+            } catch {
+                // The sleep ends early only with its task.
+                return
+            }
+            await collectAssets()
+        }
+    }
+
+    /// Removes the assets that no record has held for ``Limits/unreferencedAssetSeconds``, and what
+    /// crashed uploads left behind.
+    ///
+    /// Never takes one that a record holds or that a good receipt names. Databases are looked through
+    /// one after the other, in short transactions; what fails is left to the next time.
+    @discardableResult
+    public func collectAssets() async -> AssetCollection {
+        var collection = AssetCollection()
+        do {
+            for database in try await storehouse.databasesWithBlobs() {
+                if Task.isCancelled { break }
+                do {
+                    try await collectAssets(of: database, into: &collection)
+                } catch {
+                    collection.failedDatabases += 1
+                    _ = failure(from: error)
+                }
+            }
+        } catch {
+            collection.failedDatabases += 1
+            _ = failure(from: error)
+        }
+        return collection
+    }
+
+    private func collectAssets(
+        of database: DatabaseAddress, into collection: inout AssetCollection
+    ) async throws {
+        let store = try await store(for: database)
+        let blobs = try await storehouse.blobs(for: database)
+        let now = settings.nowMilliseconds()
+        let limit = settings.limits.assetsPerCollection
+        // What was let go since the last time counts from now.
+        try await store.write { try $0.touchUnreferencedAssets(atMilliseconds: now) }
+        let cutoff = now - Int64(settings.limits.unreferencedAssetSeconds * 1_000)
+        while !Task.isCancelled {
+            // The rows first: between the two steps there is a blob without a row, never the opposite.
+            let taken = try await store.write {
+                try $0.takeUnreferencedAssets(touchedBefore: cutoff, limit: limit)
+            }
+            for row in taken {
+                try await blobs.delete(row.blob)
+                collection.unreferencedAssets += 1
+                collection.sizeBytes += row.sizeBytes
+            }
+            guard taken.count == limit else { break }
+        }
+        // However short assets are kept: a blob's row may be under way.
+        let uploadSeconds = settings.limits.assetUploadSeconds
+        try await sweepStrays(
+            blobs, store, keptBefore: min(cutoff, now - Int64(uploadSeconds * 1_000)),
+            into: &collection)
+    }
+
+    /// Removes blobs without a row. Young ones stay: their row may be about to be written.
+    private func sweepStrays(
+        _ blobs: any BlobStore, _ store: any RecordStore, keptBefore cutoff: Int64,
+        into collection: inout AssetCollection
+    ) async throws {
+        for byte in UInt8.min ... .max where !Task.isCancelled {
+            let old = try await blobs.blobs(beginningWith: byte)
+                .filter { $0.keptMilliseconds < cutoff }.map(\.name)
+            guard !old.isEmpty else { continue }
+            let strays = try await store.read { reader in
+                try old.filter { try reader.asset($0.sha256)?.blob != $0 }
+            }
+            for stray in strays {
+                try await blobs.delete(stray)
+                collection.strayBlobs += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Puts addresses into the records of an answer, for their assets.
+///
+/// A record without assets costs a search in its bytes (``StoredAssets``).
+public struct AssetLinks {
+    private struct Key: Hashable {
+        var database: DatabaseAddress
+        var blob: BlobName
+    }
+
+    private let seal: Seal
+    private let context: RequestContext
+    private let endMilliseconds: Int64
+    private var addresses: [Key: [UInt8]] = [:]
+
+    init(seal: Seal, context: RequestContext) {
+        self.seal = seal
+        self.context = context
+        endMilliseconds =
+            context.service.settings.nowMilliseconds()
+            + Int64(context.limits.downloadAddressSeconds * 1_000)
+    }
+
+    mutating func link(_ results: inout [RecordResult]) {
+        for index in results.indices { link(&results[index]) }
+    }
+
+    mutating func link(_ result: inout RecordResult) {
+        switch result {
+        case .record(let record):
+            guard record.hasStoredAssets else { return }
+            result = .record(linked(record))
+        case .failure(let failure):
+            guard failure.serverRecord != nil || failure.ancestorRecord != nil else { return }
+            var failure = failure
+            failure.serverRecord = failure.serverRecord.map { linked($0) }
+            failure.ancestorRecord = failure.ancestorRecord.map { linked($0) }
+            result = .failure(failure)
+        case .deleted: return
+        }
+    }
+
+    /// The record with addresses for its assets.
+    mutating func linked(_ record: RecordDictionary) -> RecordDictionary {
+        guard case .encoded(let payload) = record.fields,
+            let database = context.assetDatabase(of: record.zoneID),
+            let fields = StoredAssets.addressed(
+                payload, { address(of: Key(database: database, blob: $0)) })
+        else { return record }
+        var record = record
+        record.fields = .encoded(fields)
+        return record
+    }
+
+    /// The address as a JSON string. `${f}` is where CloudKit's clients put the name of the file.
+    private mutating func address(of key: Key) -> [UInt8] {
+        if let address = addresses[key] { return address }
+        let text = DownloadAddress(
+            database: key.database, blob: key.blob, endMilliseconds: endMilliseconds
+        ).text(sealedBy: seal)
+        var writer = JSONWriter(reservingBytes: 512)
+        writer.string(context.origin + DownloadAddress.path + text + "/${f}")
+        let address = writer.finish()
+        addresses[key] = address
+        return address
+    }
+}
+
+extension RecordDictionary {
+    fileprivate var hasStoredAssets: Bool {
+        guard case .encoded(let payload) = fields else { return false }
+        return StoredAssets.areIn(payload)
+    }
+}
+
+// MARK: The answers that carry records
+
+extension RecordsModify {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+}
+
+extension RecordsLookup {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+}
+
+extension RecordsQuery {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+}
+
+extension RecordsChanges {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+}
+
+extension ChangesZone {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        for index in answer.zones.indices {
+            guard case .page(var page) = answer.zones[index] else { continue }
+            // Else the page's records would be copied when the first of them changes.
+            answer.zones[index] = .page(
+                Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
+            links.link(&page.records)
+            answer.zones[index] = .page(page)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import StratusRecords
+import StratusStorage
+
+extension AssetReceipt {
+    /// What clients are told of an asset.
+    ///
+    /// The checksums are codes of the content's digest under a key of the database, so that they tell
+    /// nobody whether another database has the same content. `wrappingKey` and `referenceChecksum`
+    /// are there because clients expect them in private databases; nothing is encrypted with them.
+    init(_ row: AssetRow, in database: DatabaseAddress, seal: Seal) {
+        let content = ChangeToken.mark(of: database) + row.blob.sha256
+        self.init(
+            fileChecksum: Self.checksum(seal.code(of: content, for: .fileChecksum)),
+            sizeBytes: row.sizeBytes)
+        guard case .private = database.tenant else { return }
+        referenceChecksum = Self.checksum(seal.code(of: content, for: .referenceChecksum))
+        wrappingKey = Base64.text(Array(seal.code(of: content, for: .wrappingKey).prefix(16)))
+    }
+
+    /// One byte for the kind and twenty of a code, in base64: the form that CloudKit's have.
+    private static func checksum(_ code: [UInt8]) -> String {
+        Base64.text([1] + code.prefix(20))
+    }
+
+    /// The value as it is stored: its blob's name stands for a receipt.
+    func stored(as blob: BlobName) -> AssetReceipt {
+        var value = self
+        value.receipt = StoredAssets.text(of: blob)
+        value.downloadURL = nil
+        return value
+    }
+}

@@ -1,0 +1,42 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// The zone in whose records an asset lies or will lie, and the database that keeps its bytes: a shared
+/// zone's owner's.
+struct AssetZone: Hashable, Sendable {
+    var database: DatabaseAddress
+    var name: String
+
+    /// Looks a zone up as `zones/lookup` does, so that the caller sees here what he sees there.
+    ///
+    /// - Throws: ``ServiceError`` with ZONE_NOT_FOUND.
+    init(_ zoneID: ZoneIDDictionary?, in context: RequestContext) async throws {
+        let request = ZonesLookup.Request(zones: [zoneID ?? ZoneIDDictionary()])
+        switch try await ZonesLookup.answer(request, in: context).zones.first {
+        case .zone(let zone):
+            guard let database = context.assetDatabase(of: zone.zoneID) else {
+                throw ServiceError.zoneNotFound
+            }
+            self.database = database
+            name = zone.zoneID.zoneName
+        case .failure(let failure): throw failure.error
+        case nil: throw ServiceError.zoneNotFound
+        }
+    }
+}
+
+extension RequestContext {
+    /// The database that keeps the assets of records in a zone, as answers name it.
+    func assetDatabase(of zoneID: ZoneIDDictionary?) -> DatabaseAddress? {
+        let owner: String?
+        switch scope {
+        case .public where zoneID?.zoneName ?? ZoneID.defaultZoneName == ZoneID.defaultZoneName:
+            return DatabaseAddress(address, .public)
+        case .private: owner = caller.userRecordName
+        // Shared zones, also where a share is looked at from the public database.
+        case .public, .shared, nil: owner = zoneID?.ownerRecordName
+        }
+        return owner.map { DatabaseAddress(address, .private(owner: $0)) }
+    }
+}

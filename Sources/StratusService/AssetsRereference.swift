@@ -1,0 +1,78 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension AssetsRereference: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Gives new receipts for assets of records that the caller may read: those that `records/lookup`
+    /// answers.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        guard request.assets.count <= context.limits.assetTokensPerRequest else {
+            throw ServiceError.overLimit("Ask for fewer assets in one request.")
+        }
+        let source = try await AssetZone(request.zoneID, in: context)
+        let target = try await AssetZone(request.targetZoneID ?? request.zoneID, in: context)
+        guard source.database == target.database else {
+            throw ServiceError.invalid("An asset stays in its owner's database; upload it there.")
+        }
+        let settings = context.service.settings
+        let receipts = NewReceipts(
+            seal: try await context.service.seal(), zone: target, user: try context.user(),
+            endMilliseconds: settings.nowMilliseconds()
+                + Int64(context.limits.assetReceiptSeconds * 1_000))
+        let found = try await RecordsLookup.answer(
+            RecordsLookup.Request(
+                records: request.assets.map {
+                    .init(recordName: $0.recordName, desiredKeys: [$0.fieldName])
+                }, zoneID: request.zoneID), in: context
+        ).records
+        return Answer(
+            assets: try zip(request.assets, found).map { item, result in
+                do {
+                    return .asset(try receipts.renewed(held(by: result)))
+                } catch let error as ServiceError {
+                    return .failure(
+                        AssetFailure(
+                            recordName: item.recordName, fieldName: item.fieldName, error: error))
+                }
+            })
+    }
+
+    /// The asset in a record's only field, as it is stored.
+    private static func held(by result: RecordResult) throws -> AssetReceipt {
+        switch result {
+        case .failure(let failure): throw failure.error
+        case .deleted: throw ServiceError.recordNotFound
+        case .record(let record):
+            switch try record.fields.values().first?.value {
+            case .asset(let asset): return asset
+            case .assetList:
+                throw ServiceError.invalid("The field is a list; name one of one asset.")
+            default: throw ServiceError.assetNotFound
+            }
+        }
+    }
+}
+
+/// Receipts for what is stored already.
+private struct NewReceipts {
+    let seal: Seal
+    let zone: AssetZone
+    let user: String
+    let endMilliseconds: Int64
+
+    func renewed(_ asset: AssetReceipt) throws -> AssetReceipt {
+        guard let blob = asset.receipt.flatMap(StoredAssets.blob) else {
+            throw ServiceError.assetNotFound
+        }
+        var asset = asset
+        asset.receipt = UploadReceipt(
+            databaseMark: ChangeToken.mark(of: zone.database), zoneName: zone.name, user: user,
+            sha256: blob.sha256, endMilliseconds: endMilliseconds
+        ).text(sealedBy: seal)
+        return asset
+    }
+}

@@ -1,0 +1,77 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// The devices that listen, and the channels that lead to them: the courier's long polls and, where
+/// it is set up, Apple's push service.
+struct Devices: Sendable {
+    let directory: any Directory
+    let settings: ServiceSettings
+    let courier: Courier
+    let pushes: PushQueue?
+
+    /// A user's registered devices whose tokens have not expired.
+    func listeners(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
+        let now = settings.nowMilliseconds()
+        return try await directory.devices(of: user, in: address).filter {
+            $0.isRegistered && now - $0.lastUsedMilliseconds < lifetimeMilliseconds(of: $0.channel)
+        }
+    }
+
+    func lifetimeMilliseconds(of channel: DeviceRow.Channel) -> Int64 {
+        let seconds =
+            channel == .courier
+            ? settings.limits.pushTokenSeconds : settings.limits.apnsTokenSeconds
+        return Int64(seconds * 1_000)
+    }
+
+    func deliver(_ deliveries: [Delivery]) async {
+        await courier.deliver(deliveries.filter { $0.device.channel == .courier })
+        guard let pushes else { return }
+        await pushes.deliver(deliveries.filter { $0.device.channel != .courier })
+    }
+
+    /// Stores a device. The longest unused ones give way when the user, or the device itself, has more
+    /// push tokens than are served.
+    func put(_ device: DeviceRow) async throws {
+        try await directory.put(device)
+        let others = try await directory.devices(of: device.userRecordName, in: device.address)
+            .filter { $0.pushToken != device.pushToken }
+        let same = others.filter { $0.clientID == device.clientID }
+        let surplus = Set(
+            same.dropLast(settings.limits.pushTokensPerDevice - 1).map(\.pushToken))
+        let rest = others.filter { !surplus.contains($0.pushToken) }
+        let old = rest.dropLast(settings.limits.devicesPerUser - 1).map(\.pushToken)
+        for pushToken in surplus.sorted() + old {
+            try await delete(pushToken, in: device.address)
+        }
+    }
+
+    /// Removes a push token of a container, or of all of them; what waits for it is dropped.
+    func delete(_ pushToken: String, in address: ContainerAddress?) async throws {
+        try await directory.deleteDevice(pushToken: pushToken, in: address)
+        if try await directory.device(pushToken: pushToken) == nil {
+            await courier.forget(pushToken: pushToken)
+        }
+    }
+
+    /// Checks a long poll's push token and notes that it is in use.
+    func renew(pushToken: String) async throws {
+        let now = settings.nowMilliseconds()
+        let lifetime = lifetimeMilliseconds(of: .courier)
+        let devices = try await directory.devices(pushToken: pushToken)
+            .filter { $0.channel == .courier }
+        guard let used = devices.map(\.lastUsedMilliseconds).max() else {
+            throw ServiceError.unknownPushToken
+        }
+        guard now - used < lifetime else {
+            try await delete(pushToken, in: nil)
+            throw ServiceError.unknownPushToken
+        }
+        // Written seldom, since a poll comes every minute and each write waits for the disk.
+        for var device in devices where now - device.lastUsedMilliseconds > lifetime / 10 {
+            device.lastUsedMilliseconds = now
+            try await directory.put(device)
+        }
+    }
+}

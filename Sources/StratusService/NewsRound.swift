@@ -1,0 +1,190 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// One telling of what is in a database's outbox: what it comes to is gathered, then handed over.
+///
+/// Several changes of a zone or database are one notification for each device and subscription.
+struct NewsRound {
+    private let notifications: Notifications
+    private let store: any RecordStore
+    private let told: Notifications.Told
+    private var deliveries = Deliveries()
+    private var devices: [String: [DeviceRow]] = [:]
+
+    /// Notifications that are gathered before they are handed over.
+    private static let gathered = 1_000
+    private static let rowsPerRead = 100
+
+    init(_ notifications: Notifications, of store: any RecordStore, told: Notifications.Told) {
+        self.notifications = notifications
+        self.store = store
+        self.told = told
+    }
+
+    mutating func run() async throws {
+        var through = told.through
+        while true {
+            let after = through
+            let (incarnation, rows) = try await store.read { reader in
+                (try reader.incarnation, try reader.outbox(after: after, limit: Self.rowsPerRead))
+            }
+            for row in rows {
+                try await match(row, incarnation)
+                through = row.identifier
+                if deliveries.count >= Self.gathered { await handOver(through) }
+            }
+            if rows.count < Self.rowsPerRead { break }
+        }
+        await handOver(through)
+    }
+
+    private mutating func handOver(_ through: Int64) async {
+        let container = store.address.containerAddress
+        let gathered = deliveries.take().flatMap { delivery in
+            let times = notifications.faults.deliveries(
+                to: delivery.device.userRecordName, in: container)
+            var repetition = delivery
+            repetition.isRepetition = true
+            return (0..<times).map { $0 == 0 ? delivery : repetition }
+        }
+        if !gathered.isEmpty { await notifications.devices.deliver(gathered) }
+        told.advance(through: through)
+    }
+
+    private mutating func match(_ row: OutboxRow, _ incarnation: Incarnation) async throws {
+        // News of another version's format cannot be told by this one; it is only a hint.
+        guard let news = try? News(bytes: row.body) else { return }
+        let identifier = NotificationIdentifier(
+            address: store.address, incarnation: incarnation, row: row.identifier)
+        let summary = try await notifications.subscriptions.summary(of: store)
+        try await tell(
+            summary.entries(concerning: news), news,
+            store.address.owner == nil ? .public : .private,
+            identifier, in: store)
+        guard summary.hasParticipants else { return }
+        for audience in try await notifications.audiences(of: news, in: store) {
+            let own = try await notifications.storehouse.store(
+                for: DatabaseAddress(
+                    store.address.containerAddress, .private(owner: audience.user)))
+            let entries = try await notifications.subscriptions.summary(of: own).sharedEntries
+            try await tell(entries, audience.news, .shared, identifier, in: own)
+        }
+    }
+
+    /// Gathers the notifications that some subscriptions give rise to.
+    ///
+    /// - Parameter home: Where the subscriptions are stored.
+    private mutating func tell(
+        _ entries: [SubscriptionSummary.Entry], _ news: News, _ scope: DatabaseScope,
+        _ identifier: NotificationIdentifier, in home: any RecordStore
+    ) async throws {
+        guard !entries.isEmpty else { return }
+        let container = store.address.containerAddress
+        var matching = NewsMatching(
+            news: news, scope: scope, address: store.address, identifier: identifier,
+            schema: try await notifications.schemas.schema(of: container),
+            limits: notifications.settings.limits)
+        for entry in entries {
+            let payloads = matching.notifications(for: entry)
+            guard !payloads.isEmpty else { continue }
+            if entry.subscription.firesOnce {
+                guard try await claim(entry, in: home) else { continue }
+            }
+            for device in try await listeners(of: entry.user)
+            where news.user != entry.user || news.device != device.clientID {
+                for payload in payloads { deliveries.add(payload, to: device) }
+            }
+        }
+    }
+
+    /// Removes a subscription that fires once, before it is told: it never fires twice, whatever
+    /// happens between.
+    ///
+    /// - Returns: false when it is gone, or was replaced by another.
+    private func claim(
+        _ entry: SubscriptionSummary.Entry, in home: any RecordStore
+    ) async throws -> Bool {
+        let isClaimed = try await home.write { writer in
+            let row = try writer.subscriptions(of: entry.subscriber)
+                .first { $0.identifier == entry.identifier }
+            guard try row?.subscription() == entry.subscription else { return false }
+            try writer.deleteSubscription(entry.identifier, of: entry.subscriber)
+            return true
+        }
+        notifications.subscriptions.changed(in: home.address)
+        return isClaimed
+    }
+
+    private mutating func listeners(of user: String) async throws -> [DeviceRow] {
+        if let known = devices[user] { return known }
+        let listeners = try await notifications.devices.listeners(
+            of: user, in: store.address.containerAddress)
+        devices[user] = listeners
+        return listeners
+    }
+}
+
+/// A notification and where it goes.
+struct Delivery: Sendable {
+    var device: DeviceRow
+    var payload: NotificationPayload
+    /// Told once more though nothing happened, as a fault script wants it.
+    var isRepetition = false
+}
+
+/// Notifications that wait to be handed over together. Those that say the same are one.
+private struct Deliveries {
+    private struct Key: Hashable {
+        var pushToken: String
+        var channel: DeviceRow.Channel
+        var subject: NotificationPayload.Subject
+    }
+
+    private var list: [Delivery] = []
+    private var places: [Key: Int] = [:]
+
+    var count: Int { list.count }
+
+    mutating func add(_ payload: NotificationPayload, to device: DeviceRow) {
+        let key = Key(
+            pushToken: device.pushToken, channel: device.channel, subject: payload.subject)
+        if let place = places[key] {
+            list[place].payload = payload
+        } else {
+            places[key] = list.count
+            list.append(Delivery(device: device, payload: payload))
+        }
+    }
+
+    mutating func take() -> [Delivery] {
+        defer { self = Deliveries() }
+        return list
+    }
+}
+
+extension NotificationPayload {
+    /// What a notification is about: an older one about the same says nothing that a newer one does
+    /// not say.
+    struct Subject: Hashable {
+        var containerIdentifier: String?
+        var userRecordName: String
+        var subscriptionID: String
+        var scope: DatabaseScope
+        /// Nil for a zone or database, of which there is no more to say than that it changed.
+        var notificationID: String?
+        var zoneID: ZoneID?
+    }
+
+    var subject: Subject {
+        var subject = Subject(
+            containerIdentifier: containerIdentifier, userRecordName: userRecordName,
+            subscriptionID: subscriptionID, scope: scope)
+        switch cause {
+        case .query: subject.notificationID = notificationID
+        case .zone(let zoneID): subject.zoneID = zoneID
+        case .database: break
+        }
+        return subject
+    }
+}

@@ -1,0 +1,31 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+
+/// Names the notifications of one piece of news: a hash of its place in the outbox, so that news which
+/// is told again after a failure or a crash keeps its names and receivers can tell.
+struct NotificationIdentifier {
+    private let seed: [UInt8]
+
+    init(address: DatabaseAddress, incarnation: Incarnation, row: Int64) {
+        var writer = ByteWriter()
+        writer.write(address.containerAddress.container)
+        writer.write(address.containerAddress.environment.rawValue)
+        writer.write(address.owner)
+        writer.write(number: incarnation.number)
+        writer.write(number: incarnation.identifier)
+        writer.write(number: row)
+        seed = writer.bytes
+    }
+
+    /// The UUID (version 8, RFC 9562) of a change by its number. News about a zone has number 0.
+    func text(_ change: Int) -> String {
+        var writer = ByteWriter()
+        writer.write(raw: seed)
+        writer.write(number: Int64(change))
+        var bytes = Array(SHA256.hash(data: writer.bytes).prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return ServiceSettings.uuidText(bytes)
+    }
+}

@@ -1,0 +1,110 @@
+import Crypto
+import CryptoExtras
+import Dispatch
+import Synchronization
+
+/// A password as it is stored: `$scrypt$ln=15,r=8,p=3$<salt>$<key>`, the salt and key in base64.
+public struct PasswordHash: Hashable, Sendable {
+    /// What one guess costs: `128 · 2^logRounds · blockSize` bytes, `parallelism` times over.
+    public struct Cost: Hashable, Sendable {
+        public var logRounds: Int
+        public var blockSize: Int
+        public var parallelism: Int
+
+        public init(logRounds: Int, blockSize: Int, parallelism: Int) {
+            self.logRounds = logRounds
+            self.blockSize = blockSize
+            self.parallelism = parallelism
+        }
+
+        /// 32 MB and about a quarter of a second: one of the equivalent choices of OWASP's Password
+        /// Storage Cheat Sheet.
+        public static let standard = Cost(logRounds: 15, blockSize: 8, parallelism: 3)
+    }
+
+    private static let saltBytes = 16
+    private static let keyBytes = 32
+
+    var cost: Cost
+    var salt: [UInt8]
+    var key: [UInt8]
+
+    /// Hashes a password; takes as long as the cost says, on the caller's thread.
+    init(_ password: String, salt: [UInt8], cost: Cost) throws {
+        self.cost = cost
+        self.salt = salt
+        key = try Self.key(password, salt: salt, cost: cost)
+    }
+
+    static func newSalt(_ settings: ServiceSettings) -> [UInt8] { settings.randomBytes(saltBytes) }
+
+    func matches(_ password: String) throws -> Bool {
+        let other = try Self.key(password, salt: salt, cost: cost)
+        // Compared without an early end.
+        return other.count == key.count && zip(other, key).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private static func key(_ password: String, salt: [UInt8], cost: Cost) throws -> [UInt8] {
+        let key = try KDF.Scrypt.deriveKey(
+            from: Array(password.utf8), salt: salt, outputByteCount: keyBytes,
+            rounds: 1 << cost.logRounds, blockSize: cost.blockSize, parallelism: cost.parallelism)
+        return key.withUnsafeBytes { Array($0) }
+    }
+}
+
+extension PasswordHash {
+    var text: String {
+        "$scrypt$ln=\(cost.logRounds),r=\(cost.blockSize),p=\(cost.parallelism)"
+            + "$\(Base64.text(salt))$\(Base64.text(key))"
+    }
+
+    /// Reads a stored hash; nil when it is none, or its cost is out of all bounds.
+    init?(text: String) {
+        let parts = text.split(separator: "$", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
+            let salt = Base64.bytes(String(parts[3])), let key = Base64.bytes(String(parts[4])),
+            !salt.isEmpty, key.count == Self.keyBytes
+        else { return nil }
+        var numbers: [Substring: Int] = [:]
+        for pair in parts[2].split(separator: ",") {
+            let halves = pair.split(separator: "=")
+            guard halves.count == 2, let number = Int(halves[1]) else { return nil }
+            numbers[halves[0]] = number
+        }
+        guard let logRounds = numbers["ln"], (1...20).contains(logRounds),
+            let blockSize = numbers["r"], (1...32).contains(blockSize),
+            let parallelism = numbers["p"], (1...16).contains(parallelism)
+        else { return nil }
+        cost = Cost(logRounds: logRounds, blockSize: blockSize, parallelism: parallelism)
+        self.salt = salt
+        self.key = key
+    }
+}
+
+/// Where passwords are hashed: two at a time, so that a crowd at the door takes neither the memory nor
+/// the threads of the others; who finds the line full is sent away.
+final class PasswordQueue: Sendable {
+    private static let lanes = 2
+    /// Passwords that wait in all lanes together; at a quarter of a second each, some eight seconds.
+    private static let capacity = 64
+
+    private let queues = (0..<lanes).map { DispatchQueue(label: "stratus.password.\($0)") }
+    private let waiting = Mutex((count: 0, next: 0))
+
+    /// - Throws: ``SignInRefusal/busy`` when too many wait.
+    func run<Outcome: Sendable>(
+        _ work: @escaping @Sendable () throws -> Outcome
+    ) async throws -> Outcome {
+        let lane: Int? = waiting.withLock { waiting in
+            guard waiting.count < Self.capacity else { return nil }
+            waiting.count += 1
+            waiting.next = (waiting.next + 1) % Self.lanes
+            return waiting.next
+        }
+        guard let lane else { throw SignInRefusal.busy }
+        defer { waiting.withLock { $0.count -= 1 } }
+        return try await withCheckedThrowingContinuation { continuation in
+            queues[lane].async { continuation.resume(with: Result { try work() }) }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import StratusRecords
+
+/// Hands notifications to a platform's push service: the edge to Apple's is in StratusServer.
+///
+/// Everything is a hint: an implementation may fail, and it answers how; it is never called for more
+/// than ``StratusRecords/Limits/pushesAtOnce`` notifications at a time.
+public protocol PushDelivery: Sendable {
+    func send(_ push: Push) async -> PushOutcome
+}
+
+/// A notification for Apple's push service, and what its headers have to say.
+public struct Push: Hashable, Sendable {
+    /// The push service's two environments.
+    public enum Environment: Hashable, Sendable {
+        case development
+        case production
+    }
+
+    /// The header `apns-push-type`.
+    public enum Kind: String, Hashable, Sendable {
+        case alert
+        case background
+    }
+
+    /// Hexadecimal digits.
+    public var deviceToken: String
+    public var environment: Environment
+    public var containerIdentifier: String
+    public var kind: Kind
+    /// Notifications of one name replace one another on a device; at most 64 bytes.
+    public var collapseIdentifier: String
+    /// When the push service may give up, in seconds since 1970.
+    public var expirationSeconds: Int64
+    /// The JSON of the notification.
+    public var payload: [UInt8]
+
+    public init(
+        deviceToken: String, environment: Environment, containerIdentifier: String, kind: Kind,
+        collapseIdentifier: String, expirationSeconds: Int64, payload: [UInt8]
+    ) {
+        self.deviceToken = deviceToken
+        self.environment = environment
+        self.containerIdentifier = containerIdentifier
+        self.kind = kind
+        self.collapseIdentifier = collapseIdentifier
+        self.expirationSeconds = expirationSeconds
+        self.payload = payload
+    }
+
+    /// 10, at once, for what a person sees or hears; 5 for what wakes the app in the background.
+    public var priority: Int { kind == .alert ? 10 : 5 }
+}
+
+/// What became of a notification.
+public enum PushOutcome: Hashable, Sendable {
+    case delivered
+    /// The token is not or no longer good.
+    ///
+    /// - Parameter sinceMilliseconds: Since when, in milliseconds since 1970; nil when unknown.
+    case deviceIsGone(sinceMilliseconds: Int64?)
+    /// The same notification may succeed later; the push service may have said when.
+    case tryLater(seconds: Double?)
+    /// The notification will never be taken.
+    case refused(reason: String)
+}

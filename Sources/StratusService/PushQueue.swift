@@ -1,0 +1,135 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Notifications on their way to Apple's push service: a bounded queue, a bounded number at once, and
+/// attempts with growing pauses. Nobody waits for it.
+actor PushQueue {
+    private let directory: any Directory
+    private let settings: ServiceSettings
+    private let delivery: any PushDelivery
+    private var waiting: [Push] = []
+    private var running = 0
+
+    private static let longestRetrySeconds: Double = 300
+
+    init(directory: any Directory, settings: ServiceSettings, delivery: any PushDelivery) {
+        self.directory = directory
+        self.settings = settings
+        self.delivery = delivery
+    }
+
+    /// How many notifications wait for their first attempt.
+    var count: Int { waiting.count }
+
+    func deliver(_ deliveries: [Delivery]) {
+        for delivery in deliveries { add(push(delivery)) }
+    }
+
+    /// Queues a notification; one that waits under the same name becomes this one, the oldest gives way
+    /// when there are too many.
+    private func add(_ push: Push) {
+        if running < settings.limits.pushesAtOnce {
+            running += 1
+            Task { await run(push) }
+            return
+        }
+        let same = waiting.firstIndex {
+            $0.deviceToken == push.deviceToken && $0.collapseIdentifier == push.collapseIdentifier
+        }
+        if let same {
+            waiting[same] = push
+        } else {
+            if waiting.count >= settings.limits.waitingPushes { waiting.removeFirst() }
+            waiting.append(push)
+        }
+    }
+
+    /// Sends a notification, and then those that wait, until none does.
+    private func run(_ push: Push) async {
+        var next: Push? = push
+        while let push = next {
+            await send(push)
+            next = waiting.isEmpty ? nil : waiting.removeFirst()
+        }
+        running -= 1
+    }
+
+    private func send(_ push: Push) async {
+        for attempt in 1...max(1, settings.limits.attemptsPerPush) {
+            switch await delivery.send(push) {
+            case .delivered: return
+            case .refused(let reason):
+                settings.logger.warning(
+                    "The push service refused a notification.", metadata: ["reason": "\(reason)"])
+                return
+            case .deviceIsGone(let since): return await forget(push.deviceToken, goneSince: since)
+            case .tryLater(let seconds):
+                guard attempt < settings.limits.attemptsPerPush else { break }
+                let longest = Self.longestRetrySeconds
+                let pause = Backoff.seconds(attempt: attempt, longest: longest)
+                // Cut short by nobody; a sleep that fails tries earlier.
+                try? await settings.sleep(min(max(seconds ?? 0, pause), longest))
+            }
+        }
+        settings.logger.warning(
+            "The push service was not to be reached; a notification is dropped.")
+    }
+
+    /// Removes a token that the push service does not know any more, unless it was registered anew.
+    private func forget(_ deviceToken: String, goneSince milliseconds: Int64?) async {
+        do {
+            let rows = try await directory.devices(pushToken: deviceToken)
+            for row in rows where row.lastUsedMilliseconds <= milliseconds ?? .max {
+                try await directory.deleteDevice(pushToken: deviceToken, in: row.address)
+            }
+        } catch {
+            // It is found again with the next notification.
+            settings.logger.debug("A push token that is gone could not be removed.")
+        }
+    }
+
+    private func push(_ delivery: Delivery) -> Push {
+        var payload = delivery.payload
+        let info = payload.notificationInfo
+        let kind: Push.Kind = info?.isVisible == true ? .alert : .background
+        if kind == .background {
+            // Without it the push service takes no notification that shows nothing.
+            payload.notificationInfo = info ?? .init()
+            payload.notificationInfo?.shouldSendContentAvailable = true
+        }
+        payload = payload.pruned(toBytes: settings.limits.notificationBytes)
+        let lifetime = settings.limits.pushLifetimeSeconds
+        return Push(
+            deviceToken: delivery.device.pushToken,
+            environment: delivery.device.channel == .apnsProduction ? .production : .development,
+            containerIdentifier: delivery.device.address.container, kind: kind,
+            collapseIdentifier: Self.collapseIdentifier(of: payload),
+            expirationSeconds: settings.nowMilliseconds() / 1_000 + Int64(lifetime),
+            payload: wireBytes(of: payload))
+    }
+
+    /// The subscription's own name where it gives one that fits; else one for all that is about the
+    /// same, such as a zone, or a record's change.
+    private static func collapseIdentifier(of payload: NotificationPayload) -> String {
+        if let key = payload.notificationInfo?.collapseIDKey, (1...64).contains(key.utf8.count) {
+            return key
+        }
+        let subject = payload.subject
+        var writer = ByteWriter()
+        writer.write(subject.containerIdentifier)
+        writer.write(subject.userRecordName)
+        writer.write(subject.subscriptionID)
+        writer.write(number: Int64(subject.scope.rawValue))
+        writer.write(subject.notificationID)
+        writer.write(subject.zoneID?.name)
+        writer.write(subject.zoneID?.ownerName)
+        return Base64.text(Array(SHA256.hash(data: writer.bytes)))
+    }
+}
+
+extension SubscriptionDictionary.NotificationInfo {
+    /// Whether a person sees or hears the notification.
+    var isVisible: Bool { hasAlert || shouldBadge || soundName != nil }
+}

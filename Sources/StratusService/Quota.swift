@@ -1,0 +1,64 @@
+import StratusRecords
+import StratusStorage
+
+/// How much more a database may hold: the public one of a container, or a user's private one.
+///
+/// What makes a database smaller always goes through, also when it is full or its limit was lowered.
+struct Quota: Sendable {
+    let error: ServiceError
+    private(set) var freeRecordBytes: Int64
+    private(set) var freeAssetBytes: Int64
+
+    /// - Parameters:
+    ///   - recordBytes: What the database has in records.
+    ///   - assetBytes: What it has in assets.
+    init(
+        _ tenant: DatabaseAddress.Tenant, limits: Limits, recordBytes: Int64, assetBytes: Int64
+    ) {
+        switch tenant {
+        case .public:
+            error = .publicQuotaExceeded
+            freeRecordBytes = Int64(limits.publicRecordBytes) - recordBytes
+            freeAssetBytes = Int64(limits.publicAssetBytes) - assetBytes
+        case .private:
+            error = .privateQuotaExceeded
+            freeRecordBytes = Int64(limits.privateDatabaseBytes) - recordBytes - assetBytes
+            freeAssetBytes = freeRecordBytes
+        }
+    }
+
+    /// The quota of the database that a request is about; nil where it has none of its own.
+    init?(in context: RequestContext, reader: any StoreReader) throws {
+        guard let address = try context.databaseAddress() else { return nil }
+        self.init(
+            address.tenant, limits: context.limits, recordBytes: try reader.recordBytes,
+            assetBytes: try reader.assetBytes)
+    }
+
+    /// Takes room for records, or gives back what they freed.
+    ///
+    /// - Returns: false when there is none; nothing is taken then.
+    mutating func takeRecordBytes(_ bytes: Int64) -> Bool {
+        guard bytes <= 0 || bytes <= freeRecordBytes else { return false }
+        freeRecordBytes -= bytes
+        return true
+    }
+}
+
+extension ModifyDecisions {
+    /// Fails what there is no room for, in the order of the request; what the same request frees counts
+    /// first.
+    ///
+    /// - Returns: Whether something failed.
+    mutating func apply(_ quota: Quota) -> Bool {
+        var quota = quota
+        let growths = plan.items.indices.map { ($0, growthBytes(of: $0)) }
+        for (_, bytes) in growths where bytes < 0 { _ = quota.takeRecordBytes(bytes) }
+        var hasFailed = false
+        for (index, bytes) in growths where bytes > 0 && !quota.takeRecordBytes(bytes) {
+            fail(index, quota.error)
+            hasFailed = true
+        }
+        return hasFailed
+    }
+}

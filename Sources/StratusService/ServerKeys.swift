@@ -1,0 +1,92 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+import Synchronization
+
+/// Server-to-server keys and the signatures that were used: each is good once.
+///
+/// A signature is remembered until its date has left the window. What is remembered is lost with the
+/// process; so the directory keeps, per key, a date up to which signatures may have been accepted, a
+/// few seconds ahead of the newest, and after a restart a key starts behind it.
+final class ServerKeys: Sendable {
+    /// A key, ready to check with.
+    struct Known: Sendable {
+        var row: ServerKeyRow
+        var publicKey: P256.Signing.PublicKey
+        /// Whether the user in whose name it writes is disabled.
+        var isDisabled: Bool
+    }
+
+    /// Signatures that are remembered at the most, for all keys: some 300 requests a second.
+    private static let capacity = 400_000
+    /// How far ahead the date in the directory goes, so that it is seldom written.
+    private static let stepMilliseconds: Int64 = 5_000
+
+    private struct State {
+        /// The r of each used signature by the minute of its date.
+        var used: [Int64: Set<[UInt8]>] = [:]
+        var count = 0
+        /// Per key: signatures up to here belong to the time before this process.
+        var floors: [String: Int64] = [:]
+        /// Per key: what the directory says, or is about to.
+        var spent: [String: Int64] = [:]
+
+        /// A minute is kept until its last second has left the window.
+        mutating func forget(before milliseconds: Int64) {
+            for minute in used.keys where (minute + 1) * 60_000 <= milliseconds {
+                count -= used.removeValue(forKey: minute)?.count ?? 0
+            }
+        }
+    }
+
+    private let directory: any Directory
+    private let state = Mutex(State())
+
+    init(directory: any Directory) {
+        self.directory = directory
+    }
+
+    /// Reads a key's text.
+    ///
+    /// - Throws: ``ServiceError`` unless it is a P-256 public key as PEM.
+    static func publicKey(_ pem: String) throws -> P256.Signing.PublicKey {
+        do {
+            return try P256.Signing.PublicKey(pemRepresentation: pem)
+        } catch {
+            throw ServiceError.invalid(
+                "Give a P-256 public key as PEM, as `openssl ec -pubout` writes it.")
+        }
+    }
+
+    /// Accepts a signature, once.
+    ///
+    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED, the same for every cause.
+    func accept(
+        _ signature: RequestSignature, of key: Known, at address: ContainerAddress,
+        nowMilliseconds now: Int64
+    ) async throws {
+        guard key.row.address == address, signature.isTimely(nowMilliseconds: now),
+            let date = signature.milliseconds, let name = signature.check(with: key.publicKey)
+        else { throw ServiceError.authenticationFailed }
+        let identifier = key.row.identifier
+        let mustWrite = try state.withLock { state -> Int64? in
+            let floor = state.floors[identifier] ?? key.row.spentThroughMilliseconds
+            state.floors[identifier] = floor
+            guard date > floor else { throw ServiceError.authenticationFailed }
+            state.forget(before: now - RequestSignature.windowMilliseconds)
+            guard state.count < Self.capacity else {
+                throw ServiceError(
+                    .throttled, "Too many signed requests; send fewer.", retryAfterSeconds: 60)
+            }
+            guard state.used[date / 60_000, default: []].insert(name).inserted else {
+                throw ServiceError.authenticationFailed
+            }
+            state.count += 1
+            guard date > state.spent[identifier] ?? floor else { return nil }
+            state.spent[identifier] = date + Self.stepMilliseconds
+            return date + Self.stepMilliseconds
+        }
+        // Before the answer, so that what was accepted is known after a crash.
+        if let mustWrite { try await directory.spend(serverKey: identifier, through: mustWrite) }
+    }
+}

@@ -1,0 +1,59 @@
+/// Why somebody is not let in, as a sentence that a page shows.
+public struct SignInRefusal: Error, Hashable, Sendable {
+    /// The kind of refusal. The set is open.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Unknown account or wrong password: nobody learns which.
+        public static let wrong = Self(rawValue: "wrong")
+        /// Too many attempts for the account or from the address.
+        public static let tooMany = Self(rawValue: "tooMany")
+        public static let busy = Self(rawValue: "busy")
+        public static let disabled = Self(rawValue: "disabled")
+        public static let badInput = Self(rawValue: "badInput")
+        public static let taken = Self(rawValue: "taken")
+        public static let closed = Self(rawValue: "closed")
+        /// The form or the address of the page is too old, or somebody else's.
+        public static let expired = Self(rawValue: "expired")
+    }
+
+    public var code: Code
+    public var sentence: String
+    public var retryAfterSeconds: Double?
+
+    init(_ code: Code, _ sentence: String, retryAfterSeconds: Double? = nil) {
+        self.code = code
+        self.sentence = sentence
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+
+    /// The status of a page that shows it.
+    public var httpStatus: Int {
+        switch code {
+        case .tooMany: 429
+        case .busy: 503
+        case .disabled, .closed: 403
+        default: 400
+        }
+    }
+
+    static let wrong = Self(.wrong, "The e-mail address or the password is not right.")
+    static let busy = Self(
+        .busy, "Many people are signing in. Try again in a few seconds.", retryAfterSeconds: 5)
+    static let disabled = Self(.disabled, "This account is disabled. Ask who runs the service.")
+    static let badEmailAddress = Self(.badInput, "Type an e-mail address such as ida@example.org.")
+    static let badPassword = Self(.badInput, "A password has 8 to 256 characters.")
+    static let badName = Self(.badInput, "A name has at most 100 characters.")
+    static let taken = Self(
+        .taken, "There is an account with this e-mail address. Sign in, or use another address.")
+    public static let closed = Self(.closed, "Accounts are made by who runs the service.")
+    public static let expired = Self(
+        .expired, "This page has expired. Go back to the app and sign in again.")
+
+    static func tooMany(_ seconds: Double) -> Self {
+        Self(
+            .tooMany, "There were too many attempts. Try again in a few minutes.",
+            retryAfterSeconds: seconds)
+    }
+}

@@ -1,0 +1,183 @@
+import StratusRecords
+import Synchronization
+
+/// How fast each sender may ask: one token bucket per user of a container and one per network address.
+///
+/// A request is let in when its sender's bucket holds a token, and then takes as many as it costs
+/// (``ServedEndpoint/cost(of:)``), on credit if need be: no body is read in vain. A sender whose
+/// requests are bad in series is served at a half, a quarter … a thirty-second of the rate.
+///
+/// Memory is bounded: a bucket that is full again says nothing and gives way first, then those that
+/// will be so soonest; a flood of new senders does not wash away who is in debt.
+final class Throttle: Sendable {
+    /// Who sends.
+    enum Sender: Hashable, Sendable {
+        case user(String, in: ContainerAddress)
+        /// A network address, or a device where there is no network.
+        case address(String)
+    }
+
+    private struct Rate {
+        var perSecond: Double
+        var burst: Double
+    }
+
+    private struct Bucket {
+        var tokens: Double
+        var filledMilliseconds: Int64
+        /// Bad requests, less what good ones and time made up for.
+        var strikes: Double = 0
+    }
+
+    /// A part of the senders under a lock of its own.
+    private final class Shard: Sendable {
+        let buckets = Mutex<[Sender: Bucket]>([:])
+    }
+
+    private static let shardCount = 16
+    /// In this time strikes count half.
+    private static let strikeHalfLifeSeconds = 60.0
+    /// A good request makes up for this many bad ones.
+    private static let strikesPerGoodRequest = 2.0
+    private static let maximumHalvings = 5.0
+    /// What a request with bad credentials costs its address.
+    static let badCredentialsCost = 10.0
+
+    private let limits: Limits
+    private let bucketsPerShard: Int
+    private let nowMilliseconds: @Sendable () -> Int64
+    private let shards = (0..<Throttle.shardCount).map { _ in Shard() }
+
+    /// - Parameter capacity: Buckets that are remembered at the most.
+    init(
+        limits: Limits, nowMilliseconds: @escaping @Sendable () -> Int64, capacity: Int = 65_536
+    ) {
+        self.limits = limits
+        self.nowMilliseconds = nowMilliseconds
+        bucketsPerShard = max(1, capacity / Self.shardCount)
+    }
+
+    /// Takes one token.
+    ///
+    /// - Throws: ``ServiceError`` THROTTLED, with the time after which there is one.
+    func admit(_ sender: Sender) throws(ServiceError) {
+        let wait: Double? = change(sender) { bucket, rate in
+            guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / rate.perSecond }
+            bucket.tokens -= 1
+            return nil
+        }
+        if let wait { throw .throttled(afterSeconds: wait) }
+    }
+
+    /// Takes what a request costs beyond the token of its admission.
+    func charge(_ sender: Sender, _ cost: Double) {
+        guard cost > 0 else { return }
+        change(sender) { bucket, rate in
+            // Nobody owes more than a whole burst.
+            bucket.tokens = max(bucket.tokens - cost, -rate.burst)
+        }
+    }
+
+    /// Remembers how a request ended.
+    func settle(_ sender: Sender, wasBad: Bool) {
+        change(sender) { bucket, _ in
+            bucket.strikes =
+                wasBad ? bucket.strikes + 1 : max(0, bucket.strikes - Self.strikesPerGoodRequest)
+        }
+    }
+
+    /// Buckets that are remembered now.
+    var count: Int {
+        shards.reduce(0) { count, shard in count + shard.buckets.withLock { $0.count } }
+    }
+
+    // MARK: Buckets
+
+    @discardableResult
+    private func change<Outcome: Sendable>(
+        _ sender: Sender, _ body: (inout Bucket, Rate) -> Outcome
+    ) -> Outcome {
+        let now = nowMilliseconds()
+        let shard = shards[Int(UInt(bitPattern: sender.hashValue) % UInt(Self.shardCount))]
+        return shard.buckets.withLock { buckets in
+            if buckets[sender] == nil, buckets.count >= bucketsPerShard {
+                evict(from: &buckets, at: now)
+            }
+            var bucket =
+                buckets[sender]
+                ?? Bucket(tokens: .greatestFiniteMagnitude, filledMilliseconds: now)
+            let rate = fill(&bucket, of: sender, at: now)
+            defer { buckets[sender] = bucket }
+            return body(&bucket, rate)
+        }
+    }
+
+    /// Adds the tokens and forgives the strikes of the time since the last look.
+    private func fill(_ bucket: inout Bucket, of sender: Sender, at now: Int64) -> Rate {
+        let seconds = max(0, Double(now - bucket.filledMilliseconds) / 1_000)
+        bucket.strikes *= pow2(-seconds / Self.strikeHalfLifeSeconds)
+        let halvings = min(
+            (bucket.strikes / Double(limits.badRequestsBeforePenalty)).rounded(.down),
+            Self.maximumHalvings)
+        var rate = rate(of: sender)
+        rate.perSecond *= pow2(-halvings)
+        rate.burst = max(1, rate.burst * pow2(-halvings))
+        bucket.tokens = min(bucket.tokens + seconds * rate.perSecond, rate.burst)
+        bucket.filledMilliseconds = max(now, bucket.filledMilliseconds)
+        return rate
+    }
+
+    private func rate(of sender: Sender) -> Rate {
+        switch sender {
+        case .user:
+            Rate(
+                perSecond: Double(limits.requestsPerSecond), burst: Double(limits.requestsInBurst))
+        case .address:
+            Rate(
+                perSecond: Double(limits.requestsPerSecondPerAddress),
+                burst: Double(limits.requestsInBurstPerAddress))
+        }
+    }
+
+    /// Makes room: an eighth of the shard at least, so that a flood of senders does not sweep each time.
+    private func evict(from buckets: inout [Sender: Bucket], at now: Int64) {
+        var waits: [(sender: Sender, seconds: Double)] = []
+        for (sender, bucket) in buckets {
+            var bucket = bucket
+            let rate = fill(&bucket, of: sender, at: now)
+            let seconds = (rate.burst - bucket.tokens) / rate.perSecond
+            if seconds <= 0, bucket.strikes < 1 {
+                buckets[sender] = nil
+            } else {
+                waits.append((sender, seconds + bucket.strikes))
+            }
+        }
+        let excess = buckets.count - bucketsPerShard * 7 / 8
+        guard excess > 0 else { return }
+        waits.sort { $0.seconds < $1.seconds }
+        for (sender, _) in waits.prefix(excess) { buckets[sender] = nil }
+    }
+}
+
+/// Two to a power, for powers from -1,074 up; exact for whole ones.
+private func pow2(_ exponent: Double) -> Double {
+    guard exponent > -1_074 else { return 0 }
+    let whole = exponent.rounded(.down)
+    let rest = exponent - whole
+    // Between two powers a straight line is near enough: strikes need no exact half-life.
+    return Double(sign: .plus, exponent: Int(whole), significand: 1 + rest)
+}
+
+extension ServiceError {
+    static func throttled(afterSeconds seconds: Double) -> ServiceError {
+        ServiceError(
+            .throttled, "Too many requests; wait for retryAfter seconds.",
+            retryAfterSeconds: max(0.1, (seconds * 10).rounded(.up) / 10),
+            frameworkCode: Framework.requestRateLimited)
+    }
+
+    /// Too many requests wait already: of this user, or of all.
+    static let tooManyWaiting = ServiceError(
+        .tryAgainLater, "Too many requests wait; send fewer at a time.", retryAfterSeconds: 1,
+        frameworkCode: Framework.zoneBusy)
+}

@@ -1,0 +1,32 @@
+import StratusRecords
+import Synchronization
+
+/// Counts the uploads under way, user by user: each has a file that is not counted anywhere else yet.
+final class UploadsUnderWay: Sendable {
+    private let limit: Int
+    private let counts = Mutex<[String: Int]>([:])
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Runs `body` as one of the user's uploads.
+    ///
+    /// - Throws: ``ServiceError`` with THROTTLED when there are too many.
+    func run<Outcome>(for user: String, _ body: () async throws -> Outcome) async throws -> Outcome
+    {
+        let isIn = counts.withLock { counts in
+            guard counts[user, default: 0] < limit else { return false }
+            counts[user, default: 0] += 1
+            return true
+        }
+        guard isIn else { throw ServiceError.tooManyUploads }
+        defer {
+            counts.withLock { counts in
+                let left = (counts[user] ?? 1) - 1
+                counts[user] = left == 0 ? nil : left
+            }
+        }
+        return try await body()
+    }
+}

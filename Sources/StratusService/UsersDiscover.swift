@@ -1,0 +1,63 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension UsersDiscover: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// An identity whose name is missing says only that nobody can be found so: there may be no such
+    /// user, or one who did not agree to be found in this container.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkCount(request.lookupInfos.count)
+        var users: [UserIdentityDictionary] = []
+        for info in request.lookupInfos {
+            var identity = try await context.identity(lookedUpBy: info)
+            identity.lookupInfo = info
+            users.append(identity)
+        }
+        return Answer(users: users)
+    }
+}
+
+extension RequestContext {
+    /// Somebody who agreed to be found in this container, or the caller; else an identity of nobody.
+    ///
+    /// An e-mail address finds only the user to whom it is known to belong.
+    func identity(lookedUpBy info: UserLookupInfo) async throws -> UserIdentityDictionary {
+        let directory = service.storehouse.directory
+        var user: UserRow?
+        if let name = info.userRecordName {
+            user = try await directory.user(recordName: name)
+        } else if let address = info.emailAddress.flatMap(Accounts.normalised(emailAddress:)) {
+            user = try await directory.user(verifiedEmailAddress: address)
+        }
+        // Asked whether there is a user or not.
+        let isDiscoverable = try await directory.isDiscoverable(
+            user?.recordName ?? "", in: address)
+        guard let user, !user.isDisabled, isDiscoverable || user.recordName == caller.userRecordName
+        else { return UserIdentityDictionary(userRecordName: nil) }
+        return UserIdentityDictionary(user, tellsName: isDiscoverable)
+    }
+
+    /// The caller, with name and address where the app may know them.
+    func callersIdentity() async throws -> UserIdentityDictionary {
+        let name = try user()
+        let directory = service.storehouse.directory
+        guard let user = try await directory.user(recordName: name) else {
+            throw ServiceError.signInNeeded
+        }
+        return UserIdentityDictionary(
+            user, tellsName: try await directory.isDiscoverable(name, in: address))
+    }
+}
+
+extension UserIdentityDictionary {
+    init(_ user: UserRow, tellsName: Bool) {
+        self.init(
+            userRecordName: user.recordName, givenName: tellsName ? user.givenName : nil,
+            familyName: tellsName ? user.familyName : nil,
+            emailAddress: tellsName && user.isEmailVerified ? user.emailAddress : nil)
+    }
+}

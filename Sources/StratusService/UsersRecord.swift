@@ -1,0 +1,71 @@
+import StratusRecords
+import StratusStorage
+
+/// The record of the type `Users` that every user has in the public database of every container, named
+/// like the user. The service makes it at its first use; its user alone may change it, and nobody can
+/// make or delete one.
+enum UsersRecord {
+    static let type = "Users"
+
+    /// Whether a name is the kind that only these records bear.
+    static func isName(_ name: String) -> Bool { name.hasPrefix("_") }
+
+    /// What stands against an operation on a record whose name only the service gives; nil for the
+    /// caller's own.
+    ///
+    /// It is the same whether there is such a user or not.
+    static func objection(
+        to kind: OperationKind, name: String, type: String?, in context: RequestContext
+    ) -> ServiceError? {
+        guard context.scope == .public, name == context.caller.userRecordName else {
+            return context.scope == .public && isName(name)
+                ? .writeNotPermitted
+                : .invalid(
+                    "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+        }
+        if kind == .deletion { return .invalid("A user's record cannot be deleted.") }
+        return type == nil || type == UsersRecord.type
+            ? nil : .invalid("A user's record has the type Users.")
+    }
+
+    /// What an operation does to a record, as far as it matters here.
+    enum OperationKind {
+        case save
+        case deletion
+    }
+
+    /// Makes the caller's record, if a request names it and it is not there yet.
+    static func makeIfNeeded(
+        named names: [String], in context: RequestContext, store: any RecordStore
+    ) async throws {
+        guard context.scope == .public, let user = context.caller.userRecordName,
+            names.contains(user)
+        else { return }
+        let isThere = try await store.read { reader in
+            try row(user, reader: reader) != nil
+        }
+        guard !isThere else { return }
+        let now = context.service.settings.nowMilliseconds()
+        let device = context.caller.device
+        try await store.write { writer in
+            guard try row(user, reader: writer) == nil,
+                let zone = try writer.livingZone(named: ZoneID.defaultZoneName)
+            else { return }
+            let version = try writer.takeVersions(1, in: zone.key).lowerBound
+            try writer.put(
+                RecordRow(
+                    zone: zone.key, name: user, type: type, version: version,
+                    commitVersion: version,
+                    changeTag: ChangeTag(version: version, incarnation: writer.incarnation).text,
+                    isDeleted: false, creatorDevice: device, createdMilliseconds: now,
+                    modifiedMilliseconds: now, creator: user, modifier: user,
+                    modifierDevice: device, parent: nil, shareRoot: nil,
+                    payload: PlannedOperation.Content([]).payload))
+        }
+    }
+
+    private static func row(_ user: String, reader: any StoreReader) throws -> RecordRow? {
+        guard let zone = try reader.livingZone(named: ZoneID.defaultZoneName) else { return nil }
+        return try reader.records(named: [user], in: zone.key)[user]
+    }
+}

@@ -1,0 +1,49 @@
+import StratusRecords
+
+/// What the directory knows of people and of the keys of apps and servers.
+public protocol AccountDirectory: Sendable {
+    /// All containers, by name and environment.
+    func containers() async throws -> [ContainerAddress]
+
+    /// All API tokens, the oldest first.
+    func apiTokens() async throws -> [APITokenRow]
+    func deleteAPIToken(_ token: String) async throws
+
+    /// The users whose record names follow a name in byte order.
+    func users(after recordName: String, limit: Int) async throws -> [UserRow]
+    /// The user whose verified e-mail address this is.
+    func user(verifiedEmailAddress: String) async throws -> UserRow?
+    /// Replaces what is stored of a user but the names.
+    ///
+    /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
+    func update(_ user: UserRow) async throws -> Bool
+    /// Removes a user with the sessions, identities, consents, devices and keys. Records stay.
+    func deleteUser(_ recordName: String) async throws
+
+    /// Notes that a session is in use. One that was ended meanwhile stays ended.
+    func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws
+    /// Ends all sessions of a user.
+    func deleteSessions(of userRecordName: String) async throws
+    /// Removes the sessions of one kind that were last used before a moment.
+    func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws
+
+    /// The user whom an identity provider knows by this subject.
+    func user(identity: IdentityRow) async throws -> UserRow?
+    /// Links an identity to a user; one that is linked already stays so.
+    func put(_ identity: IdentityRow, of userRecordName: String) async throws
+
+    /// Whether a user lets others of a container find the name by the e-mail address.
+    func isDiscoverable(_ userRecordName: String, in address: ContainerAddress) async throws -> Bool
+    func setDiscoverable(
+        _ isDiscoverable: Bool, _ userRecordName: String, in address: ContainerAddress
+    ) async throws
+
+    func serverKey(_ identifier: String) async throws -> ServerKeyRow?
+    /// All server-to-server keys, the oldest first.
+    func serverKeys() async throws -> [ServerKeyRow]
+    func put(_ key: ServerKeyRow) async throws
+    /// Notes that signatures dated up to a moment may have been accepted; never goes back. A key that
+    /// is gone stays gone.
+    func spend(serverKey identifier: String, through milliseconds: Int64) async throws
+    func deleteServerKey(_ identifier: String) async throws
+}

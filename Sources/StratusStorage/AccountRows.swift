@@ -1,0 +1,126 @@
+import StratusRecords
+
+/// A key with which an app may speak to a container.
+public struct APITokenRow: Hashable, Sendable {
+    public var token: String
+    public var address: ContainerAddress
+    public var name: String
+    /// The origins whose pages may use the token, such as `https://trails.example.org`; empty for all.
+    public var allowedOrigins: [String]
+    /// Where a browser goes after the sign-in; nil for a page that tells its opener.
+    public var callbackURL: String?
+    /// Milliseconds since 1970.
+    public var createdMilliseconds: Int64
+
+    public init(
+        token: String, address: ContainerAddress, name: String, allowedOrigins: [String] = [],
+        callbackURL: String? = nil, createdMilliseconds: Int64 = 0
+    ) {
+        self.token = token
+        self.address = address
+        self.name = name
+        self.allowedOrigins = allowedOrigins
+        self.callbackURL = callbackURL
+        self.createdMilliseconds = createdMilliseconds
+    }
+}
+
+/// A person, or the developer in whose name a server-to-server key writes.
+public struct UserRow: Hashable, Sendable {
+    /// `_` and 32 hexadecimal digits.
+    public var recordName: String
+    /// What the user signs in with; the e-mail address of those who sign in with a password.
+    public var name: String
+    /// In small letters.
+    public var emailAddress: String?
+    /// Whether the address is known to be the user's. One user at most has it then.
+    public var isEmailVerified: Bool
+    /// The password's hash with its parameters; nil for those who cannot sign in with one.
+    public var passwordHash: String?
+    public var givenName: String?
+    public var familyName: String?
+    public var isDisabled: Bool
+    /// Milliseconds since 1970.
+    public var createdMilliseconds: Int64
+
+    public init(
+        recordName: String, name: String, emailAddress: String? = nil,
+        isEmailVerified: Bool = false, passwordHash: String? = nil, givenName: String? = nil,
+        familyName: String? = nil, isDisabled: Bool = false, createdMilliseconds: Int64 = 0
+    ) {
+        self.recordName = recordName
+        self.name = name
+        self.emailAddress = emailAddress
+        self.isEmailVerified = isEmailVerified
+        self.passwordHash = passwordHash
+        self.givenName = givenName
+        self.familyName = familyName
+        self.isDisabled = isDisabled
+        self.createdMilliseconds = createdMilliseconds
+    }
+}
+
+/// A sign-in on one device or browser. Web-auth tokens name it.
+public struct SessionRow: Hashable, Sendable {
+    public var identifier: String
+    public var userRecordName: String
+    public var staysSignedIn: Bool
+    /// Milliseconds since 1970.
+    public var createdMilliseconds: Int64
+    /// The container that it is good for; nil for all, which only a service for development gives.
+    public var address: ContainerAddress?
+    /// Milliseconds since 1970; written now and then, not at each use.
+    public var lastUsedMilliseconds: Int64
+
+    public init(
+        identifier: String, userRecordName: String, staysSignedIn: Bool, createdMilliseconds: Int64,
+        address: ContainerAddress? = nil, lastUsedMilliseconds: Int64? = nil
+    ) {
+        self.identifier = identifier
+        self.userRecordName = userRecordName
+        self.staysSignedIn = staysSignedIn
+        self.createdMilliseconds = createdMilliseconds
+        self.address = address
+        self.lastUsedMilliseconds = lastUsedMilliseconds ?? createdMilliseconds
+    }
+}
+
+/// A user as an identity provider names one (OpenID Connect).
+public struct IdentityRow: Hashable, Sendable {
+    public var issuer: String
+    public var subject: String
+
+    public init(issuer: String, subject: String) {
+        self.issuer = issuer
+        self.subject = subject
+    }
+}
+
+/// A key with which a server signs requests to a container's public database.
+public struct ServerKeyRow: Hashable, Sendable {
+    /// 64 hexadecimal digits.
+    public var identifier: String
+    public var address: ContainerAddress
+    public var name: String
+    /// The public key as PEM (SubjectPublicKeyInfo).
+    public var publicKey: String
+    /// The user in whose name it writes.
+    public var userRecordName: String
+    /// Milliseconds since 1970.
+    public var createdMilliseconds: Int64
+    /// Signatures dated up to here may have been accepted before a restart. Milliseconds since 1970.
+    public var spentThroughMilliseconds: Int64
+
+    public init(
+        identifier: String, address: ContainerAddress, name: String, publicKey: String,
+        userRecordName: String, createdMilliseconds: Int64, spentThroughMilliseconds: Int64 = 0
+    ) {
+        self.identifier = identifier
+        self.address = address
+        self.name = name
+        self.publicKey = publicKey
+        self.userRecordName = userRecordName
+        self.createdMilliseconds = createdMilliseconds
+        self.spentThroughMilliseconds = spentThroughMilliseconds
+    }
+}

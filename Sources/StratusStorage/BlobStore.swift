@@ -1,0 +1,109 @@
+/// Where the bytes of one database's assets lie, named by their content.
+///
+/// A blob store knows nothing of records: which blobs are needed is in the database's asset rows
+/// (``AssetReader``). A blob is written once, whole, and never changed; it is there as soon as its row
+/// can be.
+public protocol BlobStore: Sendable {
+    /// Begins a blob. Nobody sees it until it is kept.
+    func begin() async throws -> any BlobWriter
+
+    /// Opens a blob for reading; nil when there is none of this name.
+    func open(_ name: BlobName) async throws -> (any BlobReader)?
+
+    /// Removes a blob; one that is not there is a success. Who reads it at the time reads on.
+    func delete(_ name: BlobName) async throws
+
+    /// The blobs whose content's digest begins with a byte: a listing in 256 parts.
+    func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob]
+}
+
+/// A blob that is being written.
+public protocol BlobWriter: Sendable {
+    /// Appends bytes.
+    ///
+    /// - Throws: ``StorageError`` with ``StorageError/Code/noRoom`` when the disk is full.
+    func write(_ bytes: [UInt8]) async throws
+
+    /// Makes the blob durable and gives it its name.
+    ///
+    /// - Parameter milliseconds: The time since 1970 that the blob is listed with.
+    func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws
+
+    /// Throws away what was written; after ``keep(as:atMilliseconds:)`` it does nothing.
+    func discard() async
+}
+
+/// An open blob. It can be read to its end, also when it is deleted meanwhile.
+public protocol BlobReader: Sendable {
+    var sizeBytes: Int64 { get }
+
+    /// The bytes from an offset on: as many as asked for, fewer at the end only.
+    func read(at offset: Int64, count: Int) async throws -> [UInt8]
+}
+
+/// The name of a blob: the digest of its content, and which of the blobs of that content it is.
+///
+/// The second part is random, so that the deletion of an old blob never meets a new one of the same
+/// content.
+public struct BlobName: Hashable, Sendable {
+    /// 32 bytes.
+    public var sha256: [UInt8]
+    public var generation: UInt64
+
+    public init(sha256: [UInt8], generation: UInt64) {
+        self.sha256 = sha256
+        self.generation = generation
+    }
+}
+
+/// A blob in a listing.
+public struct StoredBlob: Hashable, Sendable {
+    public var name: BlobName
+    /// When it was kept, in milliseconds since 1970.
+    public var keptMilliseconds: Int64
+
+    public init(name: BlobName, keptMilliseconds: Int64) {
+        self.name = name
+        self.keptMilliseconds = keptMilliseconds
+    }
+}
+
+extension BlobName {
+    private static let digestBytes = 32
+
+    /// `<digest>.<generation>` in hexadecimal digits.
+    var fileName: String {
+        let number = String(generation, radix: 16)
+        return Self.hexadecimal(sha256) + "."
+            + String(repeating: "0", count: 16 - number.utf8.count) + number
+    }
+
+    /// `aa/bb`: the first two bytes of the digest.
+    var folders: (String, String) {
+        (Self.hexadecimal([sha256[0]]), Self.hexadecimal([sha256[1]]))
+    }
+
+    /// Reads what ``fileName`` wrote; nil for any other name.
+    init?(fileName: String) {
+        let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count == 2 * Self.digestBytes,
+            parts[1].utf8.count == 16, let generation = UInt64(parts[1], radix: 16)
+        else { return nil }
+        var digits = parts[0].utf8[...]
+        var sha256: [UInt8] = []
+        while !digits.isEmpty {
+            guard let byte = UInt8(String(Substring(digits.prefix(2))), radix: 16) else {
+                return nil
+            }
+            sha256.append(byte)
+            digits = digits.dropFirst(2)
+        }
+        self.init(sha256: sha256, generation: generation)
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Synchronization
+
+/// The blobs of one database as files: `aa/bb/<digest>.<generation>` in the folder beside its file.
+///
+/// A blob is written under another name in the data folder's `incoming`, flushed, renamed, and its new
+/// folder flushed: so a file in its place is whole, and what a crash leaves is in `incoming`.
+struct FileBlobStore: BlobStore {
+    let folder: String
+    /// The folder of blobs that are being written; on the same file system.
+    let incoming: String
+    let random: RandomSource
+
+    func begin() async throws -> any BlobWriter {
+        let path = incoming + "/" + String(random.number(), radix: 16)
+        return try await onDiskThread { [folder, incoming] in
+            try DataFolder.makeFolder(incoming)
+            let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+            return FileBlobWriter(file: file, path: path, folder: folder)
+        }
+    }
+
+    func open(_ name: BlobName) async throws -> (any BlobReader)? {
+        let path = Self.path(of: name, in: folder)
+        return try await onDiskThread {
+            let file = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else {
+                if errno == ENOENT { return nil }
+                throw StorageError.blob(errno: errno, path: path)
+            }
+            var status = stat()
+            guard fstat(file, &status) == 0 else {
+                let code = errno
+                close(file)
+                throw StorageError.blob(errno: code, path: path)
+            }
+            return FileBlobReader(file: file, path: path, sizeBytes: Int64(status.st_size))
+        }
+    }
+
+    func delete(_ name: BlobName) async throws {
+        let path = Self.path(of: name, in: folder)
+        try await onDiskThread {
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw StorageError.blob(errno: errno, path: path)
+            }
+        }
+    }
+
+    func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob] {
+        let part = folder + "/" + BlobName.hexadecimal([byte])
+        return try await onDiskThread {
+            var blobs: [StoredBlob] = []
+            for second in try DataFolder.names(in: part) {
+                for file in try DataFolder.names(in: part + "/" + second) {
+                    guard let name = BlobName(fileName: file) else { continue }
+                    var status = stat()
+                    // One that was deleted since the listing is not there.
+                    guard stat("\(part)/\(second)/\(file)", &status) == 0 else { continue }
+                    blobs.append(
+                        StoredBlob(name: name, keptMilliseconds: status.modifiedMilliseconds))
+                }
+            }
+            return blobs
+        }
+    }
+
+    static func path(of name: BlobName, in folder: String) -> String {
+        let (first, second) = name.folders
+        return "\(folder)/\(first)/\(second)/\(name.fileName)"
+    }
+}
+
+/// A file in `incoming`.
+private final class FileBlobWriter: BlobWriter {
+    private let path: String
+    private let folder: String
+    /// Nil once the blob was kept or discarded.
+    private let file: Mutex<Int32?>
+
+    init(file: Int32, path: String, folder: String) {
+        self.path = path
+        self.folder = folder
+        self.file = Mutex(file)
+    }
+
+    deinit {
+        remove()
+    }
+
+    func write(_ bytes: [UInt8]) async throws {
+        try await onDiskThread { [self] in
+            let file = try openFile()
+            try bytes.withUnsafeBytes { buffer in
+                var rest = buffer[...]
+                while !rest.isEmpty {
+                    let count = Foundation.write(
+                        file, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { throw StorageError.blob(errno: errno, path: path) }
+                    rest = rest.dropFirst(count)
+                }
+            }
+        }
+    }
+
+    func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
+        try await onDiskThread { [self] in
+            let file = try openFile()
+            let time = timespec(
+                tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
+            guard futimens(file, [time, time]) == 0, fsync(file) == 0 else {
+                throw StorageError.blob(errno: errno, path: path)
+            }
+            let target = FileBlobStore.path(of: name, in: folder)
+            let targetFolder = URL(fileURLWithPath: target).deletingLastPathComponent().path
+            try DataFolder.makeFolder(targetFolder)
+            guard rename(path, target) == 0 else {
+                throw StorageError.blob(errno: errno, path: target)
+            }
+            self.file.withLock { $0 = nil }
+            close(file)
+            try DataFolder.sync(targetFolder)
+        }
+    }
+
+    func discard() async {
+        remove()
+    }
+
+    private func openFile() throws -> Int32 {
+        guard let file = file.withLock({ $0 }) else { throw StorageError.closed(path: path) }
+        return file
+    }
+
+    private func remove() {
+        file.withLock { file in
+            guard let open = file else { return }
+            close(open)
+            // One that cannot be removed is removed at the next start.
+            unlink(path)
+            file = nil
+        }
+    }
+}
+
+/// An open file, read from any place.
+private final class FileBlobReader: BlobReader {
+    let sizeBytes: Int64
+    private let file: Int32
+    private let path: String
+
+    init(file: Int32, path: String, sizeBytes: Int64) {
+        self.file = file
+        self.path = path
+        self.sizeBytes = sizeBytes
+    }
+
+    deinit {
+        close(file)
+    }
+
+    func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+        try await onDiskThread { [self] in
+            try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                while filled < count {
+                    let read = pread(
+                        file, buffer.baseAddress.map { $0 + filled }, count - filled,
+                        off_t(offset) + off_t(filled))
+                    if read < 0, errno == EINTR { continue }
+                    guard read >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+                    if read == 0 { break }
+                    filled += read
+                }
+            }
+        }
+    }
+}
+
+extension StorageError {
+    /// Translates a failed call on a blob: a full disk ends the upload, not the service, which has room
+    /// again when what was written is removed.
+    static func blob(errno code: Int32, path: String) -> StorageError {
+        guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
+            return translating(errno: code, path: path)
+        }
+        return StorageError(
+            .noRoom, "There is no room for this asset. Free some space and upload it again.",
+            path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .ENOSPC))
+    }
+}
+
+extension stat {
+    fileprivate var modifiedMilliseconds: Int64 {
+        #if canImport(Darwin)
+            let time = st_mtimespec
+        #else
+            let time = st_mtim
+        #endif
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

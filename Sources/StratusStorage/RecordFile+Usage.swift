@@ -1,0 +1,55 @@
+extension RecordFile {
+    /// How many bytes the living records have. Triggers keep the sum, so that no statement can forget
+    /// it: 1.4 µs for a record (of 6.5 for putting it). Existing records are counted once.
+    static let usageTables = """
+        -- One row.
+        CREATE TABLE record_usage (
+            singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+            bytes INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO record_usage
+            SELECT 1, coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0;
+
+        CREATE TRIGGER record_usage_grows AFTER INSERT ON record WHEN new.deleted = 0 BEGIN
+            UPDATE record_usage SET bytes = bytes + \(bytes(of: "new"));
+        END;
+        CREATE TRIGGER record_usage_shrinks AFTER DELETE ON record WHEN old.deleted = 0 BEGIN
+            UPDATE record_usage SET bytes = bytes - \(bytes(of: "old"));
+        END;
+        CREATE TRIGGER record_usage_changes
+        AFTER UPDATE OF name, deleted, payload ON record BEGIN
+            UPDATE record_usage SET bytes = bytes
+                + (new.deleted = 0) * \(bytes(of: "new"))
+                - (old.deleted = 0) * \(bytes(of: "old"));
+        END;
+        """
+
+    static let usageLaw = StoredLaw(
+        "A database counts the bytes of its records.",
+        breaches: """
+            SELECT bytes || ' bytes' FROM record_usage WHERE bytes <>
+                (SELECT coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0)
+            """)
+
+    /// The size of a row in SQL, as ``RecordRow/sizeBytes`` has it.
+    static func bytes(of row: String) -> String {
+        "(length(CAST(\(row).name AS BLOB)) + length(\(row).payload))"
+    }
+}
+
+extension SQLiteTransaction {
+    var recordBytes: Int64 {
+        get throws {
+            try statement("SELECT bytes FROM record_usage").first { $0.integer(0) } ?? 0
+        }
+    }
+
+    func countRecordBytes() throws -> Int64 {
+        try statement(
+            """
+            SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
+            WHERE deleted = 0
+            """
+        ).first { $0.integer(0) } ?? 0
+    }
+}

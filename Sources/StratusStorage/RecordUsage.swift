@@ -1,0 +1,17 @@
+/// The part of a store that knows how much it holds, as quotas count it. The store counts by itself,
+/// whoever puts rows, deletes zones or purges.
+public protocol RecordUsage {
+    /// The bytes of the living records: their names and stored fields (``RecordRow/sizeBytes``). A
+    /// counter; costs one row.
+    var recordBytes: Int64 { get throws }
+
+    /// The same counted anew from the rows. Reads the whole database.
+    func countRecordBytes() throws -> Int64
+}
+
+extension RecordRow {
+    /// What the record counts towards its database's quota; a tombstone counts nothing.
+    public var sizeBytes: Int64 {
+        isDeleted ? 0 : Int64(name.utf8.count + payload.count)
+    }
+}

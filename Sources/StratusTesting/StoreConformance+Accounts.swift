@@ -1,0 +1,196 @@
+import StratusRecords
+import StratusStorage
+
+extension StoreConformance {
+    static let accounts: [Case] = [
+        Case("API tokens keep their origins, are listed by age and deleted") { house in
+            let directory = house.directory
+            let young = APITokenRow(
+                token: "a", address: container, name: "web",
+                allowedOrigins: ["https://a.example.org", "https://b.example.org"],
+                callbackURL: "https://a.example.org/in", createdMilliseconds: 9)
+            let old = APITokenRow(
+                token: "b", address: container, name: "app", createdMilliseconds: 3)
+            try await directory.put(young)
+            try await directory.put(old)
+            try expect(await directory.apiTokens(), equals: [old, young])
+            try expect(await directory.apiToken("a"), equals: young)
+            try await directory.deleteAPIToken("a")
+            try await directory.deleteAPIToken("a")
+            try expect(await directory.apiTokens(), equals: [old])
+        },
+
+        Case("containers are listed in order") { house in
+            let directory = house.directory
+            var other = container
+            other.environment = .production
+            for address in [other, container] { try await directory.createContainer(address) }
+            try expect(await directory.containers(), equals: [container, other])
+        },
+
+        Case("a user's account is updated, but for its names") { house in
+            let directory = house.directory
+            var ida = UserRow(
+                recordName: "_ida", name: "ida@example.org", emailAddress: "ida@example.org",
+                passwordHash: "hash", givenName: "Ida", createdMilliseconds: 7)
+            try expect(await directory.insert(ida), equals: ida)
+            try expect(await directory.user(named: "ida@example.org"), equals: ida)
+            ida.isDisabled = true
+            ida.familyName = "Holm"
+            ida.passwordHash = nil
+            var renamed = ida
+            renamed.name = "other"
+            try expect(await directory.update(renamed), equals: true)
+            try expect(await directory.user(recordName: "_ida"), equals: ida)
+            try expect(await directory.user(named: "other"), equals: nil)
+            let nobody = UserRow(recordName: "_nobody", name: "nobody")
+            try expect(await directory.update(nobody), equals: false)
+            try expect(await directory.user(recordName: "_nobody"), equals: nil)
+        },
+
+        Case("a verified e-mail address is one user's") { house in
+            let directory = house.directory
+            let address = "ida@example.org"
+            var ida = UserRow(recordName: "_ida", name: "ida", emailAddress: address)
+            var eve = UserRow(recordName: "_eve", name: "eve", emailAddress: address)
+            for user in [ida, eve] { _ = try await directory.insert(user) }
+            try expect(await directory.user(verifiedEmailAddress: address), equals: nil)
+            ida.isEmailVerified = true
+            eve.isEmailVerified = true
+            try expect(await directory.update(ida), equals: true)
+            try expect(await directory.update(ida), equals: true)
+            try expect(await directory.update(eve), equals: false)
+            try expect(await directory.user(verifiedEmailAddress: address), equals: ida)
+            ida.isEmailVerified = false
+            try expect(await directory.update(ida), equals: true)
+            try expect(await directory.update(eve), equals: true)
+            try expect(await directory.user(verifiedEmailAddress: address), equals: eve)
+        },
+
+        Case("users are listed page by page") { house in
+            let directory = house.directory
+            let names = ["_a", "_b", "_c", "_d"]
+            for name in names.reversed() {
+                _ = try await directory.insert(UserRow(recordName: name, name: "user \(name)"))
+            }
+            let first = try await directory.users(after: "", limit: 3)
+            try expect(first.map(\.recordName), equals: ["_a", "_b", "_c"])
+            let rest = try await directory.users(after: "_c", limit: 3)
+            try expect(rest.map(\.recordName), equals: ["_d"])
+        },
+
+        Case("a deleted user takes along what lets somebody in, and nobody else's") { house in
+            let directory = house.directory
+            for name in ["_ida", "_bob"] {
+                _ = try await directory.insert(UserRow(recordName: name, name: name))
+                try await directory.put(
+                    SessionRow(
+                        identifier: "session \(name)", userRecordName: name, staysSignedIn: false,
+                        createdMilliseconds: 1))
+                try await directory.put(IdentityRow(issuer: "i", subject: name), of: name)
+                try await directory.setDiscoverable(true, name, in: container)
+                try await directory.put(
+                    DeviceRow(
+                        pushToken: "device \(name)", address: container, userRecordName: name,
+                        clientID: "", lastUsedMilliseconds: 1, isRegistered: true))
+                try await directory.put(serverKey("key \(name)", user: name))
+                try await directory.setRole("editor", of: name, in: container, isAssigned: true)
+            }
+            try await directory.deleteUser("_ida")
+            for (name, isThere) in [("_ida", false), ("_bob", true)] {
+                let members = try await directory.schema(of: container).members
+                let found = [
+                    members.contains { $0.user == name },
+                    try await directory.user(recordName: name) != nil,
+                    try await directory.user(named: name) != nil,
+                    try await directory.session("session \(name)") != nil,
+                    try await directory.user(identity: .init(issuer: "i", subject: name)) != nil,
+                    try await directory.isDiscoverable(name, in: container),
+                    try await directory.device(pushToken: "device \(name)") != nil,
+                    try await directory.serverKey("key \(name)") != nil,
+                ]
+                try expect(found, equals: Array(repeating: isThere, count: found.count))
+            }
+            let again = UserRow(recordName: "_ida2", name: "_ida")
+            try expect(await directory.insert(again), equals: again)
+        },
+
+        Case("sessions know their container and use, and end by user and age") { house in
+            let directory = house.directory
+            func session(_ name: String, _ user: String, stays: Bool, used: Int64) -> SessionRow {
+                SessionRow(
+                    identifier: name, userRecordName: user, staysSignedIn: stays,
+                    createdMilliseconds: 1, address: stays ? container : nil,
+                    lastUsedMilliseconds: used)
+            }
+            let rows = [
+                session("a", "_ida", stays: false, used: 10),
+                session("b", "_ida", stays: true, used: 10),
+                session("c", "_bob", stays: false, used: 20),
+            ]
+            for row in rows { try await directory.put(row) }
+            for row in rows { try expect(await directory.session(row.identifier), equals: row) }
+            try await directory.touchSession("b", usedMilliseconds: 30)
+            try await directory.touchSession("b", usedMilliseconds: 25)
+            try expect(await directory.session("b")?.lastUsedMilliseconds, equals: 30)
+            try await directory.touchSession("none", usedMilliseconds: 30)
+            try expect(await directory.session("none"), equals: nil)
+            try await directory.deleteSessions(staysSignedIn: false, unusedSince: 20)
+            try expect(await directory.session("a"), equals: nil)
+            try expect(await directory.session("c"), equals: rows[2])
+            try await directory.deleteSessions(staysSignedIn: true, unusedSince: 30)
+            try expect(await directory.session("b") != nil, equals: true)
+            try await directory.deleteSessions(of: "_bob")
+            try expect(await directory.session("c"), equals: nil)
+            try expect(await directory.session("b") != nil, equals: true)
+        },
+
+        Case("an identity is the first user's whom it was given to") { house in
+            let directory = house.directory
+            for name in ["_ida", "_bob"] {
+                _ = try await directory.insert(UserRow(recordName: name, name: name))
+            }
+            let identity = IdentityRow(issuer: "https://id.example.org", subject: "1")
+            try expect(await directory.user(identity: identity), equals: nil)
+            try await directory.put(identity, of: "_ida")
+            try await directory.put(identity, of: "_bob")
+            try expect(await directory.user(identity: identity)?.recordName, equals: "_ida")
+            let other = IdentityRow(issuer: "https://other.example.org", subject: "1")
+            try expect(await directory.user(identity: other), equals: nil)
+        },
+
+        Case("who can be found is said per container") { house in
+            let directory = house.directory
+            var production = container
+            production.environment = .production
+            try await directory.setDiscoverable(true, "_ida", in: container)
+            try await directory.setDiscoverable(true, "_ida", in: container)
+            try expect(await directory.isDiscoverable("_ida", in: container), equals: true)
+            try expect(await directory.isDiscoverable("_ida", in: production), equals: false)
+            try expect(await directory.isDiscoverable("_bob", in: container), equals: false)
+            try await directory.setDiscoverable(false, "_ida", in: container)
+            try expect(await directory.isDiscoverable("_ida", in: container), equals: false)
+        },
+
+        Case("a server's key remembers how far its signatures were used") { house in
+            let directory = house.directory
+            var key = serverKey("k", user: "_server")
+            try await directory.put(key)
+            try expect(await directory.serverKey("k"), equals: key)
+            try await directory.spend(serverKey: "k", through: 50)
+            try await directory.spend(serverKey: "k", through: 40)
+            key.spentThroughMilliseconds = 50
+            try expect(await directory.serverKeys(), equals: [key])
+            try await directory.deleteServerKey("k")
+            // A request under way does not bring a revoked key back.
+            try await directory.spend(serverKey: "k", through: 60)
+            try expect(await directory.serverKeys(), equals: [])
+        },
+    ]
+
+    private static func serverKey(_ identifier: String, user: String) -> ServerKeyRow {
+        ServerKeyRow(
+            identifier: identifier, address: container, name: "name", publicKey: "PEM",
+            userRecordName: user, createdMilliseconds: 4)
+    }
+}

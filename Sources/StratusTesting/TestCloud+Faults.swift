@@ -1,0 +1,125 @@
+import StratusRecords
+import StratusService
+import StratusWire
+
+extension TestCloud {
+    /// What shall go wrong in this cloud.
+    public var faults: CloudFaults { CloudFaults(script: service.faults) }
+}
+
+/// The fault script of a test's cloud: the next calls of an operation fail, are late, lose their
+/// connection or what they know, as a test wants it.
+///
+/// ```swift
+/// let cloud = TestCloud()
+/// cloud.faults.next(2, of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 3))
+/// cloud.faults.next(of: ChangesZone.self, inZone: "Trips", .expireChangeTokens)
+/// cloud.faults.resetZone("Trips", reason: .purged)
+/// ```
+///
+/// A request meets the first fault that fits it; the others wait for the next ones. ``remaining`` is
+/// empty when everything has happened: check that at a test's end.
+public struct CloudFaults: Sendable {
+    let script: FaultScript
+
+    /// What happens to a request.
+    public struct Effect: Sendable {
+        fileprivate let effect: Fault.Effect
+
+        /// The request is not served; its answer is an error.
+        ///
+        /// - Parameters:
+        ///   - code: The protocol's code; `CKError` follows from it as from the service's own errors.
+        ///   - retryAfterSeconds: When the client may ask again, in seconds.
+        ///   - frameworkCode: The raw value of the `CKError.Code` where the protocol's code says too
+        ///     little, such as 27 for "limit exceeded".
+        public static func answer(
+            _ code: ServiceError.Code, retryAfterSeconds: Double? = nil, frameworkCode: Int? = nil
+        ) -> Effect {
+            Effect(
+                effect: .answer(
+                    ServiceError(
+                        code, "The fault script answers so.", retryAfterSeconds: retryAfterSeconds,
+                        frameworkCode: frameworkCode)))
+        }
+
+        /// The request is served after a time, in seconds of the service's `sleep`.
+        public static func delay(seconds: Double) -> Effect {
+            Effect(effect: .delay(seconds: seconds))
+        }
+
+        /// The request is not served, and its connection is lost.
+        public static let dropConnectionBeforeCommit = Effect(effect: .dropBeforeCommit)
+        /// The request is served, and its connection is lost before the answer.
+        public static let dropConnectionAfterCommit = Effect(effect: .dropAfterCommit)
+        /// Every change token in the request has expired.
+        public static let expireChangeTokens = Effect(effect: .expireChangeTokens)
+    }
+
+    /// The next requests to an endpoint meet a fault.
+    ///
+    /// - Parameters:
+    ///   - times: How many requests.
+    ///   - endpoint: Such as `RecordsModify.self`.
+    ///   - userRecordName: Only this user's requests.
+    ///   - zoneName: Only requests that name this zone.
+    ///   - container: Only requests to the container of this identifier.
+    public func next(
+        _ times: Int = 1, of endpoint: any Endpoint.Type, by userRecordName: String? = nil,
+        inZone zoneName: String? = nil, container: String? = nil, _ effect: Effect
+    ) {
+        add(
+            Fault(
+                effect.effect, times: times, operation: endpoint.path,
+                userRecordName: userRecordName, zoneName: zoneName, container: container))
+    }
+
+    /// The next requests, whatever they ask, meet a fault.
+    public func nextRequests(
+        _ times: Int = 1, by userRecordName: String? = nil, container: String? = nil,
+        _ effect: Effect
+    ) {
+        add(
+            Fault(
+                effect.effect, times: times, userRecordName: userRecordName, container: container))
+    }
+
+    /// The zone is deleted in its owner's private database just before the next request of the owner
+    /// is served.
+    ///
+    /// - Parameter endpoint: Waits for a request to it; nil takes the next one.
+    public func resetZone(
+        _ zoneName: String, reason: Fault.ZoneResetReason, by userRecordName: String? = nil,
+        beforeNext endpoint: (any Endpoint.Type)? = nil
+    ) {
+        add(
+            Fault(
+                .resetZone(reason), operation: endpoint?.path, userRecordName: userRecordName,
+                zoneName: zoneName))
+    }
+
+    /// The next notifications are lost.
+    public func dropNotifications(_ times: Int, to userRecordName: String? = nil) {
+        add(Fault(.dropNotification, times: times, userRecordName: userRecordName))
+    }
+
+    /// The next notifications come twice.
+    public func duplicateNotifications(_ times: Int, to userRecordName: String? = nil) {
+        add(Fault(.duplicateNotification, times: times, userRecordName: userRecordName))
+    }
+
+    /// What has not happened yet.
+    public var remaining: [Fault] { script.remaining }
+
+    public func clear() {
+        script.clear()
+    }
+
+    private func add(_ fault: Fault) {
+        do {
+            try script.add([fault])
+        } catch {
+            preconditionFailure("A fault script has at most 1,000 faults; clear it first.")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+import StratusServer
+
+/// How notifications reach Apple's devices; without these they go to long polls only.
+struct APNsOptions: ParsableArguments {
+    @Option(
+        name: .customLong("apns-key"),
+        help: ArgumentHelp(
+            "The signing key for Apple's push service, a .p8 file.", valueName: "file"))
+    var keyFile: String?
+
+    @Option(
+        name: .customLong("apns-key-id"),
+        help: ArgumentHelp("The signing key's identifier.", valueName: "id"))
+    var keyIdentifier: String?
+
+    @Option(
+        name: .customLong("apns-team-id"),
+        help: ArgumentHelp("The developer team's identifier.", valueName: "id"))
+    var teamIdentifier: String?
+
+    @Option(
+        name: .customLong("apns-topic"),
+        help: ArgumentHelp(
+            "The app's bundle identifier; without it, each container's name without \"iCloud.\".",
+            valueName: "bundle"))
+    var topic: String?
+
+    @Option(
+        name: .customLong("apns-url"),
+        help: ArgumentHelp("The push service's address, in place of Apple's.", valueName: "url"))
+    var url: String?
+
+    func validate() throws {
+        let given = [keyFile, keyIdentifier, teamIdentifier].compactMap { $0 }
+        guard [0, 3].contains(given.count) else {
+            throw ValidationError(
+                "Give --apns-key, --apns-key-id and --apns-team-id, or none of them.")
+        }
+        guard !given.isEmpty || topic == nil && url == nil else {
+            throw ValidationError("--apns-topic and --apns-url need --apns-key.")
+        }
+    }
+
+    /// - Throws: ``OneSentence`` when the key cannot be read.
+    func delivery() throws -> APNsDelivery? {
+        guard let keyFile, let keyIdentifier, let teamIdentifier else { return nil }
+        let key: String
+        do {
+            key = try String(contentsOfFile: keyFile, encoding: .utf8)
+        } catch {
+            throw OneSentence("The file of the push service's key cannot be read (\(keyFile)).")
+        }
+        do {
+            return try APNsDelivery(
+                APNsSettings(
+                    privateKey: key, keyIdentifier: keyIdentifier, teamIdentifier: teamIdentifier,
+                    topic: topic, url: url))
+        } catch let error as APNsKeyError {
+            throw OneSentence(error.description)
+        }
+    }
+}

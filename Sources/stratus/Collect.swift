@@ -1,0 +1,45 @@
+import ArgumentParser
+import ServiceLifecycle
+import StratusService
+import StratusStorage
+
+/// `stratus collect`: removes assets that no record holds any more.
+struct Collect: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove assets that no record has held for two days.",
+        discussion: """
+            A running service does this by itself, every six hours. The command may run beside it. \
+            An asset that a record holds, or that was uploaded lately, is never taken.
+            """)
+
+    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    var data: String = Serve.defaultFolder
+
+    func run() async throws {
+        do {
+            let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
+            let service = CloudService(
+                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+            let collection = await service.collectAssets()
+            try await storehouse.close()
+            print(
+                "Removed \(collection.unreferencedAssets) assets (\(collection.sizeBytes) bytes) and "
+                    + "\(collection.strayBlobs) files that crashes left.")
+            if collection.failedDatabases > 0 {
+                print("\(collection.failedDatabases) databases failed; the log says why.")
+                throw ExitCode.failure
+            }
+        } catch let error as StorageError {
+            throw OneSentence(error)
+        }
+    }
+}
+
+/// Collects assets as long as the service runs.
+struct AssetCollector: Service {
+    let service: CloudService
+
+    func run() async {
+        await cancelWhenGracefulShutdown { await service.runAssetCollection() }
+    }
+}

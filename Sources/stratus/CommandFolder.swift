@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+
+/// The data folder of a command, which may work on it while a service runs. The service notices within
+/// about a second.
+struct CommandFolder: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    var data: String = Serve.defaultFolder
+
+    /// Runs `body` on the folder's service.
+    ///
+    /// - Parameter makesFolder: Whether a folder that is not there is made.
+    /// - Throws: ``OneSentence``.
+    func withService<Outcome>(
+        makesFolder: Bool = false, _ body: (CloudService) async throws -> Outcome
+    ) async throws -> Outcome {
+        guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
+        else { throw OneSentence("There is no data folder at \(data).") }
+        do {
+            let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
+            let service = CloudService(
+                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+            let outcome = try await body(service)
+            try await storehouse.close()
+            return outcome
+        } catch {
+            throw OneSentence(error) ?? error
+        }
+    }
+}
+
+/// The container that a command is about.
+struct CommandContainer: ParsableArguments {
+    @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
+    var container: String
+
+    @Option(
+        help: """
+            development, where record types grow by use, or production, where they must have been \
+            deployed.
+            """)
+    var environment: ContainerEnvironment = .development
+
+    var address: ContainerAddress {
+        ContainerAddress(container: container, environment: environment)
+    }
+}
+
+extension OneSentence {
+    /// What a person is told of an error; nil of one that nobody foresaw.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as StorageError: self.init(error)
+        case let error as RequestFailure: self.init(error.error.reason)
+        case let error as ServiceError: self.init(error.reason)
+        case let refusal as SignInRefusal: self.init(refusal.sentence)
+        default: return nil
+        }
+    }
+}
+
+extension Int64 {
+    /// A time in milliseconds since 1970 as people and programs read it.
+    var printedTime: String {
+        Date(timeIntervalSince1970: Double(self) / 1_000).formatted(.iso8601)
+    }
+}

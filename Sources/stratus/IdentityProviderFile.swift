@@ -1,0 +1,46 @@
+import Foundation
+import StratusServer
+import StratusService
+
+/// The file that names the identity providers.
+///
+/// ```json
+/// [{"issuer": "https://appleid.apple.com", "audiences": ["org.example.Trails"],
+///   "keys": "https://appleid.apple.com/auth/keys", "algorithms": ["RS256"]}]
+/// ```
+enum IdentityProviderFile {
+    private struct Entry: Decodable {
+        var issuer: String
+        var audiences: Set<String>
+        /// An address or a path.
+        var keys: String
+        var algorithms: Set<String>?
+    }
+
+    /// - Throws: ``OneSentence``.
+    static func read(_ path: String) throws -> [IdentityProvider] {
+        let entries: [Entry]
+        do {
+            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            entries = try JSONDecoder().decode([Entry].self, from: data)
+        } catch {
+            throw OneSentence(
+                "The identity providers' file cannot be read: \(error) (\(path))")
+        }
+        return try entries.map { entry in
+            let algorithms = entry.algorithms ?? ["RS256", "ES256"]
+            guard let keys = IdentityProviderKeys(entry.keys), !entry.audiences.isEmpty,
+                !algorithms.isEmpty, algorithms.isSubset(of: IdentityProvider.knownAlgorithms)
+            else {
+                throw OneSentence(
+                    """
+                    Give each identity provider audiences, keys at an https address or in a file, \
+                    and algorithms of RSA or ECDSA. (\(path))
+                    """)
+            }
+            return IdentityProvider(
+                issuer: entry.issuer, audiences: entry.audiences, algorithms: algorithms,
+                fetchKeys: { try await keys.fetch() })
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import ArgumentParser
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+
+/// `stratus user`: the people who have accounts.
+struct User: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make, list, disable and delete accounts.",
+        discussion: """
+            USER is a record name, a sign-in name or an e-mail address. Passwords are read from \
+            standard input, a line. A running service heeds a change within two seconds.
+            """,
+        subcommands: [
+            Create.self, List.self, Disable.self, Enable.self, Verify.self, Password.self,
+            Delete.self,
+        ])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an account; its password is read from standard input.",
+            discussion: "Prints the user's record name.")
+
+        @OptionGroup var folder: CommandFolder
+
+        @Option(help: "The e-mail address to sign in with.")
+        var email: String
+
+        @Option(help: "The given name.")
+        var givenName: String = ""
+
+        @Option(help: "The family name.")
+        var familyName: String = ""
+
+        @Flag(help: "The e-mail address is known to be the user's: others may share with it.")
+        var verified = false
+
+        func run() async throws {
+            let password = try User.readPassword()
+            try await folder.withService(makesFolder: true) { service in
+                let user = try await service.accounts.createUser(
+                    emailAddress: email, password: password, givenName: givenName,
+                    familyName: familyName, isEmailVerified: verified)
+                print(user.recordName)
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: """
+                List users: record name, sign-in name, enabled or disabled, verified or unverified, \
+                when it was made; a line each, with tabs between.
+                """)
+
+        @OptionGroup var folder: CommandFolder
+
+        private static let page = 1_000
+
+        func run() async throws {
+            try await folder.withService { service in
+                var last = ""
+                while true {
+                    let users = try await service.accounts.users(after: last, limit: Self.page)
+                    for user in users { print(Self.line(user)) }
+                    guard let end = users.last, users.count == Self.page else { return }
+                    last = end.recordName
+                }
+            }
+        }
+
+        private static func line(_ user: UserRow) -> String {
+            [
+                user.recordName, user.name, user.isDisabled ? "disabled" : "enabled",
+                user.isEmailVerified ? "verified" : "unverified",
+                user.createdMilliseconds.printedTime,
+            ].joined(separator: "\t")
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a user in no more; the records stay.")
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        func run() async throws {
+            try await folder.withService { try await $0.accounts.setDisabled(true, user) }
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a disabled user in again.")
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        func run() async throws {
+            try await folder.withService { try await $0.accounts.setDisabled(false, user) }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say that the e-mail address is known to be the user's.")
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        @Flag(help: "It is not known any more.")
+        var undo = false
+
+        func run() async throws {
+            try await folder.withService { try await $0.accounts.setEmailVerified(!undo, user) }
+        }
+    }
+
+    struct Password: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give a user another password, and end all sessions.")
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        func run() async throws {
+            let password = try User.readPassword()
+            try await folder.withService { try await $0.accounts.setPassword(password, user) }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete an account with its sessions and keys; the records stay.",
+            discussion: """
+                Prints the user's record name. The private databases stay as the files \
+                databases/…/RECORD-NAME.sqlite; remove them while the service is stopped.
+                """)
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        func run() async throws {
+            try await folder.withService {
+                print(try await $0.accounts.deleteUser(user).recordName)
+            }
+        }
+    }
+
+    /// A line of standard input; not an argument, which everybody on the machine could read.
+    private static func readPassword() throws -> String {
+        if isatty(STDIN_FILENO) == 1 {
+            FileHandle.standardError.write(Data("Password: ".utf8))
+        }
+        guard let password = readLine(strippingNewline: true), !password.isEmpty else {
+            throw OneSentence("Give the password on standard input, a line.")
+        }
+        return password
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import Testing
+
+/// The command line on a data folder, beside the running service: real processes all of them.
+@Suite struct AdministrationTests {
+    private static let container = "iCloud.org.example.Journeys"
+
+    /// What a command printed.
+    private struct Printed {
+        var status: Int32
+        var output: String
+        var error: String
+
+        /// The value of a `NAME=…` line.
+        func value(_ name: String) throws -> String {
+            let line = try #require(
+                output.split(separator: "\n").first { $0.hasPrefix(name + "=") })
+            return String(line.dropFirst(name.count + 1))
+        }
+    }
+
+    private static func run(
+        _ arguments: [String], on folder: TemporaryFolder, input: String? = nil
+    ) async throws -> Printed {
+        let stratus = ServedInstance.executable(named: "stratus").path
+        return try await output(
+            of: [stratus] + arguments + ["--data", folder.path], input: input)
+    }
+
+    /// Runs a command, in a thread of its own: the other tests need theirs.
+    private static func output(
+        of command: [String], input: String? = nil
+    ) async throws -> Printed {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try outputNow(of: command, input: input) })
+            }
+        }
+    }
+
+    private static func outputNow(of command: [String], input: String?) throws -> Printed {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        let (output, error, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = error
+        process.standardInput = standardInput
+        try process.run()
+        if let input { try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
+        try standardInput.fileHandleForWriting.close()
+        let printed = try output.fileHandleForReading.readToEnd() ?? Data()
+        let complained = try error.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Printed(
+            status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self),
+            error: String(decoding: complained, as: UTF8.self))
+    }
+
+    /// Asks until the service answers with a status, for as long as a change may take to reach it.
+    private static func waits(
+        for status: Int, _ ask: () throws -> Int
+    ) async throws -> Bool {
+        let end = Date().addingTimeInterval(10)
+        while Date() < end {
+            if try ask() == status { return true }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    private static func path(_ action: String, _ database: String, _ query: String) -> String {
+        "/database/1/\(container)/development/\(database)/\(action)?\(query)"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    @Test func tokensComeAndGoWhileTheServiceRuns() async throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
+        let connection = try RawConnection(port: instance.port)
+        let made = try await Self.run(
+            [
+                "token", "create", "--container", Self.container, "--name", "web", "--origin",
+                "https://app.example.org", "--callback-url", "https://app.example.org/in",
+                "--user", "alice",
+            ], on: folder)
+        #expect(made.status == 0, "\(made.error)")
+        let token = try made.value("STRATUS_API_TOKEN")
+        let webAuthToken = try made.value("STRATUS_WEB_AUTH_TOKEN")
+        let query = "ckAPIToken=\(token)&ckWebAuthToken=\(Self.escaped(webAuthToken))"
+        func ask() throws -> Int {
+            try Session.post(connection, Self.path("zones/list", "private", query), "{}").status
+        }
+        #expect(try ask() == 200)
+        let list = try await Self.run(["token", "list"], on: folder).output
+        #expect(list.hasPrefix("\(token)\t\(Self.container)\tdevelopment\t"))
+        #expect(list.contains("web\thttps://app.example.org\thttps://app.example.org/in"))
+        let containers = try await Self.run(["container", "list"], on: folder).output
+        #expect(containers == "\(Self.container)\tdevelopment\n")
+        #expect(try await Self.run(["token", "revoke", token], on: folder).status == 0)
+        #expect(try await Self.waits(for: 401, ask))
+        let again = try await Self.run(["token", "revoke", token], on: folder)
+        #expect(again.status != 0 && again.error == "Error: There is no such API token.\n")
+        #expect(try await Self.run(["token", "list"], on: folder).output == "")
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func usersAreMadeDisabledAndDeletedWhileTheServiceRuns() async throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
+        let connection = try RawConnection(port: instance.port)
+        let made = try await Self.run(
+            [
+                "user", "create", "--email", "Ida@Example.org", "--given-name", "Ida", "--verified",
+            ], on: folder, input: "correct horse\n")
+        #expect(made.status == 0, "\(made.error)")
+        let name = made.output.trimmingCharacters(in: .newlines)
+        #expect(name.hasPrefix("_") && name.utf8.count == 33)
+        let list = try await Self.run(["user", "list"], on: folder).output
+        #expect(list.hasPrefix("\(name)\tida@example.org\tenabled\tverified\t"))
+        let keys = try await Self.run(
+            ["token", "create", "--container", Self.container, "--user", "ida@example.org"],
+            on: folder)
+        let query =
+            "ckAPIToken=\(try keys.value("STRATUS_API_TOKEN"))&ckWebAuthToken="
+            + Self.escaped(try keys.value("STRATUS_WEB_AUTH_TOKEN"))
+        func ask() throws -> Int {
+            try Session.post(connection, Self.path("users/caller", "public", query), "{}").status
+        }
+        #expect(try ask() == 200)
+        #expect(try await Self.run(["user", "disable", "ida@example.org"], on: folder).status == 0)
+        #expect(try await Self.waits(for: 403, ask))
+        #expect(try await Self.run(["user", "enable", name], on: folder).status == 0)
+        #expect(try await Self.waits(for: 200, ask))
+        let password = try await Self.run(
+            ["user", "password", "IDA@example.org"], on: folder, input: "another horse\n")
+        #expect(password.status == 0)
+        #expect(try await Self.waits(for: 421, ask))
+        #expect(try await Self.run(["user", "verify", "--undo", name], on: folder).status == 0)
+        #expect(try await Self.run(["user", "list"], on: folder).output.contains("\tunverified\t"))
+        #expect(try await Self.run(["user", "delete", name], on: folder).output == name + "\n")
+        #expect(try await Self.run(["user", "list"], on: folder).output == "")
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func whatCannotBeDoneIsSaidInOneSentence() async throws {
+        let folder = try TemporaryFolder()
+        let long = String(repeating: "x", count: 128)
+        for (arguments, input, sentence) in [
+            (["user", "create", "--email", "ida"], "correct horse\n", "Type an e-mail address"),
+            (["user", "create", "--email", "i@example.org"], "short\n", "A password has 8 to 256"),
+            (["user", "create", "--email", "i@example.org"], nil, "Give the password on standard"),
+            (["user", "disable", "nobody"], nil, "There is no user of this name."),
+            (["token", "create", "--container", long], nil, "A container's name has at most 127"),
+            (
+                ["token", "create", "--container", "c", "--origin", "https://a.example.org/"], nil,
+                "An origin is scheme, host"
+            ),
+            (
+                ["key", "add", "--container", "c", "/nowhere"], nil,
+                "The key's file cannot be read."
+            ),
+            (["key", "add", "--container", "c", "/etc/hostname"], nil, "Give a P-256 public key"),
+            (["key", "revoke", "0"], nil, "There is no such key."),
+        ] as [([String], String?, String)] {
+            let printed = try await Self.run(arguments, on: folder, input: input)
+            #expect(printed.status != 0)
+            #expect(printed.error.hasPrefix("Error: " + sentence), "\(printed.error)")
+            #expect(printed.error.split(separator: "\n").count == 1, "\(printed.error)")
+            #expect(printed.output == "")
+        }
+    }
+
+    @Test func theServiceSpeaksTLSByItself() async throws {
+        let folder = try TemporaryFolder()
+        let (certificate, key) = (folder.path + "/certificate.pem", folder.path + "/key.pem")
+        let made = try await Self.output(
+            of: [
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+            ])
+        #expect(made.status == 0, "\(made.error)")
+        let instance = try ServedInstance(
+            dataFolder: nil,
+            arguments: ["--dev", "--tls-certificate", certificate, "--tls-key", key])
+        let url = "https://localhost:\(instance.port)"
+        let health = try await Self.output(
+            of: ["curl", "-sS", "--cacert", certificate, url + "/health"])
+        #expect(health.output == #"{"status":"ok"}"#, "\(health.error)")
+        let stranger = try await Self.output(of: ["curl", "-sS", url + "/health"])
+        #expect(stranger.status != 0 && stranger.output.isEmpty)
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func certificatesThatCannotBeUsedAreSaidAtTheStart() async throws {
+        let folder = try TemporaryFolder()
+        let refused = try await Self.run(
+            ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
+            on: folder)
+        #expect(refused.status != 0)
+        #expect(refused.error == "Error: Give a certificate in PEM. (/nowhere)\n")
+        let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
+        #expect(half.status != 0)
+        #expect(half.error.contains("--tls-key"))
+    }
+
+    @Test func identityProvidersThatCannotBeBelievedAreSaidAtTheStart() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/providers.json"
+        for text in [
+            "no JSON", "{}",
+            #"[{"issuer":"i","audiences":[],"keys":"https://id.example.org"}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"http://id.example.org"}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"/k","algorithms":["none"]}]"#,
+            #"[{"issuer":"i","audiences":["a"],"keys":"/k","algorithms":["HS256"]}]"#,
+        ] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let refused = try await Self.run(
+                ["serve", "--port", "0", "--identity-providers", file], on: folder)
+            #expect(refused.status != 0)
+            #expect(refused.error.hasPrefix("Error: "), "\(refused.error)")
+        }
+    }
+}

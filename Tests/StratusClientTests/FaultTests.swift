@@ -1,0 +1,139 @@
+import Foundation
+import Hummingbird
+import Logging
+import StratusClient
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Testing
+
+/// What a client makes of each fault: the same over HTTP and in process.
+@Suite struct FaultTests {
+    enum Way: CaseIterable, Sendable {
+        case http
+        case inProcess
+    }
+
+    /// A cloud and a device of the user "ida", connected in a way.
+    private func withCloud(
+        _ way: Way,
+        _ body: @escaping @Sendable (TestCloud, CKContainer) async throws -> Void
+    ) async throws {
+        let cloud = TestCloud()
+        let identifier = "iCloud.org.example.Trails"
+        guard way == .http else {
+            return try await body(
+                cloud, try await cloud.container(identifier, user: "ida", device: "phone"))
+        }
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = try buildServer(
+            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+            makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            for await number in ports {
+                let connection = CloudConnection(environmentVariables: [
+                    "STRATUS_URL": "http://127.0.0.1:\(number)/", "STRATUS_DEVICE_ID": "phone",
+                    "STRATUS_DEV_USER": "ida",
+                ])
+                try await body(
+                    cloud, CKContainer(identifier: identifier, connection: connection))
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func error(
+        _ body: () async throws -> Void
+    ) async -> CKError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? CKError
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func anAnswerIsTheErrorWithItsRetryAfter(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let database = container.privateCloudDatabase
+            cloud.faults.next(
+                2, of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 3))
+            cloud.faults.next(
+                of: RecordsModify.self, .answer(.quotaExceeded, frameworkCode: 25))
+            for code in [CKError.Code.requestRateLimited, .requestRateLimited, .quotaExceeded] {
+                let record = CKRecord(recordType: "Hut")
+                let error = await self.error { _ = try await database.save(record) }
+                #expect(error?.code == code)
+                #expect(error?.retryAfterSeconds == (code == .quotaExceeded ? nil : 3))
+            }
+            try await database.save(CKRecord(recordType: "Hut"))
+            #expect(cloud.faults.remaining.isEmpty)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aDroppedConnectionLeavesTheOutcomeUnknown(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let database = container.privateCloudDatabase
+            for isSaved in [false, true] {
+                cloud.faults.next(
+                    of: RecordsModify.self,
+                    isSaved ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
+                let id = CKRecord.ID(recordName: "r\(isSaved)")
+                let error = await self.error {
+                    _ = try await database.save(CKRecord(recordType: "Hut", recordID: id))
+                }
+                #expect(error?.code == .serverResponseLost, "\(String(describing: error))")
+                let found = await self.error { _ = try await database.record(for: id) }
+                #expect(found?.code == (isSaved ? nil : .unknownItem))
+            }
+            #expect(cloud.faults.remaining.isEmpty)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func changeTokensExpire(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let database = container.privateCloudDatabase
+            let zoneID = CKRecordZone.ID(zoneName: "Trips")
+            try await database.save(CKRecordZone(zoneID: zoneID))
+            let token = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
+                .changeToken
+            cloud.faults.next(of: ChangesZone.self, inZone: "Trips", .expireChangeTokens)
+            let error = await self.error {
+                _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+            }
+            #expect(error?.code == .changeTokenExpired)
+            _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aZoneIsReset(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let database = container.privateCloudDatabase
+            let zoneID = CKRecordZone.ID(zoneName: "Trips")
+            try await database.save(CKRecordZone(zoneID: zoneID))
+            cloud.faults.resetZone("Trips", reason: .purged, beforeNext: RecordsModify.self)
+            let record = CKRecord(
+                recordType: "Hut", recordID: CKRecord.ID(recordName: "a", zoneID: zoneID))
+            let error = await self.error { _ = try await database.save(record) }
+            #expect(error?.code == .zoneNotFound || error?.code == .userDeletedZone)
+            #expect(cloud.faults.remaining.isEmpty)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aDelayIsNoError(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            cloud.faults.nextRequests(2, .delay(seconds: 0.001))
+            try await container.privateCloudDatabase.save(CKRecord(recordType: "Hut"))
+        }
+    }
+}

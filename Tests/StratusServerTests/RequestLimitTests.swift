@@ -1,0 +1,158 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import Testing
+
+/// What is refused before anything is read, over real connections.
+@Suite struct RequestLimitTests {
+    private static let list = "/database/1/c/development/private/zones/list?ckAPIToken="
+
+    private func service(
+        isThrottled: Bool? = nil, _ change: (inout Limits) -> Void = { _ in }
+    ) -> CloudService {
+        var limits = Limits()
+        // A body that never comes would hold a test up for this long.
+        limits.requestReadSeconds = 20
+        change(&limits)
+        return CloudService(
+            storehouse: MemoryStorehouse(),
+            settings: ServiceSettings(
+                isForDevelopment: true, limits: limits, isThrottled: isThrottled))
+    }
+
+    /// The body is announced and never sent: the answer cannot have waited for it.
+    @Test func credentialsAreCheckedBeforeTheBodyIsRead() async throws {
+        try await withServer(service()) { port in
+            let wrong = try await BareConnection(port).ask(
+                post(Self.list + "wrong", "", announcing: 7_000_000))
+            #expect(wrong.hasPrefix("HTTP/1.1 401"), "\(wrong)")
+            #expect(wrong.lowercased().contains("connection: close"))
+            let nobody = try await BareConnection(port).ask(
+                post(Self.list + "development", "", announcing: 7_000_000))
+            #expect(nobody.hasPrefix("HTTP/1.1 421"), "\(nobody)")
+        }
+    }
+
+    @Test func aThrottledClientIsToldInBodyAndHeader() async throws {
+        let service = service(isThrottled: true) {
+            $0.requestsPerSecondPerAddress = 1
+            $0.requestsInBurstPerAddress = 20
+        }
+        try await withServer(service) { port in
+            let connection = try BareConnection(port)
+            var answer = ""
+            for _ in 0..<5 {
+                answer = try await connection.ask(post(Self.list + "wrong", "{}"))
+                if answer.hasPrefix("HTTP/1.1 429") { break }
+                #expect(answer.hasPrefix("HTTP/1.1 401"), "\(answer)")
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 429"), "\(answer)")
+            #expect(answer.contains(#""serverErrorCode":"THROTTLED""#))
+            #expect(answer.contains(#""retryAfter":"#))
+            #expect(answer.lowercased().contains("retry-after: "))
+        }
+    }
+
+    /// Behind a proxy the client counts and not the proxy, and its word only from the last hop.
+    @Test func behindAProxyEachClientHasItsOwnRate() async throws {
+        let service = service(isThrottled: true) {
+            $0.requestsPerSecondPerAddress = 1
+            $0.requestsInBurstPerAddress = 10
+        }
+        try await withServer(service, publicOrigin: "https://cloud.example.org") { port in
+            let connection = try BareConnection(port)
+            func status(_ forwarded: String) async throws -> String {
+                let answer = try await connection.ask(
+                    post(
+                        Self.list + "wrong", "{}",
+                        headers: "X-Forwarded-For: \(forwarded)\r\n"))
+                return String(answer.dropFirst("HTTP/1.1 ".count).prefix(3))
+            }
+            #expect(try await status("10.0.0.1") == "401")
+            #expect(try await status("10.0.0.1") == "429")
+            #expect(try await status("1.2.3.4, 10.0.0.1") == "429")
+            #expect(try await status("10.0.0.1, 10.0.0.2") == "401")
+            #expect(try await status("2001:db8::1") == "401")
+            #expect(try await status("2001:db8::2") == "429")
+            #expect(try await status("2001:db8:1::2") == "401")
+        }
+    }
+
+    @Test func connectionsOfAnAddressAreBounded() async throws {
+        let service = service { $0.connectionsPerAddress = 3 }
+        try await withServer(service) { port in
+            let request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            var open: [BareConnection] = []
+            for _ in 0..<3 {
+                let connection = try BareConnection(port)
+                #expect(try await connection.ask(request).hasPrefix("HTTP/1.1 200"))
+                open.append(connection)
+            }
+            #expect(try await BareConnection(port).isClosed())
+            // One goes, and there is room again as soon as the server has noticed.
+            open.removeFirst()
+            var answer = ""
+            for _ in 0..<1_000 where answer.isEmpty {
+                // A refused connection may be closed before the request is sent.
+                answer = (try? await BareConnection(port).ask(request)) ?? ""
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 200"))
+            for connection in open {
+                #expect(try await connection.ask(request).hasPrefix("HTTP/1.1 200"))
+            }
+        }
+    }
+
+    @Test func headsAreBounded() async throws {
+        let service = service {
+            $0.requestHeadBytes = 4_000
+            $0.headersPerRequest = 20
+            $0.parametersPerRequest = 10
+        }
+        try await withServer(service) { port in
+            let many = (0..<30).map { "X-\($0): 1\r\n" }.joined()
+            let long = "X-Long: " + String(repeating: "x", count: 8_000) + "\r\n"
+            for headers in [many, long] {
+                let answer = try await BareConnection(port).ask(
+                    post(Self.list + "development", "{}", headers: headers))
+                #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
+            }
+            let parameters = (0..<20).map { "&p\($0)=1" }.joined()
+            let answer = try await BareConnection(port).ask(
+                post(Self.list + "development" + parameters, "{}"))
+            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("parameters"), "\(answer)")
+            let good = try await BareConnection(port).ask(post(Self.list + "development", "{}"))
+            #expect(good.hasPrefix("HTTP/1.1 421"), "\(good)")
+        }
+    }
+
+    // MARK: The admin call of the fault script
+
+    @Test func theFaultScriptIsWrittenReadAndClearedOverHTTP() async throws {
+        try await withServer(service()) { port in
+            let connection = try BareConnection(port)
+            let fault = #"{"effect":"dropAfterCommit","times":2,"operation":"records/modify"}"#
+            let added = try await connection.ask(post("/dev/faults", #"{"faults":[\#(fault)]}"#))
+            #expect(added.hasPrefix("HTTP/1.1 200") && added.contains(fault), "\(added)")
+            let get = "GET /dev/faults HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            #expect(try await connection.ask(get).contains(fault))
+            let bad = try await connection.ask(post("/dev/faults", #"{"faults":[{"effect":"x"}]}"#))
+            #expect(bad.hasPrefix("HTTP/1.1 400"), "\(bad)")
+            let cleared = try await connection.ask(
+                "DELETE /dev/faults HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(cleared.contains(#"{"faults":[]}"#))
+            #expect(try await connection.ask(get).contains(#"{"faults":[]}"#))
+        }
+    }
+
+    @Test func thereIsNoFaultScriptOutsideOfDevelopment() async throws {
+        let service = CloudService(
+            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: false))
+        try await withServer(service) { port in
+            let answer = try await BareConnection(port).ask(
+                post("/dev/faults", #"{"faults":[]}"#))
+            #expect(answer.hasPrefix("HTTP/1.1 404"), "\(answer)")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import Testing
+
+/// Signed requests as bytes on the wire: the target and the body reach the check as they were sent.
+@Suite struct SignedRequestTests {
+    private static let address = ContainerAddress(
+        container: "iCloud.org.example.Trails", environment: .development)
+
+    private struct Server: Sendable {
+        let client: any TestClientProtocol
+        let key: P256.Signing.PrivateKey
+        let keyID: String
+
+        func ask(
+            _ target: String, _ body: String, method: HTTPRequest.Method = .post,
+            hash: String? = nil, more: [String: String] = [:]
+        ) async throws -> TestResponse {
+            let date = Date().formatted(.iso8601)
+            let hash = hash ?? Data(SHA256.hash(data: Data(body.utf8))).base64EncodedString()
+            let signature = try key.signature(for: Data("\(date):\(hash):\(target)".utf8))
+            var headers = HTTPFields()
+            var values = [
+                "x-apple-cloudkit-request-keyid": keyID,
+                "X-Apple-CloudKit-Request-ISO8601Date": date,
+                "X-Apple-CloudKit-Request-SignatureV1":
+                    signature.derRepresentation.base64EncodedString(),
+            ]
+            values.merge(more) { $1 }
+            for (name, value) in values {
+                if let name = HTTPField.Name(name) { headers[name] = value }
+            }
+            return try await client.executeRequest(
+                uri: target, method: method, headers: headers,
+                body: body.isEmpty ? nil : ByteBuffer(string: body))
+        }
+    }
+
+    private func withServer(_ body: @escaping @Sendable (Server) async throws -> Void) async throws
+    {
+        let service = CloudService(
+            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: false))
+        let key = P256.Signing.PrivateKey()
+        let row = try await service.accounts.addServerKey(
+            key.publicKey.pemRepresentation, name: "test", for: Self.address)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = try buildServer(
+            service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { "uuid" },
+            onListening: { _ in })
+        try await server.test(.router) { client in
+            try await body(Server(client: client, key: key, keyID: row.identifier))
+        }
+    }
+
+    private static let base = "/database/1/iCloud.org.example.Trails/development/public"
+
+    @Test func recordsAreSavedAndReadByASignature() async throws {
+        try await withServer { server in
+            let saved = try await server.ask(
+                Self.base + "/records/modify?ckjsVersion=2.6.4&x=%2B%20",
+                #"{"operations":[{"operationType":"create","record":{"recordName":"hut-1","#
+                    + #""recordType":"Hut","fields":{"name":{"value":"Hütte ∞"}}}}]}"#)
+            #expect(saved.status == .ok, "\(saved.text)")
+            #expect(saved.text.contains("Hütte ∞"))
+            let read = try await server.ask(
+                Self.base + "/records/lookup", #"{ "records" : [{"recordName":"hut-1"}] }"#)
+            #expect(read.text.contains("Hütte ∞"))
+            // Without a body, hashed in both ways.
+            for hash in [nil, ""] {
+                let list = try await server.ask(
+                    Self.base + "/zones/list", "", method: .get, hash: hash)
+                #expect(list.status == .ok, "\(list.text)")
+            }
+        }
+    }
+
+    @Test func whatIsNotSignedAsItIsSentIsRefusedAlike() async throws {
+        try await withServer { server in
+            let target = Self.base + "/zones/list"
+            var answers: [TestResponse] = []
+            for more in [
+                ["X-Apple-CloudKit-Request-SignatureV1": "AAAA"],
+                ["x-apple-cloudkit-request-keyid": String(repeating: "a", count: 64)],
+                ["X-Apple-CloudKit-Request-ISO8601Date": "2020-01-01T00:00:00Z"],
+                ["X-Apple-CloudKit-Request-ISO8601Date": ""],
+            ] {
+                answers.append(try await server.ask(target, "{}", more: more))
+            }
+            answers.append(try await server.ask(target, "{}", hash: "AAAA"))
+            answers.append(try await server.ask(target + "?ckAPIToken=x", "{}"))
+            answers.append(try await server.ask(target + "?ckWebAuthToken=x", "{}"))
+            for answer in answers {
+                #expect(answer.status.code == 401)
+                #expect(
+                    answer.text
+                        == #"{"uuid":"uuid","serverErrorCode":"AUTHENTICATION_FAILED","#
+                        + #""reason":"Authentication failed"}"#)
+            }
+            let others = try await server.ask(
+                target.replacing("/public/", with: "/private/"), "{}")
+            #expect(others.status.code == 403)
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+/// What no record holds goes away in time, what a record holds never.
+@Suite struct AssetCollectionTests {
+    private static let day: Double = 24 * 3600
+
+    @Test(arguments: Backend.allCases)
+    func anAssetGoesTwoDaysAfterItsLastRecord(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        var alice = try await world.person("alice")
+        let asset = try await alice.upload([1])
+        try await alice.modify([
+            hut(.create, "a", [photo(asset)]), hut(.create, "b", [photo(asset)]),
+        ])
+        world.advance(seconds: 10 * Self.day)
+        #expect(await world.service.collectAssets() == AssetCollection())
+        alice = try await world.person("alice")
+        try await alice.modify([hut(.forceDelete, "a")])
+        world.advance(seconds: 10 * Self.day)
+        #expect(await world.service.collectAssets() == AssetCollection())
+        alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.forceUpdate, "b", [Field(name: "photo", value: nil)])
+        ])
+        // Nobody noted when; so the first collection after it begins to count.
+        world.advance(seconds: 10 * Self.day)
+        #expect(await world.service.collectAssets() == AssetCollection())
+        world.advance(seconds: 2 * Self.day)
+        #expect(await world.service.collectAssets() == AssetCollection())
+        world.advance(seconds: 1)
+        let collection = await world.service.collectAssets()
+        #expect(collection.unreferencedAssets == 1 && collection.sizeBytes == 1)
+        #expect(try await alice.assetBytes() == 0)
+        #expect(try await alice.blobNames().isEmpty)
+    }
+
+    @Test func anUploadThatWasNeverSavedGoes() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        _ = try await alice.upload([1])
+        world.advance(seconds: 2 * Self.day + 1)
+        #expect(await world.service.collectAssets().unreferencedAssets == 1)
+        // And can be uploaded again.
+        let again = try await world.person("alice")
+        let saved = try await again.modify([
+            hut(.create, "a", [photo(try await again.upload([1]))])
+        ])[0]
+        #expect(try await world.fetch(saved.asset) == [1])
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aDeletedZoneLetsGoOfItsAssets(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let asset = try await alice.upload([1], zoneName: "Trips")
+        try await alice.modify(
+            [hut(.create, "a", [photo(asset)]), hut(.create, "b", [photo(asset)])], in: "Trips")
+        #expect(try await alice.assetRows([1])?.references == 2)
+        try await alice.deleteZone("Trips")
+        #expect(try await alice.assetRows([1])?.references == 0)
+        await world.service.collectAssets()
+        world.advance(seconds: 2 * Self.day + 1)
+        #expect(await world.service.collectAssets().unreferencedAssets == 1)
+    }
+
+    /// Uploads, saves, deletions and collections in a random order, with the process dying between any
+    /// two steps that touch blobs: every record's asset can be read, byte by byte, at any time.
+    @Test(arguments: 1...20)
+    func aRecordsAssetIsAlwaysThere(seed: UInt64) async throws {
+        let house = CrashingStorehouse(MemoryStorehouse(random: SeededNumbers(seed: seed)))
+        var limits = Limits()
+        // A session must outlive the days that pass here.
+        limits.webAuthTokenSeconds = 1e9
+        limits.staySignedInSeconds = 1e9
+        limits.assetsPerCollection = 2
+        let world = World(house, limits: limits)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        var model = Model(seed: seed)
+        for _ in 0..<150 {
+            house.crash(after: model.number(8) == 0 ? model.number(4) : nil)
+            await model.step(alice)
+            house.crash(after: nil)
+            try await model.check(alice)
+        }
+        // What the crashes left is found.
+        for _ in 0..<3 {
+            world.advance(seconds: 3 * Self.day)
+            await world.service.collectAssets()
+        }
+        try await model.check(alice)
+        let names = try await alice.blobNames()
+        #expect(names.count == Set(model.records.values).count)
+        let sizes = Set(model.records.values).reduce(0) { $0 + $1.count }
+        #expect(try await alice.assetBytes() == Int64(sizes))
+    }
+
+    /// The same, with many at once.
+    @Test(arguments: Backend.allCases)
+    func collectionsBesideSavesTakeNothing(_ backend: Backend) async throws {
+        var limits = Limits()
+        // Whatever is unreferenced at all may go at once, if it is older than the receipt of a save.
+        limits.unreferencedAssetSeconds = 0
+        let world = World(try backend.storehouse(), limits: limits)
+        let alice = try await world.person("alice")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for round in 0..<12 {
+                        let bytes = [UInt8(round % 3), 9]
+                        let asset = try await alice.upload(bytes)
+                        let saved = try await alice.modify([
+                            hut(.forceUpdate, "r\(worker)", [photo(asset)])
+                        ])[0]
+                        world.advance(seconds: 0.001)
+                        // Refused where the collection was faster: then it says so.
+                        guard saved.code == nil else {
+                            #expect(saved.failed?.error.frameworkCode == 35)
+                            continue
+                        }
+                        let found = try await alice.lookup(["r\(worker)"])[0]
+                        #expect(try await world.fetch(found.asset) == bytes)
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<20 {
+                    world.advance(seconds: 0.001)
+                    await world.service.collectAssets()
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// What the records should hold.
+private struct Model {
+    private var random: SeededNumbers
+    /// The bytes of each record's asset.
+    private(set) var records: [String: [UInt8]] = [:]
+    private var uploads: [(asset: AssetReceipt, bytes: [UInt8])] = []
+
+    init(seed: UInt64) { random = SeededNumbers(seed: seed) }
+
+    mutating func number(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+
+    mutating func step(_ alice: Person) async {
+        let name = "r\(number(4))"
+        switch number(12) {
+        case 0...3:
+            let bytes = [UInt8](repeating: UInt8(number(4)), count: 1 + number(2))
+            // The crash of an upload is its client's to repeat.
+            guard let asset = try? await alice.upload(bytes, zoneName: "Trips") else { return }
+            uploads.append((asset, bytes))
+        case 4...7:
+            guard let upload = uploads.isEmpty ? nil : uploads[number(uploads.count)] else {
+                return
+            }
+            let result = try? await alice.modify(
+                [hut(.forceReplace, name, [photo(upload.asset)])], in: "Trips")
+            if result?[0].code == nil, result != nil { records[name] = upload.bytes }
+        case 8:
+            if (try? await alice.modify([hut(.forceDelete, name)], in: "Trips")) != nil {
+                records[name] = nil
+            }
+        case 9:
+            if number(4) == 0, (try? await alice.deleteZone("Trips")) != nil {
+                records = [:]
+                try? await alice.makeZone("Trips")
+            }
+        case 10: alice.world.advance(seconds: Double(number(60)) * 3600)
+        default: await alice.world.service.collectAssets()
+        }
+    }
+
+    func check(_ alice: Person) async throws {
+        let names = ["r0", "r1", "r2", "r3"]
+        for (name, result) in zip(names, try await alice.lookup(names, in: "Trips")) {
+            guard let bytes = records[name] else {
+                #expect(result.record == nil)
+                continue
+            }
+            #expect(try await alice.world.fetch(result.asset) == bytes)
+        }
+    }
+}
+
+/// A storehouse whose blobs stop working after some steps, as if the process had died there; its rows
+/// are as they were then.
+private final class CrashingStorehouse: Storehouse {
+    struct Crash: Error {}
+
+    private let house: MemoryStorehouse
+    private let stepsLeft = Mutex<Int?>(nil)
+
+    init(_ house: MemoryStorehouse) { self.house = house }
+
+    var directory: any Directory { house.directory }
+
+    func crash(after steps: Int?) { stepsLeft.withLock { $0 = steps } }
+
+    func step() throws {
+        try stepsLeft.withLock { left in
+            guard let steps = left else { return }
+            if steps <= 0 { throw Crash() }
+            left = steps - 1
+        }
+    }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        try await house.store(for: address)
+    }
+
+    func databases() async throws -> [DatabaseAddress] { try await house.databases() }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await house.databasesWithBlobs()
+    }
+
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        Blobs(house: self, blobs: try await house.blobs(for: address))
+    }
+
+    func close() async throws { try await house.close() }
+
+    private struct Blobs: BlobStore {
+        let house: CrashingStorehouse
+        let blobs: any BlobStore
+
+        func begin() async throws -> any BlobWriter {
+            try house.step()
+            return Writer(house: house, writer: try await blobs.begin())
+        }
+
+        func open(_ name: BlobName) async throws -> (any BlobReader)? { try await blobs.open(name) }
+
+        func delete(_ name: BlobName) async throws {
+            try house.step()
+            try await blobs.delete(name)
+        }
+
+        func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob] {
+            try await blobs.blobs(beginningWith: byte)
+        }
+    }
+
+    private struct Writer: BlobWriter {
+        let house: CrashingStorehouse
+        let writer: any BlobWriter
+
+        func write(_ bytes: [UInt8]) async throws {
+            try house.step()
+            try await writer.write(bytes)
+        }
+
+        func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
+            try house.step()
+            try await writer.keep(as: name, atMilliseconds: milliseconds)
+            // Died after the rename, before the row.
+            try house.step()
+        }
+
+        func discard() async { await writer.discard() }
+    }
+}

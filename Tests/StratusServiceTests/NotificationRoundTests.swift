@@ -1,0 +1,284 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+/// When subscribers are told: bursts, failures, restarts, and what fires once.
+@Suite struct NotificationRoundTests {
+    typealias Make = SubscriptionsTests
+
+    /// Sleeps until it is cancelled: time does not pass.
+    private static let never: @Sendable (Double) async throws -> Void = { _ in
+        try await Task.sleep(for: .seconds(3600))
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aBurstOfSavesIsTwoNotifications(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse(), sleep: Self.never)
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.makeZone("Trips")
+        try await phone.subscribe([Make.database("d"), Make.zone("z", "Trips")])
+        let listener = Task {
+            var count = 0
+            // Ends with the device.
+            while let told = try? await world.service.nextNotification(
+                pushToken: token, timeoutSeconds: 60)
+            {
+                if told.subscriptionID == "z" { count += 1 }
+            }
+            return count
+        }
+        for number in 0..<(backend == .memory ? 1_000 : 100) {
+            try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
+        }
+        await world.service.settle()
+        while await world.service.courier.waiting == 0 { await Task.yield() }
+        _ = try await phone.ask(TokensUnregister.self, .init(apnsToken: token), in: nil)
+        #expect((1...3).contains(await listener.value))
+    }
+
+    /// The device that made one of the gathered changes is told of the others'.
+    @Test func changesOfTwoDevicesAreToldToBoth() async throws {
+        let world = World(sleep: Self.never)
+        let phone = try await world.person("alice")
+        let tablet = phone.at("tablet")
+        let phoneToken = try await phone.listen()
+        let tabletToken = try await tablet.listen()
+        try await phone.subscribe([Make.database("d")])
+        try await phone.makeZone("A")
+        try await tablet.makeZone("B")
+        try await phone.makeZone("C")
+        #expect(try await phone.told(phoneToken).count == 1)
+        #expect(try await phone.told(tabletToken).count == 1)
+    }
+
+    /// One save, a thousand people who asked, each with a waiting poll.
+    @Test func aThousandDevicesAreTold() async throws {
+        let world = World()
+        let storehouse = world.service.storehouse
+        let store = try await storehouse.store(for: DatabaseAddress(world.address, .public))
+        let author = try await world.person("author")
+        try await store.write { writer in
+            for number in 0..<1_000 {
+                try writer.put(
+                    SubscriptionRow(
+                        user: "_u\(number)", identifier: "q", subscription: Make.query("q")))
+            }
+        }
+        for number in 0..<1_000 {
+            try await storehouse.directory.put(
+                DeviceRow(
+                    pushToken: "t\(number)", address: world.address,
+                    userRecordName: "_u\(number)", clientID: "c",
+                    lastUsedMilliseconds: 1_750_000_000_000, isRegistered: true))
+        }
+        let told = try await withThrowingTaskGroup(
+            of: NotificationPayload?.self, returning: [NotificationPayload].self
+        ) { group in
+            for number in 0..<1_000 {
+                group.addTask {
+                    try await world.service.nextNotification(
+                        pushToken: "t\(number)", timeoutSeconds: 600)
+                }
+            }
+            while await world.service.courier.waiting < 1_000 { await Task.yield() }
+            let begin = ContinuousClock.now
+            try await author.modify([hut(.create, "hut")], scope: .public)
+            var payloads: [NotificationPayload] = []
+            for try await payload in group {
+                if let payload { payloads.append(payload) }
+            }
+            print("1,000 devices told in \(ContinuousClock.now - begin)")
+            return payloads
+        }
+        #expect(Set(told.map(\.userRecordName)).count == 1_000)
+        #expect(Set(told.map(\.notificationID)).count == 1)
+    }
+
+    /// Saves that nobody is told of leave nothing in memory either.
+    @Test func databasesWithoutSubscribersAreForgottenToo() async throws {
+        let world = World(sleep: { _ in })
+        try await world.service.tellWhatWasLeft()
+        for name in ["alice", "bob", "carol"] {
+            try await world.person(name).modify([hut(.create, "hut")])
+        }
+        while world.service.notifications.remembered > 0 { await Task.yield() }
+    }
+
+    // MARK: Once
+
+    @Test(arguments: Backend.allCases)
+    func whatFiresOnceFiresOnceHoweverManySaveAtOnce(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let world = World(storehouse)
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        var once = Make.query("q")
+        once.firesOnce = true
+        try await phone.subscribe([once, Make.query("always", on: [.create, .update])])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await phone.modify([hut(.create, "hut-\(number)")]) }
+            }
+            try await group.waitForAll()
+        }
+        let told = try await phone.told(token).map(\.subscriptionID)
+        #expect(told.count { $0 == "q" } == 1)
+        #expect(told.count { $0 == "always" } == 20)
+        // The last news is still in the outbox: a service that starts anew tells it again.
+        let again = World(storehouse)
+        let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
+        try await again.service.tellWhatWasLeft()
+        let repeated = try await tablet.told(token)
+        #expect(repeated.allSatisfy { $0.subscriptionID == "always" } && !repeated.isEmpty)
+        #expect(try await tablet.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
+    }
+
+    /// A subscription that was replaced under its name has not fired.
+    @Test func theNewSubscriptionOfAnOldNameStays() async throws {
+        let house = FlakyStorehouse()
+        let world = World(house, sleep: Self.never)
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        var once = Make.query("q")
+        once.firesOnce = true
+        try await phone.subscribe([once])
+        try await phone.modify([hut(.create, "a")])
+        #expect(try await phone.told(token).count == 1)
+        once.firesOn = [.update]
+        try await phone.subscribe([once])
+        try await phone.modify([hut(.create, "b")])
+        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
+    }
+
+    // MARK: Failures and restarts
+
+    @Test func whatCouldNotBeToldIsTriedAgainByItself() async throws {
+        let house = FlakyStorehouse()
+        let pauses = Mutex<[Double]>([])
+        let world = World(
+            house,
+            sleep: { seconds in
+                pauses.withLock { $0.append(seconds) }
+                if seconds > 8 { try await Task.sleep(for: .seconds(3600)) }
+            })
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.query("q")])
+        pauses.withLock { $0 = [] }
+        house.failures.withLock { $0 = 3 }
+        try await phone.modify([hut(.create, "a")])
+        let told = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 60)
+        #expect(told?.recordName == "a")
+        #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
+    }
+
+    @Test(arguments: Backend.allCases)
+    func newsThatACrashLeftBehindIsToldAtTheStart(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let phone = try await World(storehouse).person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.query("q")])
+        try await phone.modify([hut(.create, "hut")])
+        let first = try await phone.told(token)
+        let again = World(storehouse)
+        try await again.service.tellWhatWasLeft()
+        let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
+        // The same name, so that who was told before can tell.
+        #expect(try await tablet.told(token) == first)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aCleanStopLeavesNothingToTell(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let world = World(storehouse)
+        let phone = try await world.person("alice")
+        let token = try await phone.at("tablet").listen()
+        try await phone.subscribe([Make.query("q")])
+        try await phone.modify([hut(.create, "hut")])
+        await world.service.finishNotifications()
+        let again = World(storehouse)
+        try await again.service.tellWhatWasLeft()
+        let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
+        #expect(try await tablet.told(token).isEmpty)
+    }
+
+    @Test func quietDatabasesAreForgotten() async throws {
+        let quiet = Mutex<[CheckedContinuation<Void, Never>]>([])
+        let world = World(sleep: { seconds in
+            guard seconds >= 10 else { return }
+            await withCheckedContinuation { waiting in quiet.withLock { $0.append(waiting) } }
+        })
+        for name in ["alice", "bob", "carol"] {
+            let person = try await world.person(name)
+            try await person.subscribe([Make.query("q")])
+            try await person.modify([hut(.create, "hut")])
+        }
+        await world.service.settle()
+        #expect(world.service.notifications.remembered >= 3)
+        while world.service.notifications.remembered > 0 {
+            for waiting in quiet.withLock({
+                let all = $0; $0 = []; return all
+            }) { waiting.resume() }
+            await Task.yield()
+        }
+        let store = try await world.service.storehouse.store(
+            for: DatabaseAddress(
+                world.address, .private(owner: try await world.person("bob").name)))
+        #expect(try await store.read { try $0.outbox(limit: 9) }.isEmpty)
+    }
+}
+
+/// A storehouse whose reads of news fail as often as it is told.
+private final class FlakyStorehouse: Storehouse {
+    let failures = Mutex(0)
+    private let inner = MemoryStorehouse(random: SeededNumbers(seed: 7))
+
+    var directory: any Directory { inner.directory }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        FlakyStore(house: self, inner: try await inner.store(for: address))
+    }
+
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await inner.blobs(for: address)
+    }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await inner.databasesWithBlobs()
+    }
+
+    func databases() async throws -> [DatabaseAddress] { try await inner.databases() }
+    func close() async throws { try await inner.close() }
+
+    private struct FlakyStore: RecordStore {
+        let house: FlakyStorehouse
+        let inner: any RecordStore
+        var address: DatabaseAddress { inner.address }
+
+        func read<Outcome: Sendable>(
+            _ length: ReadLength,
+            _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
+        ) async throws -> Outcome {
+            let isNews = Outcome.self == (Incarnation, [OutboxRow]).self
+            let fails = house.failures.withLock { failures in
+                guard isNews, failures > 0 else { return false }
+                failures -= 1
+                return true
+            }
+            if fails { throw StorageError(.busy, "The test wants it so.") }
+            return try await inner.read(length, body)
+        }
+
+        func write<Outcome: Sendable>(
+            _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+        ) async throws -> Outcome {
+            try await inner.write(body)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Dispatch
+import StratusRecords
+import StratusStorage
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+/// How passwords are kept and how long they may take, and what is bounded at the counter.
+@Suite struct PasswordTests {
+    @Test func aStoredHashIsReadWithItsOwnCost() throws {
+        let cheap = try PasswordHash("correct horse", salt: [1, 2, 3], cost: .cheap)
+        let read = try #require(PasswordHash(text: cheap.text))
+        #expect(read == cheap)
+        #expect(try read.matches("correct horse"))
+        for other in ["correct horse ", "Correct horse", "", "correct\0horse"] {
+            #expect(try !read.matches(other))
+        }
+        let salted = try PasswordHash("correct horse", salt: [4, 5, 6], cost: .cheap)
+        #expect(salted.key != cheap.key)
+        let dearer = PasswordHash.Cost(logRounds: 4, blockSize: 2, parallelism: 2)
+        let other = try PasswordHash("correct horse", salt: [1, 2, 3], cost: dearer)
+        #expect(other.text.hasPrefix("$scrypt$ln=4,r=2,p=2$"))
+        #expect(try PasswordHash(text: other.text)?.matches("correct horse") == true)
+    }
+
+    /// RFC 7914 §12, the second vector.
+    @Test func theHashIsScrypt() throws {
+        let hash = try PasswordHash(
+            "password", salt: Array("NaCl".utf8),
+            cost: .init(logRounds: 10, blockSize: 8, parallelism: 16))
+        #expect(
+            ServiceSettings.hexadecimal(hash.key)
+                == "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162")
+    }
+
+    @Test func whatIsNoHashIsNone() {
+        let key = Base64.text([UInt8](repeating: 7, count: 32))
+        for text in [
+            "", "$", "$scrypt$", "password", "$scrypt$ln=1,r=1,p=1$AAAA$AAAA",
+            "$bcrypt$ln=1,r=1,p=1$AAAA$\(key)", "$scrypt$ln=99,r=1,p=1$AAAA$\(key)",
+            "$scrypt$ln=1,r=1$AAAA$\(key)", "$scrypt$ln=1,r=0,p=1$AAAA$\(key)",
+            "$scrypt$ln=1,r=1,p=1$$\(key)", "$scrypt$ln=x,r=1,p=1$AAAA$\(key)",
+        ] {
+            #expect(PasswordHash(text: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func aCrowdIsSentAwayInsteadOfWaitingForEver() async throws {
+        let queue = PasswordQueue()
+        let gate = Gate()
+        let refusals = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    do {
+                        try await queue.run { gate.wait() }
+                    } catch let refusal as SignInRefusal where refusal == .busy {
+                        // 64 wait, the others are told to come back.
+                        if refusals.next() == 36 { gate.open() }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(refusals.count == 36)
+        // Afterwards there is room again.
+        try await queue.run {}
+    }
+
+    /// Time would tell who has an account, so both have their password hashed: when there is no room for
+    /// that, both hear so.
+    @Test func unknownAccountsAndWrongPasswordsAreHashedAlike() async throws {
+        var settings = ServiceSettings(isForDevelopment: true)
+        settings.accounts = AccountSettings(signUp: .open, passwordCost: .cheap)
+        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        _ = try await service.accounts.createUser(
+            emailAddress: "ida@example.org", password: "correct horse", givenName: "",
+            familyName: "", isEmailVerified: false)
+        func refusal(_ address: String) async throws -> SignInRefusal? {
+            do {
+                _ = try await service.accounts.user(
+                    signingIn: SignInForm(
+                        emailAddress: address, password: "wrong horse", networkAddress: "::1"))
+                return nil
+            } catch let refusal as SignInRefusal {
+                return refusal
+            }
+        }
+        let gate = Gate()
+        let (refused, refuse) = AsyncStream<Void>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<65 {
+                group.addTask {
+                    do {
+                        try await service.accounts.passwords.run { gate.wait() }
+                    } catch let refusal as SignInRefusal where refusal == .busy {
+                        refuse.yield()
+                    }
+                }
+            }
+            for await _ in refused { break }
+            #expect(try await refusal("ida@example.org") == .busy)
+            #expect(try await refusal("nobody@example.org") == .busy)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(try await refusal("ida@example.org") == .wrong)
+        #expect(try await refusal("nobody@example.org") == .wrong)
+    }
+
+    @Test func whatIsRememberedHasABound() {
+        var recent = Recent<Int, Int>(capacity: 10)
+        for number in 0..<1_000 {
+            recent[number] = number
+            #expect(recent[number] == number && recent.count <= 10)
+        }
+        recent[999] = nil
+        #expect(recent[999] == nil)
+    }
+
+    @Test func attemptsComeBackOneByOne() {
+        let limiter = AttemptLimiter(.init(burst: 3, secondsPerAttempt: 10))
+        for _ in 0..<3 { #expect(limiter.take("a", nowMilliseconds: 0) == nil) }
+        #expect(limiter.take("a", nowMilliseconds: 0) == 10)
+        #expect(limiter.take("a", nowMilliseconds: 4_000)?.rounded() == 6)
+        #expect(limiter.take("a", nowMilliseconds: 10_000) == nil)
+        #expect(limiter.take("a", nowMilliseconds: 10_000) == 10)
+        limiter.giveBack("a")
+        #expect(limiter.take("a", nowMilliseconds: 10_000) == nil)
+        #expect(limiter.take("a", nowMilliseconds: 1_000_000) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("2026-11-21T06:25:00Z", 1_795_242_300_000), ("1970-01-01T00:00:00Z", 0),
+            ("2024-02-29T23:59:59Z", 1_709_251_199_000), ("2000-03-01T00:00:00Z", 951_868_800_000),
+        ] as [(String, Int64)])
+    func datesOfSignatures(_ text: String, _ milliseconds: Int64) {
+        let signature = RequestSignature(
+            keyID: "", date: text, signature: "", target: "", body: [UInt8]())
+        #expect(signature.milliseconds == milliseconds)
+    }
+}
+
+/// Holds threads back until it is opened.
+private final class Gate: Sendable {
+    private let group = DispatchGroup()
+
+    init() { group.enter() }
+
+    func wait() { group.wait() }
+    func open() { group.leave() }
+}
+
+private final class Counter: Sendable {
+    private let number = Mutex(0)
+
+    var count: Int { number.withLock { $0 } }
+
+    func next() -> Int {
+        number.withLock { number in
+            number += 1
+            return number
+        }
+    }
+}

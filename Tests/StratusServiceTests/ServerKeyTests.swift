@@ -1,0 +1,259 @@
+import Crypto
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// Servers that sign their requests (wire.md §1.5).
+@Suite struct ServerKeyTests {
+    /// A server with a registered key.
+    private struct Server {
+        let world: World
+        let key: P256.Signing.PrivateKey
+        let identifier: String
+        let userRecordName: String
+
+        init(
+            _ world: World, key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()
+        ) async throws {
+            self.world = world
+            self.key = key
+            let row = try await world.service.accounts.addServerKey(
+                key.publicKey.pemRepresentation, name: "test", for: world.address)
+            identifier = row.identifier
+            userRecordName = row.userRecordName
+        }
+
+        static let target =
+            "/database/1/iCloud.org.example.Trails/development/public/records/query?clientId=a%20b"
+
+        static func date(_ milliseconds: Int64) -> String {
+            let style = Date.ISO8601FormatStyle()
+            return Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(style)
+        }
+
+        /// Signs what the parts say; each may be told otherwise.
+        func signature(
+            date: String? = nil, body: String = "{}", target: String = target,
+            signedTarget: String? = nil, signedHash: String? = nil, keyID: String? = nil
+        ) throws -> RequestSignature {
+            let date = date ?? Self.date(world.nowMilliseconds)
+            let hash =
+                signedHash ?? Data(SHA256.hash(data: Data(body.utf8))).base64EncodedString()
+            let message = "\(date):\(hash):\(signedTarget ?? target)"
+            let signature = try key.signature(for: Data(message.utf8))
+            return RequestSignature(
+                keyID: keyID ?? identifier, date: date,
+                signature: signature.derRepresentation.base64EncodedString(), target: target,
+                body: Data(body.utf8))
+        }
+
+        func refusal<E: ServedEndpoint>(
+            _ endpoint: E.Type, _ request: E.Request, _ signature: RequestSignature,
+            in scope: DatabaseScope? = .public, at address: ContainerAddress? = nil,
+            apiToken: String? = nil
+        ) async -> ServiceError? {
+            do {
+                _ = try await world.service.respond(
+                    to: endpoint, request,
+                    from: Credentials(apiToken: apiToken, signature: signature),
+                    at: address ?? world.address, scope: scope)
+                return nil
+            } catch {
+                return error.error
+            }
+        }
+
+        func refusal(
+            _ signature: RequestSignature, at address: ContainerAddress? = nil,
+            apiToken: String? = nil
+        ) async -> ServiceError? {
+            await refusal(ZonesList.self, .init(), signature, at: address, apiToken: apiToken)
+        }
+    }
+
+    @Test func everyFormOfTheMessageIsTaken() async throws {
+        let server = try await Server(World(isForDevelopment: false))
+        let path = String(Server.target.prefix { $0 != "?" })
+        for signature in [
+            try server.signature(),
+            try server.signature(signedTarget: path),
+            try server.signature(target: path),
+            try server.signature(body: ""),
+            try server.signature(body: "", signedHash: ""),
+            try server.signature(body: "", signedTarget: path, signedHash: ""),
+            try server.signature(keyID: server.identifier.uppercased()),
+        ] {
+            #expect(await server.refusal(signature) == nil)
+        }
+    }
+
+    @Test func everyCauseOfRefusalLooksTheSame() async throws {
+        let world = World(isForDevelopment: false)
+        let server = try await Server(world)
+        let stranger = try await Server(world)
+        var others = world.address
+        others.container += "2"
+        let apiToken = try await world.service.accounts.createAPIToken(
+            for: world.address, name: "app")
+        let now = world.nowMilliseconds
+        var bad: [RequestSignature] = [
+            try server.signature(keyID: stranger.identifier),
+            try server.signature(keyID: String(repeating: "0", count: 64)),
+            try server.signature(keyID: ""),
+            try server.signature(signedTarget: "/database/1/another/development/public/x"),
+            try server.signature(signedHash: ""),
+            try server.signature(date: Server.date(now - 601_000)),
+            try server.signature(date: Server.date(now + 601_000)),
+            try server.signature(date: "2026-11-21T06:00:00+00:00"),
+            try server.signature(date: "2026-13-41T25:61:61Z"),
+            try server.signature(date: "yesterday"), try server.signature(date: ""),
+        ]
+        for text in ["", "AAAA", "not base64!", String(repeating: "A", count: 4_000)] {
+            var signature = try server.signature()
+            signature.signature = text
+            bad.append(signature)
+        }
+        var altered = try server.signature()
+        altered.bodyHash[0] ^= 1
+        bad.append(altered)
+        var refusals: [ServiceError?] = []
+        for signature in bad { refusals.append(await server.refusal(signature)) }
+        refusals.append(await server.refusal(try server.signature(), at: others))
+        refusals.append(await server.refusal(try server.signature(), apiToken: apiToken))
+        let expected = ServiceError(.authenticationFailed, "Authentication failed")
+        #expect(refusals.allSatisfy { $0 == expected }, "\(refusals)")
+        #expect(expected.code.httpStatus == 401)
+        // And at the edges of the window it is taken.
+        for date in [now - 599_000, now + 599_000] {
+            let refusal = await server.refusal(try server.signature(date: Server.date(date)))
+            #expect(refusal == nil)
+        }
+    }
+
+    @Test func aSignatureIsGoodOnceInEitherOfItsForms() async throws {
+        let server = try await Server(World(isForDevelopment: false))
+        let signature = try server.signature()
+        #expect(await server.refusal(signature) == nil)
+        #expect(await server.refusal(signature)?.code == .authenticationFailed)
+        // (r, n − s) is as good a signature as (r, s), and is made without the key.
+        var twin = signature
+        twin.signature = try Self.twin(of: signature.signature)
+        #expect(twin.signature != signature.signature)
+        #expect(await server.refusal(twin)?.code == .authenticationFailed)
+        // The twin itself would have been good.
+        let other = try server.signature()
+        var otherTwin = other
+        otherTwin.signature = try Self.twin(of: other.signature)
+        #expect(await server.refusal(otherTwin) == nil)
+        #expect(await server.refusal(other)?.code == .authenticationFailed)
+    }
+
+    @Test func aSignatureIsNotGoodAgainAfterARestart() async throws {
+        let storehouse = try Backend.sqlite.storehouse()
+        let world = World(storehouse, isForDevelopment: false)
+        let server = try await Server(world)
+        let early = try server.signature()
+        let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
+        #expect(await server.refusal(early) == nil)
+        #expect(await server.refusal(late) == nil)
+        let again = World(storehouse, isForDevelopment: false)
+        func refusal(_ signature: RequestSignature) async -> ServiceError? {
+            do {
+                _ = try await again.service.respond(
+                    to: ZonesList.self, .init(),
+                    from: Credentials(apiToken: nil, signature: signature), at: world.address,
+                    scope: .public)
+                return nil
+            } catch {
+                return error.error
+            }
+        }
+        #expect(await refusal(early)?.code == .authenticationFailed)
+        #expect(await refusal(late)?.code == .authenticationFailed)
+        let fresh = try server.signature(date: Server.date(world.nowMilliseconds + 306_000))
+        #expect(await refusal(fresh) == nil)
+    }
+
+    @Test func aServerReachesThePublicDatabaseAsItsOwnUser() async throws {
+        let world = World(isForDevelopment: false)
+        let server = try await Server(world)
+        for scope in [DatabaseScope.private, .shared] {
+            let refusal = await server.refusal(
+                ZonesList.self, .init(), try server.signature(), in: scope)
+            #expect(refusal?.code == .accessDenied)
+        }
+        let device = await server.refusal(
+            TokensCreate.self, .init(apnsEnvironment: "development"), try server.signature(),
+            in: nil)
+        #expect(device?.code == .accessDenied)
+        let answer = try await world.service.respond(
+            to: RecordsModify.self,
+            .init(operations: [
+                .init(.create, RecordDictionary(recordName: "hut", recordType: "Hut"))
+            ]),
+            from: Credentials(apiToken: nil, signature: try server.signature()),
+            at: world.address, scope: .public)
+        #expect(answer.rotatedWebAuthToken == nil)
+        guard case .record(let record) = answer.answer.records[0] else {
+            Issue.record("\(answer.answer.records)")
+            return
+        }
+        #expect(record.created?.userRecordName == server.userRecordName)
+        let caller = try await world.service.respond(
+            to: UsersCaller.self, .init(),
+            from: Credentials(apiToken: nil, signature: try server.signature()),
+            at: world.address, scope: .public)
+        #expect(caller.answer.identity.userRecordName == server.userRecordName)
+    }
+
+    @Test func aRevokedKeyIsNotTaken() async throws {
+        let world = World(isForDevelopment: false)
+        let server = try await Server(world)
+        #expect(await server.refusal(try server.signature()) == nil)
+        try await world.service.accounts.revokeServerKey(server.identifier)
+        #expect(await server.refusal(try server.signature())?.code == .authenticationFailed)
+        await #expect(throws: ServiceError.self) {
+            try await world.service.accounts.revokeServerKey(server.identifier)
+        }
+    }
+
+    @Test func onlyPublicKeysOfTheCurveAreRegistered() async throws {
+        let world = World(isForDevelopment: false)
+        for pem in [
+            "", "x", P384.Signing.PrivateKey().publicKey.pemRepresentation,
+            P256.Signing.PrivateKey().pemRepresentation,
+        ] {
+            await #expect(throws: ServiceError.self) {
+                try await world.service.accounts.addServerKey(pem, name: "x", for: world.address)
+            }
+        }
+        #expect(try await world.service.accounts.serverKeys().isEmpty)
+    }
+
+    /// The other signature (r, n − s) of the same message.
+    private static func twin(of text: String) throws -> String {
+        let der = try #require(Data(base64Encoded: text))
+        let raw = [UInt8](try P256.Signing.ECDSASignature(derRepresentation: der).rawRepresentation)
+        let order: [UInt8] = [
+            0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+            0xFF,
+            0xFF, 0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC,
+            0x63,
+            0x25, 0x51,
+        ]
+        var difference = [UInt8](repeating: 0, count: 32)
+        var borrow = 0
+        for index in (0..<32).reversed() {
+            var digit = Int(order[index]) - Int(raw[32 + index]) - borrow
+            borrow = digit < 0 ? 1 : 0
+            if digit < 0 { digit += 256 }
+            difference[index] = UInt8(digit)
+        }
+        let twin = try P256.Signing.ECDSASignature(
+            rawRepresentation: Data(raw[..<32] + difference))
+        return twin.derRepresentation.base64EncodedString()
+    }
+}

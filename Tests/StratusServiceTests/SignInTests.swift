@@ -1,0 +1,391 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+extension PasswordHash.Cost {
+    /// So cheap that tests do not wait; never for real passwords.
+    static let cheap = PasswordHash.Cost(logRounds: 1, blockSize: 1, parallelism: 1)
+}
+
+/// The counter: accounts with passwords, sign-up, sign-in and their limits.
+@Suite struct SignInTests {
+    private func world(
+        signUp: AccountSettings.SignUp = .open, trusts: Bool = false,
+        _ storehouse: any Storehouse = MemoryStorehouse()
+    ) -> World {
+        World(
+            storehouse,
+            accounts: AccountSettings(
+                signUp: signUp, trustsEmailAddresses: trusts, passwordCost: .cheap))
+    }
+
+    /// The page to which somebody without a web-auth token is sent.
+    private func place(_ world: World, origin: String? = nil) async throws -> SignInPlace {
+        let text = try await Self.request(world, origin: origin)
+        return try await world.service.signInPlace(text)
+    }
+
+    static func request(
+        _ world: World, apiToken: String = "development", origin: String? = nil
+    ) async throws -> String {
+        let nobody = Credentials(apiToken: apiToken, origin: origin)
+        let url = await Self.redirectURL(world, nobody)
+        let path = try #require(url)
+        #expect(path.hasPrefix("/auth/sign-in?request="))
+        return String(path.dropFirst("/auth/sign-in?request=".count))
+    }
+
+    private static func redirectURL(_ world: World, _ nobody: Credentials) async -> String? {
+        do {
+            _ = try await world.service.respond(
+                to: UsersCaller.self, .init(), from: nobody, at: world.address, scope: .public)
+            return nil
+        } catch {
+            #expect(error.error.code == .authenticationRequired)
+            return error.error.redirectURL
+        }
+    }
+
+    private func form(
+        _ address: String = "ida@example.org", _ password: String = "correct horse",
+        from network: String = "192.0.2.1"
+    ) -> SignInForm {
+        SignInForm(
+            emailAddress: address, password: password, givenName: "Ida", familyName: "Holm",
+            networkAddress: network)
+    }
+
+    private func refusal(
+        _ world: World, _ form: SignInForm, isNew: Bool = false
+    ) async throws -> SignInRefusal? {
+        let place = try await place(world)
+        do {
+            _ = try await world.service.signIn(form, isNew: isNew, at: place)
+            return nil
+        } catch let refusal as SignInRefusal {
+            return refusal
+        }
+    }
+
+    private func caller(
+        _ world: World, _ token: String, at address: ContainerAddress? = nil
+    ) async throws -> UsersCaller.Answer {
+        try await world.service.respond(
+            to: UsersCaller.self, .init(),
+            from: Credentials(apiToken: "development", webAuthToken: token),
+            at: address ?? world.address, scope: .public
+        ).answer
+    }
+
+    @Test(arguments: Backend.allCases)
+    func anAccountIsMadeOnceAndSignsInByItsPassword(_ backend: Backend) async throws {
+        let world = world(try backend.storehouse())
+        let place = try await place(world)
+        let first = try await world.service.signIn(form(), isNew: true, at: place)
+        let again = try await world.service.signIn(
+            form(" Ida@Example.ORG "), isNew: false, at: place)
+        #expect(again.userRecordName == first.userRecordName)
+        #expect(again.session != first.session)
+        let caller = try await caller(world, again.webAuthToken)
+        #expect(caller.identity.userRecordName == first.userRecordName)
+        let taken = try await refusal(world, form("IDA@example.org", "another one"), isNew: true)
+        #expect(taken?.code == .taken)
+        let user = try await world.service.accounts.user("ida@example.org")
+        #expect(user.passwordHash?.hasPrefix("$scrypt$ln=1,r=1,p=1$") == true)
+        #expect(user.passwordHash?.contains("correct") == false)
+        #expect(user.givenName == "Ida" && !user.isEmailVerified)
+    }
+
+    @Test func unknownAccountsAndWrongPasswordsLookTheSame() async throws {
+        let world = world()
+        #expect(try await refusal(world, form(), isNew: true) == nil)
+        let wrong = try await refusal(world, form("ida@example.org", "wrong password"))
+        let unknown = try await refusal(world, form("nobody@example.org", "wrong password"))
+        let none = try await refusal(world, form("no address", "wrong password"))
+        #expect(wrong?.code == .wrong)
+        #expect(unknown == wrong && none == wrong)
+        // A user of --dev or of an identity provider has no password that could be right.
+        _ = try await world.service.signInForDevelopment(user: "dev@example.org")
+        #expect(try await refusal(world, form("dev@example.org", "")) == wrong)
+    }
+
+    @Test func whatNobodyCouldSignInWithIsRefused() async throws {
+        let world = world()
+        for address in [
+            "", "@", "ida", "ida@", "@example.org", "a@b@c", "i da@example.org", "ida@.org",
+            "ida@example.org.", "ída@example.org", "ida@example.org\n", "<ida@example.org>",
+            String(repeating: "a", count: 65) + "@example.org",
+            "a@" + String(repeating: "b", count: 260),
+        ] {
+            let refusal = try await refusal(world, form(address), isNew: true)
+            #expect(refusal?.code == .badInput, "\(address)")
+        }
+        for password in ["", "1234567", String(repeating: "x", count: 257)] {
+            let refusal = try await refusal(
+                world, form("ida@example.org", password, from: password), isNew: true)
+            #expect(refusal?.code == .badInput)
+        }
+        let long = SignInForm(
+            emailAddress: "ida@example.org", password: "correct horse",
+            givenName: String(repeating: "x", count: 101), networkAddress: "192.0.2.7")
+        #expect(try await refusal(world, long, isNew: true)?.code == .badInput)
+    }
+
+    @Test func aClosedServiceMakesNoAccounts() async throws {
+        let world = world(signUp: .closed)
+        #expect(try await !place(world).isSignUpOpen)
+        #expect(try await refusal(world, form(), isNew: true)?.code == .closed)
+        _ = try await world.service.accounts.createUser(
+            emailAddress: "ida@example.org", password: "correct horse", givenName: "",
+            familyName: "", isEmailVerified: true)
+        #expect(try await refusal(world, form()) == nil)
+    }
+
+    @Test func guessingAnAccountsPasswordIsSlow() async throws {
+        let world = world()
+        #expect(try await refusal(world, form(), isNew: true) == nil)
+        for number in 0..<10 {
+            // From many addresses: the account counts.
+            let guess = form("ida@example.org", "guess \(number)", from: "192.0.2.\(number)")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        let right = form("ida@example.org", "correct horse", from: "198.51.100.1")
+        let refused = try await refusal(world, right)
+        #expect(refused?.code == .tooMany)
+        #expect((1...60).contains(refused?.retryAfterSeconds ?? 0))
+        #expect(try await refusal(world, form("eva@example.org", "x"))?.code == .wrong)
+        world.advance(seconds: 61)
+        #expect(try await refusal(world, right) == nil)
+        // A success takes nothing from the next.
+        for _ in 0..<20 { #expect(try await refusal(world, form(from: "203.0.113.9")) == nil) }
+    }
+
+    @Test func oneAddressTriesOnlySoManyAccounts() async throws {
+        let world = world()
+        for number in 0..<60 {
+            let guess = form("user\(number)@example.org", "password1")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        let next = try await refusal(world, form("user61@example.org", "password1"))
+        #expect(next?.code == .tooMany && next?.httpStatus == 429)
+        let elsewhere = form("user62@example.org", "password1", from: "192.0.2.2")
+        #expect(try await refusal(world, elsewhere)?.code == .wrong)
+    }
+
+    @Test func aWebAuthTokenIsGoodForItsContainerAlone() async throws {
+        let world = world()
+        let signIn = try await world.service.signIn(
+            form(), isNew: true, at: try await place(world))
+        var other = world.address
+        other.container += "2"
+        var production = world.address
+        production.environment = .production
+        for address in [other, production] {
+            await #expect(throws: RequestFailure.self) {
+                try await caller(world, signIn.webAuthToken, at: address)
+            }
+        }
+        _ = try await caller(world, signIn.webAuthToken)
+    }
+
+    @Test func stayingSignedInIsForTwoWeeksElseForHalfAnHour() async throws {
+        let world = world()
+        let place = try await place(world)
+        let short = try await world.service.signIn(form(), isNew: true, at: place)
+        var stays = form()
+        stays.staysSignedIn = true
+        let long = try await world.service.signIn(stays, isNew: false, at: place)
+        world.advance(seconds: 30 * 60 - 1)
+        _ = try await caller(world, short.webAuthToken)
+        world.advance(seconds: 1)
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, short.webAuthToken)
+        }
+        world.advance(seconds: 14 * 24 * 3600 - 30 * 60 - 1)
+        _ = try await caller(world, long.webAuthToken)
+        world.advance(seconds: 1)
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, long.webAuthToken)
+        }
+    }
+
+    @Test func theSignInPageIsGoodForAnHourAndItsToken() async throws {
+        let world = world()
+        let request = try await Self.request(world, origin: "https://app.example.org")
+        let place = try await world.service.signInPlace(request)
+        #expect(place.app == World.container)
+        #expect(place.openerOrigins == ["https://app.example.org"])
+        for text in ["", "x", String(request.dropLast()), request + "A"] {
+            await #expect(throws: SignInRefusal.expired) {
+                try await world.service.signInPlace(text)
+            }
+        }
+        world.advance(seconds: 15 * 60)
+        _ = try await world.service.signInPlace(request)
+        world.advance(seconds: 46 * 60)
+        await #expect(throws: SignInRefusal.expired) {
+            try await world.service.signInPlace(request)
+        }
+    }
+
+    @Test func theTokensOwnOriginsAndCallbackWin() async throws {
+        let world = world()
+        let token = try await world.service.accounts.createAPIToken(
+            for: world.address, name: "web", allowedOrigins: ["https://trails.example.org"],
+            callbackURL: "https://trails.example.org/signed-in")
+        let request = try await Self.request(world, apiToken: token)
+        let place = try await world.service.signInPlace(request)
+        #expect(place.openerOrigins == ["https://trails.example.org"])
+        #expect(place.callbackURL == "https://trails.example.org/signed-in")
+        try await world.service.accounts.revokeAPIToken(token)
+        await #expect(throws: SignInRefusal.expired) {
+            try await world.service.signInPlace(request)
+        }
+    }
+
+    @Test func aFormNeedsItsTokenAndTheCookieThatBelongsToIt() async throws {
+        let world = world()
+        let service = world.service
+        let (token, secret) = try await service.formToken(secret: nil)
+        let (other, otherSecret) = try await service.formToken(secret: nil)
+        #expect(secret != otherSecret)
+        #expect(try await service.isOurs(formToken: token, secret: secret))
+        #expect(try await !service.isOurs(formToken: token, secret: nil))
+        #expect(try await !service.isOurs(formToken: token, secret: otherSecret))
+        #expect(try await !service.isOurs(formToken: other, secret: secret))
+        #expect(try await !service.isOurs(formToken: secret, secret: secret))
+        #expect(try await service.formToken(secret: secret).secret == secret)
+        world.advance(seconds: 3_601)
+        #expect(try await !service.isOurs(formToken: token, secret: secret))
+    }
+
+    @Test func signingOutEndsTheSessionAndGivesNoToken() async throws {
+        let world = world()
+        let alice = try await world.person("alice")
+        let out = try await world.service.respond(
+            to: UsersSignOut.self, .init(),
+            from: Credentials(apiToken: "development", webAuthToken: alice.token),
+            at: world.address, scope: .public)
+        #expect(out.rotatedWebAuthToken == nil)
+        let refusal = await alice.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .authenticationRequired)
+        try await world.service.signOut(webAuthToken: alice.token ?? "")
+        try await world.service.signOut(webAuthToken: "none of ours")
+    }
+
+    @Test func aDisabledAccountIsKnownAndRefused() async throws {
+        let world = world()
+        let place = try await place(world)
+        let signIn = try await world.service.signIn(form(), isNew: true, at: place)
+        try await world.service.accounts.setDisabled(true, "ida@example.org")
+        do {
+            _ = try await caller(world, signIn.webAuthToken)
+            Issue.record("A disabled account was served.")
+        } catch let failure as RequestFailure {
+            #expect(failure.error.code == .accessDenied)
+            #expect(failure.error.frameworkCode == 32)
+        }
+        #expect(try await refusal(world, form())?.code == .disabled)
+        #expect(try await refusal(world, form("ida@example.org", "wrong one"))?.code == .wrong)
+        try await world.service.accounts.setDisabled(false, signIn.userRecordName)
+        _ = try await caller(world, signIn.webAuthToken)
+    }
+
+    @Test func anotherPasswordEndsTheSessions() async throws {
+        let world = world()
+        let signIn = try await world.service.signIn(
+            form(), isNew: true, at: try await place(world))
+        try await world.service.accounts.setPassword("another horse", "ida@example.org")
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, signIn.webAuthToken)
+        }
+        #expect(try await refusal(world, form())?.code == .wrong)
+        #expect(try await refusal(world, form("ida@example.org", "another horse")) == nil)
+        await #expect(throws: ServiceError.self) {
+            let dev = try await world.person("dev")
+            try await world.service.accounts.setPassword("another horse", dev.name)
+        }
+    }
+
+    @Test func aDeletedAccountIsGoneAndItsAddressFree() async throws {
+        let world = world()
+        let signIn = try await world.service.signIn(
+            form(), isNew: true, at: try await place(world))
+        _ = try await world.service.accounts.deleteUser("ida@example.org")
+        await #expect(throws: RequestFailure.self) {
+            try await caller(world, signIn.webAuthToken)
+        }
+        let anew = try await world.service.signIn(
+            form(), isNew: true, at: try await place(world))
+        #expect(anew.userRecordName != signIn.userRecordName)
+    }
+
+    @Test func sessionsThatNobodyUsesAreRemoved() async throws {
+        let world = world()
+        let place = try await place(world)
+        let short = try await world.service.signIn(form(), isNew: true, at: place)
+        var stays = form()
+        stays.staysSignedIn = true
+        let long = try await world.service.signIn(stays, isNew: false, at: place)
+        world.advance(seconds: 40 * 60)
+        _ = try await world.service.signIn(form(), isNew: false, at: place)
+        let directory = world.service.storehouse.directory
+        #expect(try await directory.session(short.session) == nil)
+        #expect(try await directory.session(long.session) != nil)
+        // What is used stays.
+        var token = long.webAuthToken
+        for _ in 0..<4 {
+            world.advance(seconds: 7 * 24 * 3600)
+            token =
+                try await world.service.respond(
+                    to: UsersCaller.self, .init(),
+                    from: Credentials(apiToken: "development", webAuthToken: token),
+                    at: world.address, scope: .public
+                ).rotatedWebAuthToken ?? ""
+            _ = try await world.person("somebody")
+        }
+        #expect(try await directory.session(long.session) != nil)
+    }
+
+    @Test func whatACommandChangesIsNoticedWithinASecond() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
+        let world = World(try SQLiteStorehouse(folder: folder), isForDevelopment: false)
+        let token = try await world.service.accounts.createAPIToken(
+            for: world.address, name: "app")
+        func isTaken() async -> Bool {
+            do {
+                _ = try await world.service.respond(
+                    to: ZonesList.self, .init(), from: Credentials(apiToken: token),
+                    at: world.address, scope: .public)
+                return true
+            } catch {
+                return false
+            }
+        }
+        #expect(await isTaken())
+        let command = try SQLiteStorehouse(folder: folder, access: .beside)
+        let commandService = CloudService(
+            storehouse: command, settings: ServiceSettings(isForDevelopment: false))
+        try await commandService.accounts.revokeAPIToken(token)
+        try await command.close()
+        world.advance(seconds: 1)
+        #expect(await !isTaken())
+    }
+
+    @Test func emailAddressesAreTrustedOnlyWhenTheOperatorSaysSo() async throws {
+        for trusts in [false, true] {
+            let world = world(trusts: trusts)
+            _ = try await world.service.signIn(form(), isNew: true, at: try await place(world))
+            let user = try await world.service.accounts.user("ida@example.org")
+            #expect(user.isEmailVerified == trusts)
+        }
+        let world = world()
+        _ = try await world.service.signIn(form(), isNew: true, at: try await place(world))
+        try await world.service.accounts.setEmailVerified(true, "ida@example.org")
+        #expect(try await world.service.accounts.user("ida@example.org").isEmailVerified)
+    }
+}

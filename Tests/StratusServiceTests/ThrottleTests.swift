@@ -1,0 +1,243 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+@Suite struct ThrottleTests {
+    private final class Clock: Sendable {
+        private let milliseconds = Mutex<Int64>(1_000_000)
+        func advance(seconds: Double) { milliseconds.withLock { $0 += Int64(seconds * 1_000) } }
+        var now: Int64 { milliseconds.withLock { $0 } }
+    }
+
+    private let clock = Clock()
+    private let alice = Throttle.Sender.user(
+        "_alice", in: ContainerAddress(container: "c", environment: .development))
+    private let bob = Throttle.Sender.user(
+        "_bob", in: ContainerAddress(container: "c", environment: .development))
+
+    private func throttle(capacity: Int = 65_536) -> Throttle {
+        var limits = Limits()
+        limits.requestsPerSecond = 10
+        limits.requestsInBurst = 20
+        limits.badRequestsBeforePenalty = 5
+        return Throttle(
+            limits: limits, nowMilliseconds: { [clock] in clock.now }, capacity: capacity)
+    }
+
+    /// How many requests get through at once.
+    private func admitted(_ throttle: Throttle, _ sender: Throttle.Sender) -> Int {
+        var count = 0
+        while count < 10_000, (try? throttle.admit(sender)) != nil { count += 1 }
+        return count
+    }
+
+    @Test func aBurstIsTakenThenTheRate() {
+        let throttle = throttle()
+        #expect(admitted(throttle, alice) == 20)
+        clock.advance(seconds: 0.5)
+        #expect(admitted(throttle, alice) == 5)
+        clock.advance(seconds: 3_600)
+        #expect(admitted(throttle, alice) == 20)
+    }
+
+    @Test func theRefusalSaysWhenThereIsRoomAgain() throws {
+        let throttle = throttle()
+        _ = admitted(throttle, alice)
+        throttle.charge(alice, 9)
+        let error = #expect(throws: ServiceError.self) { try throttle.admit(alice) }
+        #expect(error?.code == .throttled)
+        #expect(error?.frameworkCode == 7)
+        let seconds = try #require(error?.retryAfterSeconds)
+        #expect(seconds == 1)
+        clock.advance(seconds: seconds)
+        try throttle.admit(alice)
+    }
+
+    @Test func oneSenderDoesNotUseUpAnothers() throws {
+        let throttle = throttle()
+        _ = admitted(throttle, alice)
+        #expect(admitted(throttle, bob) == 20)
+    }
+
+    @Test func aLargeRequestIsServedOnCreditAndPaidLater() throws {
+        let throttle = throttle()
+        try throttle.admit(alice)
+        throttle.charge(alice, 1_000_000)
+        // Nobody owes more than a burst: 20 tokens and the one of the request.
+        clock.advance(seconds: 2)
+        #expect(admitted(throttle, alice) == 0)
+        clock.advance(seconds: 0.1)
+        #expect(admitted(throttle, alice) == 1)
+    }
+
+    @Test func aClockThatGoesBackGivesNothingAndTakesNothing() {
+        let throttle = throttle()
+        _ = admitted(throttle, alice)
+        clock.advance(seconds: -100)
+        #expect(admitted(throttle, alice) == 0)
+        clock.advance(seconds: 101)
+        #expect(admitted(throttle, alice) == 10)
+    }
+
+    @Test(arguments: [
+        (4, 20), (5, 10), (9, 10), (10, 5), (15, 2), (20, 1), (25, 1), (1_000, 1),
+    ])
+    func badRequestsInSeriesHalveTheBurstAgainAndAgain(bad: Int, burst: Int) {
+        let throttle = throttle()
+        for _ in 0..<bad { throttle.settle(alice, wasBad: true) }
+        #expect(admitted(throttle, alice) == burst)
+    }
+
+    @Test func theRateIsHalvedFiveTimesAndIsNeverNothing() {
+        let throttle = throttle()
+        for _ in 0..<1_000 { throttle.settle(alice, wasBad: true) }
+        #expect(admitted(throttle, alice) == 1)
+        // A thirty-second of ten a second: one in 3.2 seconds.
+        clock.advance(seconds: 3.1)
+        #expect(admitted(throttle, alice) == 0)
+        clock.advance(seconds: 0.2)
+        #expect(admitted(throttle, alice) == 1)
+    }
+
+    @Test func goodRequestsAndTimeMakeUpForBadOnes() {
+        let good = throttle()
+        for _ in 0..<10 { good.settle(alice, wasBad: true) }
+        #expect(admitted(good, alice) == 5)
+        for _ in 0..<5 { good.settle(alice, wasBad: false) }
+        clock.advance(seconds: 60)
+        #expect(admitted(good, alice) == 20)
+
+        let patient = throttle()
+        for _ in 0..<20 { patient.settle(alice, wasBad: true) }
+        clock.advance(seconds: 61)
+        #expect(admitted(patient, alice) == 10)
+        clock.advance(seconds: 61)
+        #expect(admitted(patient, alice) == 20)
+    }
+
+    @Test func aClientThatErrsNowAndThenIsNotPunished() {
+        let throttle = throttle()
+        for number in 0..<1_000 { throttle.settle(alice, wasBad: number % 2 == 0) }
+        #expect(admitted(throttle, alice) == 20)
+    }
+
+    @Test func memoryIsBoundedAndThoseInDebtAreRememberedLongest() {
+        let throttle = throttle(capacity: 1_600)
+        throttle.charge(alice, 40)
+        for number in 0..<20_000 {
+            // Full again at the next look, so that there is always somebody to forget.
+            try? throttle.admit(.address("10.0.\(number / 256).\(number % 256)"))
+            clock.advance(seconds: 0.000_1)
+            if number % 1_000 == 0 { throttle.charge(alice, 0.001) }
+        }
+        #expect(throttle.count <= 1_600)
+        #expect(admitted(throttle, alice) == 0)
+    }
+
+    // MARK: In the service
+
+    private func world(_ change: (inout Limits) -> Void = { _ in }) -> World {
+        var limits = Limits()
+        limits.requestsPerSecond = 1
+        limits.requestsInBurst = 10
+        limits.requestsInBurstPerAddress = 50
+        limits.requestsPerSecondPerAddress = 1
+        change(&limits)
+        return World(limits: limits, isThrottled: true)
+    }
+
+    @Test func aUserIsThrottledAndToldWhenToComeBack() async throws {
+        let world = world()
+        let alice = try await world.person("alice")
+        for _ in 0..<10 { _ = try await alice.ask(ZonesList.self, .init()) }
+        let refusal = await alice.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .throttled)
+        #expect(refusal?.error.retryAfterSeconds == 1)
+        _ = try await world.person("bob").at("other").ask(ZonesList.self, .init())
+        world.advance(seconds: 1)
+        _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    @Test func aServiceForDevelopmentThrottlesOnlyWhenTold() async throws {
+        var limits = Limits()
+        limits.requestsInBurst = 1
+        let world = World(limits: limits)
+        let alice = try await world.person("alice")
+        for _ in 0..<5 { _ = try await alice.ask(ZonesList.self, .init()) }
+        #expect(!ServiceSettings(isForDevelopment: true).isThrottled)
+        #expect(ServiceSettings(isForDevelopment: false).isThrottled)
+    }
+
+    @Test func aLargeSaveCostsMoreThanALookup() async throws {
+        let save = RecordsModify.Request(operations: (0..<400).map { hut(.create, "h\($0)") })
+        let lookup = RecordsLookup.Request(records: [.init(recordName: "h")])
+        #expect(RecordsModify.cost(of: save) == 10)
+        #expect(RecordsLookup.cost(of: lookup) < 0.1)
+        let world = world { $0.requestsInBurst = 5 }
+        let alice = try await world.person("alice")
+        _ = try await alice.ask(RecordsModify.self, save)
+        #expect(await alice.refusal(RecordsLookup.self, lookup)?.error.code == .throttled)
+    }
+
+    /// Who guesses tokens is stopped before the directory is asked, ten times as fast as others.
+    @Test func badCredentialsUseUpTheAddress() async throws {
+        let world = world()
+        func answer(_ address: String) async -> ServiceError.Code? {
+            do {
+                _ = try await world.service.respond(
+                    to: ZonesList.self, .init(),
+                    from: Credentials(apiToken: "guess", networkAddress: address),
+                    at: world.address, scope: .private)
+                return nil
+            } catch {
+                return error.error.code
+            }
+        }
+        for _ in 0..<5 { #expect(await answer("10.0.0.1") == .authenticationFailed) }
+        #expect(await answer("10.0.0.1") == .throttled)
+        #expect(await answer("10.0.0.2") == .authenticationFailed)
+    }
+
+    @Test func aUserOfBadRequestsIsServedMoreSlowly() async throws {
+        let world = world {
+            $0.requestsInBurst = 1_000
+            $0.requestsPerSecond = 8
+            $0.badRequestsBeforePenalty = 10
+        }
+        let alice = try await world.person("alice")
+        let bad = RecordsModify.Request(operations: [hut(.create, "a"), hut(.create, "a")])
+        var asked = 0
+        while await alice.refusal(RecordsModify.self, bad)?.error.code == .badRequest {
+            asked += 1
+            try #require(asked < 1_000)
+        }
+        // 1,000 halved five times, less what was asked by then.
+        #expect(asked < 100)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        world.advance(seconds: 3_600)
+        _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    @Test func aContainersTransferEndsAtItsLimitUntilMidnight() throws {
+        let meter = TransferMeter()
+        let trails = ContainerAddress(container: "c", environment: .development)
+        let other = ContainerAddress(container: "d", environment: .development)
+        let noon: Int64 = 12 * 3600 * 1000
+        meter.add(600, to: trails, at: noon)
+        try meter.check(trails, limitBytes: 1_000, at: noon)
+        meter.add(400, to: trails, at: noon)
+        try meter.check(other, limitBytes: 1_000, at: noon)
+        try meter.check(trails, limitBytes: 0, at: noon)
+        let error = #expect(throws: ServiceError.self) {
+            try meter.check(trails, limitBytes: 1_000, at: noon)
+        }
+        #expect(error?.code == .throttled && error?.retryAfterSeconds == 12 * 3600)
+        try meter.check(trails, limitBytes: 1_000, at: 2 * noon)
+        meter.add(1, to: trails, at: 2 * noon)
+        try meter.check(trails, limitBytes: 2, at: 2 * noon)
+    }
+}
