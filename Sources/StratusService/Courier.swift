@@ -41,19 +41,27 @@ actor Courier {
     // MARK: Delivery
 
     func deliver(_ deliveries: [Delivery]) {
-        for delivery in deliveries { deliver(delivery.payload, to: delivery.device.pushToken) }
+        for delivery in deliveries {
+            deliver(
+                delivery.payload, to: delivery.device.pushToken,
+                isRepetition: delivery.isRepetition)
+        }
     }
 
     /// Hands a notification to who came last of those who wait, or queues it. An unread notification
-    /// about the same becomes this one; the oldest give way when the room is used up.
-    func deliver(_ notification: NotificationPayload, to pushToken: String) {
+    /// about the same becomes this one, unless it is repeated on purpose; the oldest give way when the
+    /// room is used up.
+    func deliver(
+        _ notification: NotificationPayload, to pushToken: String, isRepetition: Bool = false
+    ) {
         if let waiter = mailboxes[pushToken]?.waiters.popLast() {
             waiter.continuation.resume(returning: notification)
             return
         }
         guard var mailbox = mailboxes[pushToken] ?? newMailbox() else { return }
         mailboxes[pushToken] = nil
-        if let index = mailbox.queue.firstIndex(where: { $0.subject == notification.subject }) {
+        let same = mailbox.queue.firstIndex { $0.subject == notification.subject }
+        if let index = same, !isRepetition {
             mailbox.queue[index] = notification
         } else {
             mailbox.queue.append(notification)

@@ -44,7 +44,9 @@ struct NewsRound {
         let gathered = deliveries.take().flatMap { delivery in
             let times = notifications.faults.deliveries(
                 to: delivery.device.userRecordName, in: container)
-            return repeatElement(delivery, count: times)
+            var repetition = delivery
+            repetition.isRepetition = true
+            return (0..<times).map { $0 == 0 ? delivery : repetition }
         }
         if !gathered.isEmpty { await notifications.devices.deliver(gathered) }
         told.advance(through: through)
@@ -134,6 +136,8 @@ struct NewsRound {
 struct Delivery: Sendable {
     var device: DeviceRow
     var payload: NotificationPayload
+    /// Told once more though nothing happened, as a fault script wants it.
+    var isRepetition = false
 }
 
 /// Notifications that wait to be handed over together. Those that say the same are one.
