@@ -23,6 +23,7 @@ public final class CloudService: Sendable {
 
     let schemas: SchemaBook
     let subscriptions: SubscriptionBook
+    let indexes: IndexBook
     let courier: Courier
     let notifications: Notifications
 
@@ -35,6 +36,7 @@ public final class CloudService: Sendable {
         accounts = Accounts(directory: storehouse.directory, settings: settings)
         schemas = SchemaBook(directory: storehouse.directory)
         subscriptions = SubscriptionBook()
+        indexes = IndexBook(limits: settings.limits, logger: settings.logger)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         notifications = Notifications(
@@ -94,9 +96,11 @@ public final class CloudService: Sendable {
         await courier.giveBack(notification, to: pushToken)
     }
 
-    /// Waits until everything that was saved has been told to the listening devices' queues.
+    /// Waits until everything that was saved has been told to the listening devices' queues, and what was
+    /// added to schemas is in the indexes.
     public func settle() async {
         await notifications.settle()
+        await indexes.settle()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.

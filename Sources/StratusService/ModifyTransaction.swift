@@ -55,6 +55,7 @@ struct ModifyTransaction: Sendable {
     ) throws -> Bool {
         let incarnation = try writer.incarnation
         var hasWritten = false
+        var indexing = RecordIndexing()
         for zone in decisions.stored.zones.values.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         {
             let indices = decisions.indicesToWrite(in: zone.name)
@@ -67,6 +68,7 @@ struct ModifyTransaction: Sendable {
                     index, version: version, commitVersion: versions.upperBound,
                     changeTag: ChangeTag(version: version, incarnation: incarnation).text)
                 try writer.put(write.row)
+                try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
                 if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
             }
             guard !summary.isEmpty else { continue }

@@ -26,6 +26,8 @@ extension RecordsModify: ServedEndpoint {
         let service = context.service
         let store = try await service.store(for: address)
         let plan = try await ModifyPlan.make(request, in: context, store: store)
+        try await service.indexes.prepare(
+            plan.recordTypes, of: service.schemas.schema(of: context.address), in: store)
         let summary = try await service.subscriptions.summary(of: store)
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context, summary: summary,

@@ -27,17 +27,19 @@ extension RecordsQuery: ServedEndpoint {
         let search = RecordSearch(
             matcher: try RecordMatcher(query, schema: schema),
             order: try RecordOrder(query, schema: schema),
-            recordType: query.recordType, limit: context.pageLength(request.resultsLimit))
+            limit: context.pageLength(request.resultsLimit), limits: context.limits)
         let seal = try await context.service.seal()
         let database = ChangeToken.mark(of: address)
-        let mark = try ContinuationMarker.mark(of: request, in: [zoneName ?? ""])
+        let mark = try ContinuationMarker.mark(
+            of: request, in: [zoneName ?? ""], caller: context.caller.userRecordName)
         let start = try request.continuationMarker.map {
             try ContinuationMarker(
-                text: $0, seal: seal, database: database, query: mark,
-                sortKeys: query.sortBy.count
+                text: $0, seal: seal, database: database, query: mark, keys: search.keysPerPosition
             ).position
         }
-        let page = try await context.service.store(for: address).read(.zone) { reader in
+        let store = try await context.service.store(for: address)
+        try await context.service.indexes.prepare([query.recordType], of: schema, in: store)
+        let page = try await store.read(.zone) { reader in
             try search.page(of: reader, zoneName: zoneName, after: start)
         }
         return Answer(
@@ -47,12 +49,11 @@ extension RecordsQuery: ServedEndpoint {
                         $0.row, in: context.zoneID($0.position.zoneName),
                         keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings))
             },
-            continuationMarker: try page.hasMore
-                ? page.found.last.map {
-                    try ContinuationMarker(
-                        database: database, query: mark, position: $0.position
-                    ).text(sealedBy: seal)
-                } : nil)
+            continuationMarker: try page.next.map {
+                try ContinuationMarker(
+                    database: database, query: mark, position: $0
+                ).text(sealedBy: seal)
+            })
     }
 }
 

@@ -7,6 +7,7 @@ struct MemoryState: Sendable {
         var records: TreeDictionary<String, RecordRow> = [:]
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
+        var entries: TreeDictionary<IndexRow.Key, SortedEntries> = [:]
     }
 
     struct Outcome: Sendable {
@@ -23,6 +24,9 @@ struct MemoryState: Sendable {
     var databaseVersion: Int64 = 0
     var zones: TreeDictionary<ZoneRow.Key, Zone> = [:]
     var zoneKeys: TreeDictionary<String, ZoneRow.Key> = [:]
+    var indexes: TreeDictionary<IndexRow.Key, IndexRow> = [:]
+    /// The highest key that an index was given.
+    var lastIndex: Int64 = 0
     var subscriptions: TreeDictionary<SubscriptionKey, SubscriptionRow> = [:]
     var outcomes: TreeDictionary<OperationKey, Outcome> = [:]
     var outbox: TreeDictionary<Int64, OutboxRow> = [:]

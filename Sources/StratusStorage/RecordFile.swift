@@ -14,7 +14,8 @@ enum RecordFile {
                     try database.execute(sql: tables)
                     try begin(
                         database, Incarnation(number: 1, identifier: random.number()))
-                }
+                },
+                { try $0.execute(sql: indexTables) },
             ])
     }
 

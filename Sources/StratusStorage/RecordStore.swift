@@ -53,7 +53,7 @@ extension RecordStore {
 }
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.
-public protocol StoreReader {
+public protocol StoreReader: IndexReader {
     /// Changes whenever history may have been lost (a restored backup); part of every change token.
     var incarnation: Incarnation { get throws }
 
@@ -111,7 +111,7 @@ extension StoreReader {
 }
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.
-public protocol StoreWriter: StoreReader {
+public protocol StoreWriter: StoreReader, IndexWriter {
     /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
     func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
 

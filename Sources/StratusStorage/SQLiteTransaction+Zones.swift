@@ -57,6 +57,7 @@ extension SQLiteTransaction {
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
         try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
+        try statement("DELETE FROM record_index WHERE zone = ?").bind(1, zone.rawValue).run()
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {
