@@ -113,7 +113,7 @@ struct OrderedWalk {
             return try visitInOrder(level, inOrder, visit)
         }
         for part in entries[...].chunkedByKey {
-            if try !visitSorted(level, key: part[0].key, Array(part), visit) { return false }
+            if try !visitSorted(level, key: part.first?.key, Array(part), visit) { return false }
         }
         return true
     }

@@ -56,5 +56,5 @@ extension RecordFile {
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
                 """),
-    ]
+    ] + indexLaws
 }

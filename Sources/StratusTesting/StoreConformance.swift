@@ -42,7 +42,7 @@ public enum StoreConformance {
     }
 
     /// All cases, in the order from small to large.
-    public static let cases: [Case] = writes + zones + changes + notes + concurrency + directory
+    public static let cases: [Case] = writes + zones + changes + notes + indexes + concurrency + directory
 }
 
 extension StoreConformance {

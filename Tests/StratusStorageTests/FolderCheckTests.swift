@@ -31,6 +31,13 @@ import Testing
         Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
         Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Breach("An entry of an index", "INSERT INTO record_index VALUES (1, 99, x'01', 'nobody')"),
+        Breach(
+            "A record is found",
+            """
+            INSERT INTO index_definition
+            SELECT 1, type, '', 0, NULL, 1, 0, '' FROM record WHERE deleted = 0 LIMIT 1
+            """),
     ]
 
     static let directoryBreaches = [
