@@ -12,6 +12,8 @@ let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting", package: "hummingbird")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -138,7 +140,7 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", hummingbird, logging,
+                "StratusWire", httpTypes, hummingbird, hummingbirdTesting, logging,
             ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(

@@ -1,0 +1,51 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import Testing
+
+/// Spoiled requests of several users on the real routes over real files: no crash, no 500, no word of
+/// another user's data, and a healthy folder afterwards.
+///
+/// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_FUZZ_SEED` repeats a run.
+@Suite struct FuzzTests {
+    @Test func spoiledRequestsHurtNobody() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seconds = environment["STRATUS_FUZZ_SECONDS"].flatMap(Double.init) ?? 60
+        let seed =
+            environment["STRATUS_FUZZ_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
+        print("fuzzing for \(seconds) s with STRATUS_FUZZ_SEED=\(seed)")
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-fuzz-\(seed)").path
+        defer {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let storehouse = try SQLiteStorehouse(folder: folder)
+        let service = CloudService(
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
+        var logger = Logger(label: "fuzz")
+        logger.logLevel = .critical
+        let server = buildServer(
+            service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { UUID().uuidString },
+            onListening: { _ in })
+        let fuzzer: Fuzzer = try await server.test(.router) { client in
+            try await Fuzzer.run(client: client, service: service, seed: seed, seconds: seconds)
+        }
+        print(
+            "fuzzing sent \(fuzzer.requests) requests, of which \(fuzzer.accepted) were accepted"
+        )
+        // Requests that are all refused at the door reach nothing.
+        #expect(fuzzer.accepted > fuzzer.requests / 20)
+        await service.settle()
+        try await storehouse.close()
+        let again = try SQLiteStorehouse(folder: folder)
+        #expect(try await Doctor(storehouse: again).examine().findings == [])
+        try await again.close()
+    }
+}
