@@ -62,9 +62,6 @@ struct FilterChecking {
         guard case .string(let text) = filter.value else { throw ServiceError.expected(.string) }
         var condition = RecordMatcher.Condition(filter: filter)
         condition.words = SearchTokens.words(of: text)
-        guard condition.words.count <= Limits().valuesPerFilter else {
-            throw ServiceError.overLimit("Search for fewer words.")
-        }
         for name in try searchedFields(filter) {
             guard let rule = try rule(of: .user(name)) else { continue }
             guard rule.type == .string || rule.type == .stringList else {
