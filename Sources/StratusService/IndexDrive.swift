@@ -25,10 +25,29 @@ struct IndexDrive: Sendable {
         }
     }
 
-    var segments: [Segment]
+    /// Those of one index stand together, in the order of their keys, and do not overlap.
+    let segments: [Segment]
 
     /// Whether a record can be met more than once: by several members of a list, in several indexes.
-    var canRepeat: Bool
+    let canRepeat: Bool
+
+    /// The segments by index.
+    private let runs: [(definition: IndexRow.Definition, ranges: [KeyRange], end: Int)]
+
+    init(segments: [Segment], canRepeat: Bool) {
+        self.segments = segments
+        self.canRepeat = canRepeat
+        var runs: [(definition: IndexRow.Definition, ranges: [KeyRange], end: Int)] = []
+        for (index, segment) in segments.enumerated() where canRepeat {
+            if runs.last?.definition == segment.definition {
+                runs[runs.count - 1].ranges.append(segment.range)
+                runs[runs.count - 1].end = index
+            } else {
+                runs.append((segment.definition, [segment.range], index))
+            }
+        }
+        self.runs = runs
+    }
 
     /// All records of a type, by name.
     static func all(of recordType: String) -> IndexDrive {
@@ -57,10 +76,10 @@ struct IndexDrive: Sendable {
     /// here and nowhere else.
     func isFirst(_ key: [UInt8], segment: Int, of values: RecordValues) -> Bool {
         guard canRepeat else { return true }
-        for (index, other) in segments[...segment].enumerated() {
-            let first = other.definition.keys(of: values).first { other.range.contains($0) }
-            guard let first else { continue }
-            return index == segment && first == key
+        for run in runs {
+            if let first = run.definition.keys(of: values).first(where: run.ranges.contains(_:)) {
+                return segment <= run.end && first == key
+            }
         }
         return false
     }
@@ -113,8 +132,8 @@ extension RecordMatcher {
 extension RecordMatcher.Condition {
     /// The entries of any of the words in any of the searched fields.
     fileprivate func searchDrive(_ words: [[UInt8]], _ recordType: String) -> IndexDrive {
-        let segments = words.flatMap { word in
-            searchedFields.map { field in
+        let segments = searchedFields.flatMap { field in
+            words.map { word in
                 IndexDrive.Segment(
                     definition: .tokens(of: field.name, field.type, of: recordType),
                     range: .only(IndexKey.counted(word)))

@@ -135,8 +135,34 @@ extension [KeyRange] {
         return joined
     }
 
-    /// What lies in a range of both.
+    /// What lies in a range of both. Both are in order and do not overlap.
     func intersection(_ others: [KeyRange]) -> [KeyRange] {
-        flatMap { range in others.map { range.intersection($0) } }.joined
+        var found: [KeyRange] = []
+        var (index, other) = (0, 0)
+        while index < count, other < others.count {
+            let range = self[index].intersection(others[other])
+            if !range.isEmpty { found.append(range) }
+            if self[index].upper.lexicographicallyPrecedes(others[other].upper) {
+                index += 1
+            } else {
+                other += 1
+            }
+        }
+        return found
+    }
+
+    /// Whether a key lies in one of the ranges, which are in order and do not overlap.
+    func contains(_ key: [UInt8]) -> Bool {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].contains(key) { return true }
+            if key.lexicographicallyPrecedes(self[middle].lower) {
+                high = middle
+            } else {
+                low = middle + 1
+            }
+        }
+        return false
     }
 }

@@ -11,6 +11,8 @@ final class IndexScan {
 
     /// Entries read at a time.
     static let entriesPerStep = 64
+    /// Drives of which the entries are counted.
+    private static let drivesCompared = 16
     /// Records held at a time.
     private static let recordsPerStep = 16
 
@@ -21,15 +23,21 @@ final class IndexScan {
     private var readsFields: Bool
     private(set) var scanned = 0
     private var scannedBytes = 0
-    private var share = (records: Int.max, bytes: Int.max)
+    private let weight: Int
+    /// Ranges of which the entries were counted.
+    private var probes = 0
     private var shareStart = (records: 0, bytes: 0)
 
-    init(reader: any StoreReader, search: RecordSearch) throws {
+    private let zoneCount: Int
+
+    init(reader: any StoreReader, search: RecordSearch, zoneCount: Int) throws {
+        self.zoneCount = max(zoneCount, 1)
         self.reader = reader
         self.search = search
         // Along one index, an entry's key says what its record is ordered by.
         let keys = search.order.keys
         let followsKeys = keys.count == 1 && keys[0].centre == nil
+        weight = search.matcher.weight
         readsFields = search.matcher.readsFields || search.order.readsFields && !followsKeys
         let readable = try reader.indexes(ofType: search.recordType)
             .filter { $0.phase == .readable }
@@ -60,19 +68,13 @@ final class IndexScan {
             || scannedBytes >= 2 * search.limits.bytesScannedPerQuery
     }
 
-    /// Shares what may be read among zones, each of which gets something.
-    func divide(among zones: Int) {
-        share = (
-            max(search.limits.recordsScannedPerQuery / max(zones, 1), 16),
-            max(search.limits.bytesScannedPerQuery / max(zones, 1), 1)
-        )
-    }
-
+    /// Begins one zone's share of what may be read; each zone gets something.
     func beginShare() { shareStart = (scanned, scannedBytes) }
 
     var isShareUsedUp: Bool {
-        scanned - shareStart.records >= share.records
-            || scannedBytes - shareStart.bytes >= share.bytes
+        let records = max(search.limits.recordsScannedPerQuery / zoneCount, 16)
+        return scanned - shareStart.records >= records
+            || scannedBytes - shareStart.bytes >= search.limits.bytesScannedPerQuery / zoneCount
     }
 
     // MARK: Which way
@@ -97,9 +99,12 @@ final class IndexScan {
     /// All are counted in step, up to a bound that grows until one is found to be smaller: the cost is
     /// that of the smallest.
     func mostSelectiveDrive(in zones: [ZoneRow]) throws -> (number: Int, count: Int?) {
-        let usable = search.drives.indices.filter { number in
-            search.drives[number].segments.allSatisfy { index($0.definition) != nil }
-        }
+        let most = max(search.limits.recordsScannedPerQuery / 2 / zoneCount, 64)
+        let usable = search.drives.indices.lazy.filter { number in
+            let segments = self.search.drives[number].segments
+            return segments.count <= most
+                && segments.allSatisfy { self.index($0.definition) != nil }
+        }.prefix(Self.drivesCompared)
         let candidates = usable.isEmpty ? [search.drives.count] : Array(usable)
         if candidates.count == 1, search.order.keys.isEmpty {
             return (candidates[0], nil)
@@ -111,7 +116,9 @@ final class IndexScan {
             if let least = zip(candidates, counts).min(by: { $0.1 < $1.1 }), least.1 < bound {
                 return least
             }
-            if bound >= search.limits.recordsScannedPerQuery { return (candidates[0], nil) }
+            if bound >= search.limits.recordsScannedPerQuery || hasProbedEnough {
+                return (candidates[0], nil)
+            }
             bound *= 8
         }
     }
@@ -138,16 +145,33 @@ final class IndexScan {
         return isKnown && expected <= count ? .walk : .collect(drive: number, canWalk: true)
     }
 
+    /// How far from a place matching records lie at the most.
+    func farthest(from centre: Location, _ field: QueryDictionary.FieldName) -> Double {
+        search.matcher.conditions.reduce(Location.farthest) { farthest, condition in
+            guard condition.comparator == .near, condition.filter.field == field,
+                case .location(let other) = condition.filter.value,
+                let radius = condition.filter.distanceMetres
+            else { return farthest }
+            return min(farthest, centre.distance(to: other) + radius + 1)
+        }
+    }
+
     /// The keys of an index in which all matching records lie.
     func ranges(of definition: IndexRow.Definition) -> [KeyRange] {
         search.drives.lazy.compactMap { $0.ranges(of: definition) }.first ?? [.all]
     }
 
+    private var hasProbedEnough: Bool { probes >= search.limits.recordsScannedPerQuery }
+
     private func count(_ drive: IndexDrive, in zones: [ZoneRow], limit: Int) throws -> Int {
         var count = 0
         for zone in zones {
             for segment in drive.segments where count < limit {
-                guard let index = index(segment.definition) else { continue }
+                guard let index = index(segment.definition), !hasProbedEnough else {
+                    // What was not counted is taken for many.
+                    return limit
+                }
+                probes += 1
                 count += try reader.entryCount(
                     of: index, in: zone.key, between: segment.bounds, limit: limit - count)
             }
@@ -204,7 +228,7 @@ final class IndexScan {
             for entry in step {
                 guard let row = rows[entry.name] else { continue }
                 scanned += 1
-                scannedBytes += row.payload.count
+                scannedBytes += row.payload.count * weight
                 let values = try RecordValues(row, readingFields: readsFields)
                 if try !body(entry, row, values) { return true }
             }

@@ -24,10 +24,7 @@ struct OrderedWalk {
     /// Visits the records after the start until the visitor returns false. Those that do not match are
     /// visited too, so that it is known how far the walk came.
     func run(_ visit: IndexScan.Visit) throws {
-        let definition = try definition(of: 0)
-        _ = try walk(
-            Level(number: 0, pinned: [], resumes: start != nil),
-            order.keys[0].centre == nil ? scan.ranges(of: definition) : [.all], visit)
+        _ = try walk(Level(number: 0, pinned: [], resumes: start != nil), visit)
     }
 
     /// One sort key, under way for records that are equal in the keys before.
@@ -53,14 +50,13 @@ struct OrderedWalk {
     private func isLast(_ level: Level) -> Bool { level.number == order.keys.count - 1 }
 
     /// - Returns: false when the visitor stopped.
-    private func walk(
-        _ level: Level, _ ranges: [KeyRange], _ visit: IndexScan.Visit
-    ) throws -> Bool {
+    private func walk(_ level: Level, _ visit: IndexScan.Visit) throws -> Bool {
         let key = order.keys[level.number]
         if let centre = key.centre { return try rings(level, around: centre, visit) }
         if key.field == .system(.recordName) { return try names(level, visit) }
         let resumed = level.resumes ? start?.keys[level.number] : nil
         if let resumed, try !group(level, resumed, resumes: true, visit) { return false }
+        let ranges = scan.ranges(of: try definition(of: level.number))
         for var range in key.isAscending ? ranges : ranges.reversed() {
             if let resumed {
                 let rest =
@@ -143,7 +139,7 @@ struct OrderedWalk {
         }
         return try walk(
             Level(number: level.number + 1, pinned: level.pinned + [key], resumes: resumes),
-            [.all], visit)
+            visit)
     }
 
     /// Visits all records by name: the key by which no two of a zone are equal.
@@ -262,12 +258,16 @@ struct OrderedWalk {
             let count = try scan.reader.entryCount(
                 of: index, in: zone.key, within: .values, limit: maximumGroup + 1)
             if count <= maximumGroup { width = Location.farthest }
-            while inner < Location.farthest {
+            let farthest = scan.farthest(from: centre, order.keys[level.number].field)
+            while inner < farthest {
                 let ring = try ring(index, around: centre, beyond: inner, width: width)
                 if try !visitRing(level, ring, centre, visit) { return false }
                 width = max(ring.outer - inner, 1) * (ring.entries.count > maximumGroup / 4 ? 1 : 4)
                 inner = ring.outer
             }
+        }
+        guard scan.farthest(from: centre, order.keys[level.number].field) >= Location.farthest else {
+            return true
         }
         return try group(
             level, entriesKey: IndexKey.missing, positionKey: RecordOrder.Key.nowhere, visit)
@@ -356,7 +356,7 @@ struct OrderedWalk {
         let resumes = level.resumes && start?.keys[level.number] == positionKey
         return try walk(
             Level(number: level.number + 1, pinned: level.pinned + [positionKey], resumes: resumes),
-            [.all], visit)
+            visit)
     }
 }
 

@@ -45,7 +45,24 @@ struct RecordMatcher: Sendable {
 
     /// Whether a record of the type matches.
     func matches(_ values: RecordValues) -> Bool {
-        conditions.allSatisfy { $0.holds(for: values) }
+        guard isSearch else { return conditions.allSatisfy { $0.holds(for: values, words: [:]) } }
+        // Each text is taken apart once, however many words are looked for.
+        var words: [String: Set<[UInt8]>] = [:]
+        for name in Set(conditions.flatMap(\.searchedFields).map(\.name)) {
+            words[name] = Set(values[.user(name)]?.words ?? [])
+        }
+        return conditions.allSatisfy { $0.holds(for: values, words: words) }
+    }
+
+    private var isSearch: Bool { conditions.contains { !$0.searchedFields.isEmpty } }
+
+    /// How much dearer a record's bytes are to compare than to read: long lists of values in filters
+    /// count against what a query may look at.
+    var weight: Int {
+        let values = conditions.reduce(0) { sum, condition in
+            sum + max(condition.filter.value.members?.count ?? 1, condition.words.count)
+        }
+        return 1 + values / 16
     }
 
     /// Whether the values of the record's own fields are looked at.
@@ -53,19 +70,21 @@ struct RecordMatcher: Sendable {
 }
 
 extension RecordMatcher.Condition {
-    func holds(for values: RecordValues) -> Bool {
+    fileprivate func holds(
+        for values: RecordValues, words found: [String: Set<[UInt8]>]
+    ) -> Bool {
         switch comparator {
-        case .containsAllTokens, .containsAnyTokens: return holdsWords(values)
+        case .containsAllTokens, .containsAnyTokens: return holdsWords(found)
         default: return holds(comparator, for: values[filter.field])
         }
     }
 
-    private func holdsWords(_ values: RecordValues) -> Bool {
-        let found = searchedFields.reduce(into: Set<[UInt8]>()) { found, field in
-            found.formUnion(values[.user(field.name)]?.words ?? [])
+    private func holdsWords(_ found: [String: Set<[UInt8]>]) -> Bool {
+        func isThere(_ word: [UInt8]) -> Bool {
+            searchedFields.contains { found[$0.name]?.contains(word) ?? false }
         }
-        if comparator == .containsAnyTokens { return words.contains(where: found.contains) }
-        return !words.isEmpty && words.allSatisfy(found.contains)
+        if comparator == .containsAnyTokens { return words.contains(where: isThere) }
+        return !words.isEmpty && words.allSatisfy(isThere)
     }
 
     private func holds(_ comparator: QueryDictionary.Comparator, for value: FieldValue?) -> Bool {

@@ -58,7 +58,7 @@ struct RecordSearch: Sendable {
             zones = [zone]
         }
         zones.sort { StoredNameOrder.isBefore($0.name, $1.name) }
-        let scan = try IndexScan(reader: reader, search: self)
+        let scan = try IndexScan(reader: reader, search: self, zoneCount: zones.count)
         return try order.keys.isEmpty
             ? inIndexOrder(scan, zones, after: start) : sorted(scan, zones, after: start)
     }
@@ -110,7 +110,6 @@ struct RecordSearch: Sendable {
                 order: order, limit: limit, maximumBytes: limits.queriedBytesPerAnswer,
                 start: start)
         }
-        scan.divide(among: zones.count)
         for zone in zones {
             scan.beginShare()
             let walk = OrderedWalk(scan: scan, zone: zone, start: start, zoneCount: zones.count)

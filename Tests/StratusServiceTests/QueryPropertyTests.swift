@@ -162,7 +162,8 @@ struct QueryScript {
         }
         return hut(
             chance(50) ? .forceReplace : .forceUpdate, name, fields,
-            type: name.hasSuffix("7") ? "Trail" : "Hut")
+            type: name.hasSuffix("7") ? "Trail" : "Hut",
+            parent: name != "r1" && chance(20) ? .some("r1") : .absent)
     }
 
     static let fieldTypes: [(String, FieldType)] = [
