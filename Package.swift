@@ -142,6 +142,12 @@ let package = Package(
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
                 "StratusWire", httpTypes, hummingbird, hummingbirdTesting, logging,
             ]),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "StratusClient", "StratusServer", "StratusService", "StratusStorage",
+                "StratusTesting", hummingbird, logging,
+            ]),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",

@@ -16,9 +16,18 @@ public struct FieldIndexes: OptionSet, Hashable, Sendable {
 }
 
 extension FieldType {
-    /// The marks that a plain field of this type may have, and that it gets when it comes into being by
-    /// a save, as in CloudKit's dashboard. An encrypted field has none.
+    /// The marks that a schema may give a plain field of this type: what exported schemas of CloudKit
+    /// are seen to have. An encrypted field has none.
     public var possibleIndexes: FieldIndexes {
+        switch self {
+        case .string, .stringList: [.queryable, .sortable, .searchable]
+        case .asset, .assetList: []
+        default: [.queryable, .sortable]
+        }
+    }
+
+    /// The marks that a plain field of this type gets when it comes into being by a save.
+    public var firstIndexes: FieldIndexes {
         switch self {
         case .string: [.queryable, .sortable, .searchable]
         case .int64, .double, .timestamp, .location: [.queryable, .sortable]
@@ -26,6 +35,16 @@ extension FieldType {
             .referenceList:
             .queryable
         case .bytes, .asset, .bytesList, .assetList: []
+        }
+    }
+}
+
+extension FieldType {
+    /// Whether fields of this type may be encrypted: all but references and assets.
+    public var canBeEncrypted: Bool {
+        switch element ?? self {
+        case .reference, .asset: false
+        default: true
         }
     }
 }

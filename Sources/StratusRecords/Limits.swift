@@ -56,6 +56,52 @@ public struct Limits: Hashable, Sendable {
     /// Fields of one record.
     public var fieldsPerRecord = 256
 
+    /// References with the action DELETE_SELF or VALIDATE of one record, those in lists included.
+    public var referencesPerRecord = 750
+
+    /// Records that refer to one record with DELETE_SELF.
+    public var sourcesPerTarget = 750
+
+    /// Records that one request deletes besides those that it names, by DELETE_SELF: all in one
+    /// transaction.
+    public var recordsPerCascade = 10_000
+
+    /// Changes of a zone after which the states that they replaced are forgotten. Until then a
+    /// conflict can carry the ancestor.
+    public var ancestorChanges: Int64 = 4_000
+
+    /// Bytes of a record's fields above which a replaced state is not kept.
+    public var ancestorBytes = 16_000
+
+    /// How long tombstones are kept at least, in seconds: 180 days.
+    public var tombstoneSeconds: Double = 180 * 24 * 3600
+
+    /// The part of a zone's rows that tombstones must be for old ones to be purged.
+    public var tombstoneShare = 0.25
+
+    /// Tombstones purged in one transaction.
+    public var tombstonesPerPurge = 1_000
+
+    /// How often a database is looked at for old tombstones, in seconds: once a day, when it is saved
+    /// to.
+    public var purgeIntervalSeconds: Double = 24 * 3600
+
+    /// How long a change token lasts, in seconds. Without end by default: tokens expire with the
+    /// history that they belong to.
+    public var changeTokenSeconds: Double = .infinity
+
+    /// Fields of one record type, without the system's own.
+    public var fieldsPerRecordType = 256
+
+    /// Record types of one container. Apple names no figure.
+    public var recordTypesPerContainer = 1_000
+
+    /// Roles of one container, without the built-in ones. Apple names no figure.
+    public var rolesPerContainer = 100
+
+    /// Bytes of a schema in the text language. Apple names no figure.
+    public var schemaTextBytes = 16_000_000
+
     /// Zones of one database.
     public var zonesPerDatabase = 1_000
 

@@ -35,7 +35,8 @@ struct RequestHead: Sendable {
             apiToken: query["ckAPIToken"].map(String.init),
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
-            wantsExtensions: query["stratusExtensions"] == "1")
+            wantsExtensions: query["stratusExtensions"] == "1",
+            wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]))
     }
 
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and

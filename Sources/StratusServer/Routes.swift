@@ -21,6 +21,8 @@ struct Routes: Sendable {
         serve(RecordsQuery.self, on: router)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
+        serve(RecordsChanges.self, on: router)
+        serve(ZonesChanges.self, on: router)
         serve(ZonesList.self, on: router)
         serve(ZonesLookup.self, on: router)
         serve(ZonesModify.self, on: router)

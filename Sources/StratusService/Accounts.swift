@@ -100,7 +100,7 @@ public final class Accounts: Sendable {
         remembered.withLock { $0.apiTokens[token] = row.address }
     }
 
-    private func createContainerIfNeeded(_ address: ContainerAddress) async throws {
+    func createContainerIfNeeded(_ address: ContainerAddress) async throws {
         guard !remembered.withLock({ $0.containers.contains(address) }) else { return }
         guard Self.isContainerIdentifier(address.container) else {
             throw ServiceError.invalid(

@@ -9,10 +9,17 @@ public struct Caller: Hashable, Sendable {
     /// Whether answers may have keys that are ours alone (decision 1).
     public var wantsExtensions: Bool
 
-    public init(userRecordName: String?, device: String, wantsExtensions: Bool = false) {
+    /// Whether answers about records say where their zone stands.
+    public var wantsSyncToken: Bool
+
+    public init(
+        userRecordName: String?, device: String, wantsExtensions: Bool = false,
+        wantsSyncToken: Bool = false
+    ) {
         self.userRecordName = userRecordName
         self.device = device
         self.wantsExtensions = wantsExtensions
+        self.wantsSyncToken = wantsSyncToken
     }
 }
 
@@ -26,14 +33,17 @@ public struct Credentials: Hashable, Sendable {
     public var clientID: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
+    /// `getCurrentSyncToken`.
+    public var wantsSyncToken: Bool
 
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
-        wantsExtensions: Bool = false
+        wantsExtensions: Bool = false, wantsSyncToken: Bool = false
     ) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.clientID = clientID
         self.wantsExtensions = wantsExtensions
+        self.wantsSyncToken = wantsSyncToken
     }
 }

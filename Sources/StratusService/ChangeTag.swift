@@ -12,4 +12,9 @@ struct ChangeTag {
         let mark = Int(incarnation.identifier % UInt64(digits)) + digits
         text = String(version, radix: 36) + "." + String(mark, radix: 36).dropFirst()
     }
+
+    /// The version in a tag's text; nil when it is none of ours.
+    static func version(of text: String) -> Int64? {
+        text.firstIndex(of: ".").flatMap { Int64(text[..<$0], radix: 36) }
+    }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Logging
 import StratusRecords
 import StratusStorage
 
@@ -102,14 +103,21 @@ struct ChangeTokens {
     let database: [UInt8]
     let incarnation: Incarnation
     let nowMilliseconds: Int64
+    private let lifetimeSeconds: Double
+    private let logger: Logger?
 
+    /// - Parameter service: needed where tokens are read: how long they last, and where it is told when
+    ///   history was lost.
     init(
-        seal: Seal, address: DatabaseAddress, incarnation: Incarnation, nowMilliseconds: Int64
+        seal: Seal, address: DatabaseAddress, incarnation: Incarnation, nowMilliseconds: Int64,
+        service: CloudService? = nil
     ) {
         self.seal = seal
         database = ChangeToken.mark(of: address)
         self.incarnation = incarnation
         self.nowMilliseconds = nowMilliseconds
+        lifetimeSeconds = service?.settings.limits.changeTokenSeconds ?? .infinity
+        logger = service?.settings.logger
     }
 
     func token(
@@ -140,12 +148,10 @@ struct ChangeTokens {
         guard let token = ChangeToken(text: text, seal: seal), token.kind == .zone,
             token.database == database, token.zone == zone.key.rawValue
         else { throw ServiceError.unknownChangeToken }
-        // A cursor ahead of the zone means that history was lost, as by a backup that was restored
-        // without a new incarnation.
         guard token.generation == zone.generation, token.incarnation == incarnation,
-            token.cursor <= zone.version,
-            max(token.cursor, token.skipTombstonesThrough) >= zone.floor
+            isFresh(token), max(token.cursor, token.skipTombstonesThrough) >= zone.floor
         else { throw ServiceError.expiredChangeToken }
+        try checkHistory(of: token, version: zone.version)
         return token
     }
 
@@ -154,9 +160,24 @@ struct ChangeTokens {
         guard let token = ChangeToken(text: text, seal: seal), token.kind == .database,
             token.database == database
         else { throw ServiceError.unknownChangeToken }
-        guard token.incarnation == incarnation, token.cursor <= version else {
+        guard token.incarnation == incarnation, isFresh(token) else {
             throw ServiceError.expiredChangeToken
         }
+        try checkHistory(of: token, version: version)
         return token
+    }
+
+    private func isFresh(_ token: ChangeToken) -> Bool {
+        Double(nowMilliseconds - token.issuedMilliseconds) <= lifetimeSeconds * 1000
+    }
+
+    /// A cursor ahead of the history means that some was lost, as by a backup that was put back without
+    /// `stratus restored`.
+    private func checkHistory(of token: ChangeToken, version: Int64) throws {
+        guard token.cursor > version else { return }
+        logger?.error(
+            "A device knows changes that this database does not: history was lost. Run stratus restored.",
+            metadata: ["known": "\(token.cursor)", "version": "\(version)"])
+        throw ServiceError.expiredChangeToken
     }
 }

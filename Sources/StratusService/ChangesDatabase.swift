@@ -21,7 +21,7 @@ extension ChangesDatabase: ServedEndpoint {
             let version = try reader.databaseVersion
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try reader.incarnation,
-                nowMilliseconds: now)
+                nowMilliseconds: now, service: context.service)
             let token = try request.syncToken.map {
                 try tokens.readDatabaseToken($0, version: version)
             }

@@ -3,15 +3,14 @@ import StratusStorage
 import StratusWire
 
 extension ChangesZone: ServedEndpoint {
-    public static let access = EndpointAccess.user
+    /// Whoever may read the public database may follow it.
+    public static let access = EndpointAccess.read
 
     /// A zone that cannot be served fails by itself; the others are answered.
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
-        if context.scope == .public {
-            throw ServiceError.wrongDatabase("The public database has no change feed.")
-        }
+        try context.checkFeed()
         try context.checkCount(request.zones.count)
         for item in request.zones {
             try context.checkNames(item.desiredKeys)
@@ -35,7 +34,7 @@ extension ChangesZone: ServedEndpoint {
         return try await context.service.store(for: address).read(length) { reader in
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try reader.incarnation,
-                nowMilliseconds: now)
+                nowMilliseconds: now, service: context.service)
             let feed = ZoneFeed(reader: reader, tokens: tokens, context: context)
             var room = context.limits.changedBytesPerAnswer
             return Answer(
@@ -50,8 +49,17 @@ extension ChangesZone: ServedEndpoint {
     }
 }
 
+extension RequestContext {
+    /// Refuses databases without a change feed. The public one has none but for our extension.
+    func checkFeed() throws {
+        if scope == .public, !caller.wantsExtensions {
+            throw ServiceError.wrongDatabase("The public database has no change feed.")
+        }
+    }
+}
+
 /// The changes of zones, in one snapshot.
-private struct ZoneFeed {
+struct ZoneFeed {
     let reader: any StoreReader
     let tokens: ChangeTokens
     let context: RequestContext
@@ -61,10 +69,10 @@ private struct ZoneFeed {
     /// - Throws: ``ServiceError`` when this zone cannot be served.
     func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
-        guard name != ZoneID.defaultZoneName else { throw ServiceError.noChangesInDefaultZone }
-        guard let zone = try reader.livingZone(named: name) else {
-            throw ServiceError.zoneNotFound
+        guard name != ZoneID.defaultZoneName || context.scope == .public else {
+            throw ServiceError.noChangesInDefaultZone
         }
+        let zone = try reader.existingZone(named: name)
         let token = try item.syncToken.map { try tokens.read($0, for: zone) }
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,

@@ -26,7 +26,9 @@ public final class CloudService: Sendable {
     let indexes: IndexBook
     let courier: Courier
     let notifications: Notifications
+    let tombstones: TombstonePurge
 
+    private let directoryWatch = Mutex(DirectoryWatch())
     private let sealOnceKnown = Mutex<Seal?>(nil)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
@@ -34,9 +36,10 @@ public final class CloudService: Sendable {
         self.storehouse = storehouse
         self.settings = settings
         accounts = Accounts(directory: storehouse.directory, settings: settings)
-        schemas = SchemaBook(directory: storehouse.directory)
+        schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
         indexes = IndexBook(limits: settings.limits, logger: settings.logger)
+        tombstones = TombstonePurge(settings: settings)
         courier = Courier(
             capacityPerDevice: settings.limits.notificationsPerDevice, sleep: settings.sleep)
         notifications = Notifications(
@@ -62,9 +65,12 @@ public final class CloudService: Sendable {
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
         do {
+            try await refreshRemembered()
             let admitted = try await accounts.authenticate(credentials, at: address, seal: seal())
+            var caller = admitted.caller
+            caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
-                service: self, caller: admitted.caller, address: address, scope: scope)
+                service: self, caller: caller, address: address, scope: scope)
             try context.checkAccess(E.access)
             let answer = try await E.answer(request, in: context)
             return ServedAnswer(answer, rotatedWebAuthToken: admitted.rotatedWebAuthToken)
@@ -101,6 +107,7 @@ public final class CloudService: Sendable {
     public func settle() async {
         await notifications.settle()
         await indexes.settle()
+        await tombstones.settle()
     }
 
     /// The store of a database; at its first use, news that a crash left behind are told.
@@ -108,6 +115,16 @@ public final class CloudService: Sendable {
         let store = try await storehouse.store(for: address)
         notifications.tellWhatWasLeft(of: store)
         return store
+    }
+
+    /// Forgets what was remembered of the directory once another process has changed it. Asks once a
+    /// second at the most, so that a request costs nothing by it.
+    func refreshRemembered() async throws {
+        let now = settings.nowMilliseconds()
+        guard directoryWatch.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
+        let changes = try await storehouse.directory.changesByOthers()
+        guard directoryWatch.withLock({ $0.hasChanged(to: changes) }) else { return }
+        schemas.forget()
     }
 
     func seal() async throws -> Seal {
@@ -141,6 +158,29 @@ public final class CloudService: Sendable {
                 "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
+    }
+}
+
+/// What a service last saw of the directory's changes by other processes.
+private struct DirectoryWatch {
+    private static let intervalMilliseconds: Int64 = 1_000
+
+    private var askedMilliseconds: Int64?
+    private var changes: Int64?
+
+    /// Whether it is time to ask; the one who is told so has to.
+    mutating func isDue(atMilliseconds now: Int64) -> Bool {
+        // A clock that was set back must not keep the service from asking.
+        if let asked = askedMilliseconds, abs(now - asked) < Self.intervalMilliseconds {
+            return false
+        }
+        askedMilliseconds = now
+        return true
+    }
+
+    mutating func hasChanged(to changes: Int64) -> Bool {
+        defer { self.changes = changes }
+        return self.changes != changes
     }
 }
 

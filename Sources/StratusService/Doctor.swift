@@ -57,7 +57,7 @@ public struct Doctor: Sendable {
 
 /// What the stored bytes of one database mean, read in one snapshot.
 private struct StoredContents {
-    static let laws = 6
+    static let laws = 7
 
     let path: String
     let schema: ContainerSchema
@@ -75,7 +75,7 @@ private struct StoredContents {
             var page: ChangePage
             repeat {
                 page = try reader.changes(in: zone.key, after: cursor, limit: recordsPerPage)
-                for row in page.rows { examine(row) }
+                for row in page.rows { try examine(row, reader) }
                 cursor.version = page.version
             } while page.moreComing
         }
@@ -95,7 +95,7 @@ private struct StoredContents {
         }
     }
 
-    private mutating func examine(_ row: RecordRow) {
+    private mutating func examine(_ row: RecordRow, _ reader: any StoreReader) throws {
         records += 1
         if row.changeTag.isEmpty { report("A record has a change tag.", row.name) }
         guard !row.isDeleted else { return }
@@ -107,6 +107,13 @@ private struct StoredContents {
             fields = try RecordFields.encoded(row.payload).values()
         } catch {
             return report("A record's fields can be read.", row.name)
+        }
+        for reference in ActingReference.all(in: fields) {
+            let holders = try reader.holders(
+                of: reference.target, reference.action, in: row.zone, limit: .max)
+            if !holders.contains(row.name) {
+                report("A reference with an action is found by its target.", row.name)
+            }
         }
         for field in fields {
             guard let type = field.value?.type else { continue }

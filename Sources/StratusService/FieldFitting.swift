@@ -8,6 +8,8 @@ struct FieldFitting {
     private(set) var growth: [SchemaFieldRow] = []
     /// The targets of VALIDATE references.
     private(set) var required: [RecordKey] = []
+    /// How many references have an action.
+    private(set) var actingReferences = 0
     private let recordType: String
     private let holder: RecordKey
     private let context: RequestContext
@@ -19,7 +21,16 @@ struct FieldFitting {
         self.recordType = recordType
         self.holder = holder
         self.context = context
+    }
+
+    /// Adds the record's type to the schema when it is new.
+    ///
+    /// - Throws: ``ServiceError`` when the container has no room for it.
+    mutating func fitType() throws {
         if !schema.hasType(recordType) {
+            guard schema.types.count < context.limits.recordTypesPerContainer else {
+                throw ServiceError.tooManyRecordTypes
+            }
             grow(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
             for field in SchemaSystemField.allCases where !field.firstIndexes.isEmpty {
                 grow(
@@ -38,10 +49,41 @@ struct FieldFitting {
         }
         let rule = schema.rule(for: field.name, of: recordType)
         guard rule != nil || context.address.environment == .development else {
-            throw ServiceError.invalid("Unknown field '\(field.name)'")
+            throw ServiceError.unknownField(field.name, of: recordType)
         }
-        guard let value = field.value else { return field }
-        if field.isEncrypted, context.scope == .public {
+        guard var value = field.value else { return field }
+        if field.isEncrypted || rule?.isEncrypted == true {
+            value = try encryptable(value, of: field, rule)
+        }
+        var field = field
+        field.value = value
+        if let rule {
+            guard let fitted = value.fitted(to: rule.type, isDeclared: field.isTypeDeclared) else {
+                throw ServiceError.expected(rule.type)
+            }
+            field.value = fitted
+        } else if let type = value.type {
+            guard
+                schema.fieldCount(of: recordType) < context.limits.fieldsPerRecordType
+            else { throw ServiceError.recordTypeIsFull }
+            grow(
+                SchemaFieldRow(
+                    recordType: recordType, field: field.name, type: type,
+                    isEncrypted: field.isEncrypted,
+                    indexes: field.isEncrypted ? [] : type.firstIndexes))
+        }
+        field.value = try field.value.map { try resolved($0) }
+        field.isTypeDeclared = true
+        return field
+    }
+
+    /// The value of a field that is encrypted, or should be.
+    ///
+    /// - Throws: ``ServiceError`` for what CloudKit refuses (Wire.md, "Encrypted fields").
+    private func encryptable(
+        _ value: FieldValue, of field: Field, _ rule: ContainerSchema.FieldRule?
+    ) throws -> FieldValue {
+        if context.scope == .public {
             throw ServiceError.invalid(
                 "encrypted fields are not supported in the public database")
         }
@@ -51,22 +93,20 @@ struct FieldFitting {
                     ? "Attempt to save encrypted data in non encrypted field type"
                     : "Attempt to save plain data in encrypted field type")
         }
-        var field = field
-        if let rule {
-            guard let fitted = value.fitted(to: rule.type, isDeclared: field.isTypeDeclared) else {
-                throw ServiceError.expected(rule.type)
-            }
-            field.value = fitted
-        } else if let type = value.type {
-            grow(
-                SchemaFieldRow(
-                    recordType: recordType, field: field.name, type: type,
-                    isEncrypted: field.isEncrypted,
-                    indexes: field.isEncrypted ? [] : type.possibleIndexes))
+        if let type = value.type, !type.canBeEncrypted {
+            throw ServiceError.invalid("References and assets cannot be encrypted values.")
         }
-        field.value = try field.value.map { try resolved($0) }
-        field.isTypeDeclared = true
-        return field
+        // Without a type an encrypted value counts as the bytes of a ciphertext.
+        guard !field.isTypeDeclared, value != .emptyList else { return value }
+        guard case .string(let text) = value, let bytes = Base64.bytes(text) else {
+            throw ServiceError.invalid("byte values must be base64 encoded")
+        }
+        if let rule, rule.type != .bytes {
+            throw ServiceError.invalid(
+                "Invalid value for field '\(field.name)': the value's type is ENCRYPTED_BYTES, "
+                    + "the field is defined as ENCRYPTED_\(rule.type.rawValue)")
+        }
+        return .bytes(bytes)
     }
 
     /// Values that point elsewhere: references get their zone written out and cannot leave it, assets are
@@ -93,6 +133,7 @@ struct FieldFitting {
             }
         }
         reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)
+        if reference.action != .none { actingReferences += 1 }
         if reference.action == .validate {
             required.append(RecordKey(zoneName: holder.zoneName, name: reference.recordName))
         }

@@ -237,8 +237,7 @@ final class IndexScan {
     }
 
     func isMatch(_ row: RecordRow, _ values: RecordValues) throws -> Bool {
-        guard row.type == search.recordType, !row.isDeleted else { return false }
-        return try search.matcher.matches(values) && search.isVisible(row)
+        try !row.isDeleted && search.matcher.matches(row, values) && search.isVisible(row)
     }
 
 }

@@ -4,7 +4,7 @@ import StratusWire
 
 /// What becomes of each operation of a modify request: decided in memory, written by others.
 struct ModifyDecisions {
-    private enum Decision {
+    enum Decision {
         /// The row as it will be, its fields, and the row as it was.
         case save(RecordRow, fields: [Field], old: RecordRow?)
         case delete(RecordRow, old: RecordRow)
@@ -17,8 +17,10 @@ struct ModifyDecisions {
     let stored: StoredRecords
     let context: RequestContext
     let nowMilliseconds: Int64
-    private var decisions: [Decision] = []
-    private var indexByKey: [RecordKey: Int] = [:]
+    var decisions: [Decision] = []
+    private(set) var indexByKey: [RecordKey: Int] = [:]
+    /// What goes along with the records that are deleted.
+    var cascade = Cascade()
 
     init(
         plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64
@@ -36,7 +38,9 @@ struct ModifyDecisions {
             switch item {
             case .refused(let failure, let zoneName):
                 var failure = failure
-                if let zoneName, stored.zones[zoneName] == nil { failure.error = .zoneNotFound }
+                if let zoneName, let error = stored.objection(to: zoneName) {
+                    failure.error = error
+                }
                 return .failed(failure)
             case .ready(let operation): return decision(operation)
             }
@@ -48,12 +52,16 @@ struct ModifyDecisions {
 
     private func decision(_ operation: PlannedOperation) -> Decision {
         guard let zone = stored.zones[operation.key.zoneName] else {
-            return .failed(failure(operation.key, .zoneNotFound))
+            return .failed(
+                failure(
+                    operation.key, stored.objection(to: operation.key.zoneName) ?? .zoneNotFound))
         }
         let old = stored.living(operation.key)
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
-            if let old, error.code == .conflict || error.code == .exists {
+            if let old, error.code == .conflict || error.code == .exists,
+                plan.access[old.type].mayRead(old)
+            {
                 failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
             }
             return .failed(failure)
@@ -82,15 +90,15 @@ struct ModifyDecisions {
             switch operation.kind {
             case .update, .replace: return .recordNotFound
             case .create, .forceUpdate, .forceReplace:
-                let hasType = operation.recordType != nil && operation.isTypeDeclared
-                return hasType ? nil : .invalid("Name the record's type.")
+                guard operation.isTypeDeclared, let recordType = operation.recordType else {
+                    return .invalid("Name the record's type.")
+                }
+                return plan.access[recordType].mayCreate ? nil : .createNotPermitted
             case .delete, .forceDelete: return nil
             }
         }
         if operation.kind == .create { return .recordExists }
-        if context.scope == .public, old.creator != context.caller.userRecordName {
-            return .notCreator
-        }
+        guard plan.access[old.type].mayWrite(old) else { return .writeNotPermitted }
         if !operation.kind.isForced {
             guard let tag = operation.changeTag else {
                 return operation.kind == .delete ? .staleChangeTag : .untaggedRecordExists
@@ -143,7 +151,7 @@ struct ModifyDecisions {
         return content
     }
 
-    private func tombstone(of old: RecordRow) -> RecordRow {
+    func tombstone(of old: RecordRow) -> RecordRow {
         var row = old
         row.isDeleted = true
         row.payload = []
@@ -155,127 +163,31 @@ struct ModifyDecisions {
         return row
     }
 
-    private func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
+    func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
         RecordFailure(
             recordName: key.name, zoneID: context.zoneID(key.zoneName), error: error)
     }
 
-    // MARK: All operations together
-
-    /// Applies what makes operations depend on each other, until nothing changes: references must be
-    /// satisfied, and in an atomic zone one failure takes the others with it.
-    mutating func settle(isAtomic: Bool, reader: any StoreReader) throws {
-        let bonds = try decisions.indices.map { try bond(of: $0, reader: reader) }
-        repeat {
-            var hasChanged = false
-            for index in decisions.indices {
-                guard let bond = bonds[index], isViolated(bond, of: index) else { continue }
-                decisions[index] = .failed(failure(bond.key, .referenceViolation))
-                hasChanged = true
-            }
-            if isAtomic, failOthers() { hasChanged = true }
-            if !hasChanged { return }
-        } while true
-    }
-
-    /// What an operation's success depends on, looked up once: a chain may need as many passes as it
-    /// has links.
-    private struct Bond {
-        var key: RecordKey
-        /// Whether something that the request does not touch forbids it.
-        var isBroken: Bool
-        /// The operations on its targets, or on the children of the record that it deletes.
-        var others: Set<Int>
-    }
-
-    private func bond(of index: Int, reader: any StoreReader) throws -> Bond? {
-        guard case .ready(let operation) = plan.items[index] else { return nil }
-        var bond = Bond(key: operation.key, isBroken: false, others: [])
-        switch decisions[index] {
-        case .save:
-            for key in operation.required {
-                if let other = indexByKey[key] {
-                    bond.others.insert(other)
-                } else if stored.living(key) == nil {
-                    bond.isBroken = true
-                }
-            }
-        case .delete(_, let old):
-            let children = try reader.children(
-                of: old.name, in: old.zone, limit: decisions.count + 1)
-            for name in children {
-                let child = RecordKey(zoneName: operation.key.zoneName, name: name)
-                if let other = indexByKey[child] {
-                    bond.others.insert(other)
-                } else {
-                    bond.isBroken = true
-                }
-            }
-        case .alreadyGone, .failed: return nil
-        }
-        return bond
-    }
-
-    /// Whether an operation would leave a parent or a VALIDATE reference without its target.
-    private func isViolated(_ bond: Bond, of index: Int) -> Bool {
-        switch decisions[index] {
-        case .save: bond.isBroken || !bond.others.allSatisfy(willExist)
-        case .delete(_, let old):
-            bond.isBroken || !bond.others.allSatisfy { leaves($0, parent: old.name) }
-        case .alreadyGone, .failed: false
-        }
-    }
-
-    private func willExist(_ index: Int) -> Bool {
-        switch decisions[index] {
-        case .save: return true
-        case .delete, .alreadyGone: return false
-        case .failed:
-            guard case .ready(let operation) = plan.items[index] else { return false }
-            return stored.living(operation.key) != nil
-        }
-    }
-
-    /// Whether a child is deleted with its parent or given another one.
-    private func leaves(_ index: Int, parent: String) -> Bool {
-        switch decisions[index] {
-        case .save(let row, _, _): row.parent != parent
-        case .delete, .alreadyGone: true
-        case .failed: false
-        }
-    }
-
-    /// Fails what else a request wanted of a custom zone in which something failed.
-    private mutating func failOthers() -> Bool {
-        var failing: Set<String> = []
+    /// Adds the ancestors to conflicts, and takes out what would make the answer too large: a client
+    /// looks up the record that it misses.
+    mutating func completeConflicts(reader: any StoreReader) throws {
+        var room = context.limits.changedBytesPerAnswer
         for (index, item) in plan.items.enumerated() {
-            if case .failed = decisions[index], let zoneName = item.zoneName, isAtomicZone(zoneName)
-            {
-                failing.insert(zoneName)
-            }
-        }
-        var hasChanged = false
-        for (index, item) in plan.items.enumerated() {
-            guard case .ready(let operation) = item, failing.contains(operation.key.zoneName)
+            guard case .failed(var failure) = decisions[index], failure.serverRecord != nil,
+                case .ready(let operation) = item, let row = stored.living(operation.key)
             else { continue }
-            if case .failed = decisions[index] { continue }
-            decisions[index] = .failed(failure(operation.key, .atomicFailure))
-            hasChanged = true
+            room -= row.payload.count
+            if room < 0 {
+                failure.serverRecord = nil
+            } else if context.caller.wantsExtensions, let tag = operation.changeTag,
+                let ancestor = try reader.ancestor(of: row, tagged: tag)
+            {
+                room -= ancestor.payload.count
+                failure.ancestorRecord = RecordDictionary(
+                    ancestor, in: context.zoneID(operation.key.zoneName))
+            }
+            decisions[index] = .failed(failure)
         }
-        return hasChanged
-    }
-
-    private func isAtomicZone(_ name: String) -> Bool {
-        name != ZoneID.defaultZoneName && stored.zones[name] != nil
-    }
-
-    /// Whether the request is about one atomic zone, in which something failed.
-    func failsAsWhole(isAtomic: Bool) -> Bool {
-        let zoneNames = Set(plan.items.map(\.zoneName))
-        guard isAtomic, zoneNames.count == 1, case let zoneName?? = zoneNames.first,
-            isAtomicZone(zoneName)
-        else { return false }
-        return decisions.contains { if case .failed = $0 { true } else { false } }
     }
 
     // MARK: Writing
@@ -290,6 +202,16 @@ struct ModifyDecisions {
         }
     }
 
+    /// Whether anything was done, if only because it was done before.
+    var hasSuccess: Bool {
+        decisions.contains { if case .failed = $0 { false } else { true } }
+    }
+
+    /// The records of a zone that go without having been named.
+    func cascadedNames(in zoneName: String) -> [String] {
+        cascade.unnamed.lazy.filter { $0.zoneName == zoneName }.map(\.name)
+    }
+
     /// A record as it is to be stored, with what other tables derive from it.
     struct Write {
         var row: RecordRow
@@ -300,45 +222,19 @@ struct ModifyDecisions {
     }
 
     /// Gives a row its versions and tag, and returns it as it is to be stored.
-    mutating func number(
-        _ index: Int, version: Int64, commitVersion: Int64, changeTag: String
-    ) -> Write {
-        func numbered(_ row: RecordRow) -> RecordRow {
-            var row = row
-            row.version = version
-            row.commitVersion = commitVersion
-            row.changeTag = changeTag
-            return row
-        }
+    mutating func number(_ index: Int, _ number: RecordRow.Number) -> Write {
         switch decisions[index] {
         case .save(let row, let fields, let old):
-            let row = numbered(row)
+            let row = row.numbered(number)
             decisions[index] = .save(row, fields: fields, old: old)
             return Write(row: row, fields: fields, old: old)
         case .delete(let row, let old):
-            let row = numbered(row)
+            let row = row.numbered(number)
             decisions[index] = .delete(row, old: old)
             return Write(row: row, fields: [], old: old)
         case .alreadyGone, .failed:
             preconditionFailure("Only what indicesToWrite(in:) names is numbered.")
         }
-    }
-
-    /// What subscribers are told of a written row.
-    func news(of index: Int, for summary: SubscriptionSummary) -> News.Change {
-        let row: RecordRow
-        let reason: NotificationPayload.Reason
-        switch decisions[index] {
-        case .save(let new, _, let old):
-            (row, reason) = (new, old == nil ? .recordCreated : .recordUpdated)
-        case .delete(_, let old):
-            (row, reason) = (old, .recordDeleted)
-        case .alreadyGone, .failed:
-            preconditionFailure("Only what indicesToWrite(in:) names is news.")
-        }
-        return News.Change(
-            recordName: row.name, recordType: row.type, reason: reason,
-            row: summary.wantsRow(ofType: row.type, reason) ? row : nil)
     }
 
     /// One result per operation, in the request's order.
@@ -363,5 +259,23 @@ struct ModifyDecisions {
             case (_, .refused(let failure, _)): return .failure(failure)
             }
         }
+    }
+}
+
+extension RecordRow {
+    /// What a change is numbered with.
+    struct Number {
+        var version: Int64
+        /// The last version of the request.
+        var commitVersion: Int64
+        var changeTag: String
+    }
+
+    func numbered(_ number: Number) -> RecordRow {
+        var row = self
+        row.version = number.version
+        row.commitVersion = number.commitVersion
+        row.changeTag = number.changeTag
+        return row
     }
 }

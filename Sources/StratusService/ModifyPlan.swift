@@ -26,6 +26,9 @@ struct ModifyPlan: Sendable {
     /// One per operation, in the request's order.
     var items: [Item]
 
+    /// What the caller may do in the database.
+    var access: RecordAccess
+
     /// The types of the records that may be saved.
     var recordTypes: Set<String> {
         Set(
@@ -59,16 +62,16 @@ struct ModifyPlan: Sendable {
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
-                return ModifyPlan(items: items)
+                return ModifyPlan(items: items, access: planning.access)
             }
             let expected = planning.schema
             schema = try await context.service.schemas.extend(context.address, with: growth)
             let isAsExpected = growth.allSatisfy { row in
-                guard let field = row.field else { return true }
+                guard let field = row.field else { return schema.hasType(row.recordType) }
                 return schema.rule(for: field, of: row.recordType)
                     == expected.rule(for: field, of: row.recordType)
             }
-            if isAsExpected { return ModifyPlan(items: items) }
+            if isAsExpected { return ModifyPlan(items: items, access: planning.access) }
         }
         throw ServiceError(
             .tryAgainLater, "The schema is changing; try again.", retryAfterSeconds: 1)

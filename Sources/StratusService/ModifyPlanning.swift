@@ -6,6 +6,8 @@ import StratusWire
 struct ModifyPlanning {
     let request: RecordsModify.Request
     let context: RequestContext
+    /// What the caller may do in the database.
+    let access: RecordAccess
     /// The container's schema with ``growth``.
     private(set) var schema: ContainerSchema
     /// Types and fields that good operations brought; only in the development environment.
@@ -19,6 +21,7 @@ struct ModifyPlanning {
         self.request = request
         self.context = context
         self.schema = schema
+        access = context.recordAccess(schema)
         self.stored = stored
     }
 
@@ -63,7 +66,7 @@ struct ModifyPlanning {
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),
             parentChange: .absent,
             required: [], desiredKeys: operation.desiredKeys ?? request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings)
+            numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings)
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
@@ -75,6 +78,7 @@ struct ModifyPlanning {
         // Without a type there is no such record: the transaction will say so.
         guard let recordType = planned.recordType else { return planned }
         try checkType(recordType)
+        try checkAccess(to: key, type: recordType, isCreation: operation.kind == .create)
         if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
@@ -85,6 +89,15 @@ struct ModifyPlanning {
         }
         try planFields(of: record, type: recordType, into: &planned)
         return planned
+    }
+
+    /// Refuses before the transaction what it would refuse anyhow, so that it leaves no types or fields.
+    private func checkAccess(to key: RecordKey, type: String, isCreation: Bool) throws {
+        if let row = stored[key] {
+            guard access[row.type].mayWrite(row) else { throw ServiceError.writeNotPermitted }
+        } else if isCreation, !access[type].mayCreate {
+            throw ServiceError.createNotPermitted
+        }
     }
 
     private func checkType(_ recordType: String) throws {
@@ -99,7 +112,7 @@ struct ModifyPlanning {
             throw ServiceError.invalid("Records of the type Users are made by the service.")
         }
         guard context.address.environment == .development || schema.hasType(recordType) else {
-            throw ServiceError.invalid("Unknown record type '\(recordType)'")
+            throw ServiceError.unknownRecordType(recordType)
         }
     }
 
@@ -116,8 +129,12 @@ struct ModifyPlanning {
         // Kept apart until all fields were found good, so that a refused record leaves no fields.
         var fitting = FieldFitting(
             schema: schema, recordType: recordType, holder: planned.key, context: context)
+        try fitting.fitType()
         for field in sent {
             planned.changes.append(try fitting.fitted(field))
+        }
+        guard fitting.actingReferences <= context.limits.referencesPerRecord else {
+            throw ServiceError.tooManyReferences
         }
         planned.required += fitting.required
         let values = planned.changes.filter { $0.value != nil }

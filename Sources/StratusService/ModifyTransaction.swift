@@ -18,33 +18,44 @@ struct ModifyTransaction: Sendable {
     let summary: SubscriptionSummary
     let told: Notifications.Told
     let nowMilliseconds: Int64
+    /// For callers who want to know where the request's zone stands.
+    var seal: Seal?
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try told.dequeue(in: writer)
-        let repetition = try OperationOutcome.Repetition(request, in: context)
+        let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
             let results = try OperationOutcome(bytes: bytes).replay(request, in: writer, context)
-            return ModifyOutcome(answer: RecordsModify.Answer(records: results))
+            return ModifyOutcome(answer: try answer(results, in: writer))
         }
         let stored = try StoredRecords(plan, reader: writer)
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+        try decisions.completeConflicts(reader: writer)
         let hasWritten = try write(&decisions, in: writer)
-        let answer = RecordsModify.Answer(records: try decisions.results())
+        let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
-                answer: answer, failure: RequestFailure(.atomicFailure, records: answer.records))
+                answer: RecordsModify.Answer(records: results),
+                failure: RequestFailure(.atomicFailure, records: results))
         }
-        if let repetition, hasWritten {
-            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
-            try writer.put(
-                outcome: OperationOutcome(answer.records, plan.recordNames).bytes,
-                of: repetition.key,
-                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
+        if let repetition, decisions.hasSuccess {
+            try repetition.keep(
+                OperationOutcome(results, plan.recordNames).bytes, in: writer,
+                nowMilliseconds: nowMilliseconds)
         }
-        return ModifyOutcome(answer: answer, hasNews: hasWritten && !summary.isEmpty)
+        return ModifyOutcome(
+            answer: try answer(results, in: writer), hasNews: hasWritten && !summary.isEmpty)
+    }
+
+    private func answer(
+        _ results: [RecordResult], in reader: any StoreReader
+    ) throws -> RecordsModify.Answer {
+        RecordsModify.Answer(
+            records: results,
+            syncToken: try context.currentToken(of: request.zoneID, in: reader, seal: seal))
     }
 
     /// Numbers and stores what was decided, zone by zone in the order of their keys.
@@ -61,23 +72,57 @@ struct ModifyTransaction: Sendable {
             let indices = decisions.indicesToWrite(in: zone.name)
             guard !indices.isEmpty else { continue }
             hasWritten = true
-            let versions = try writer.takeVersions(indices.count, in: zone.key)
-            var changes: [News.Change] = []
-            for (index, version) in zip(indices, versions) {
-                let write = decisions.number(
-                    index, version: version, commitVersion: versions.upperBound,
-                    changeTag: ChangeTag(version: version, incarnation: incarnation).text)
-                try writer.put(write.row)
-                try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
-                if summary.wantsRecords { changes.append(decisions.news(of: index, for: summary)) }
-            }
-            guard !summary.isEmpty else { continue }
-            let news = News(
+            let cascaded = decisions.cascadedNames(in: zone.name)
+            let versions = try writer.takeVersions(indices.count + cascaded.count, in: zone.key)
+            var numbers = versions.lazy.map {
+                RecordRow.Number(
+                    version: $0, commitVersion: versions.upperBound,
+                    changeTag: ChangeTag(version: $0, incarnation: incarnation).text)
+            }.makeIterator()
+            var report = NewsReport(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
-                changes: changes)
-            try writer.enqueue(news.bytes)
+                summary: summary)
+            for index in indices {
+                guard let number = numbers.next() else { break }
+                try put(decisions.number(index, number), in: writer, &indexing, &report)
+            }
+            for names in cascaded.chunks(ofCount: Self.cascadeStep) {
+                // Read in steps: a cascade can be larger than what a request may name.
+                let rows = try writer.records(named: Array(names), in: zone.key)
+                for name in names {
+                    guard let number = numbers.next() else { break }
+                    guard let old = rows[name], !old.isDeleted else { continue }
+                    let row = decisions.tombstone(of: old).numbered(number)
+                    try put(.init(row: row, fields: [], old: old), in: writer, &indexing, &report)
+                }
+            }
+            try writer.deleteAncestors(
+                replacedThrough: versions.upperBound - context.limits.ancestorChanges, in: zone.key)
+            try report.enqueue(in: writer)
         }
         return hasWritten
+    }
+
+    private static let cascadeStep = 100
+
+    /// Stores a record and everything that other tables derive from it.
+    private func put(
+        _ write: ModifyDecisions.Write, in writer: any StoreWriter,
+        _ indexing: inout RecordIndexing, _ report: inout NewsReport
+    ) throws {
+        try writer.put(write.row)
+        try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
+        try write.putReferences(in: writer)
+        try write.putAncestor(in: writer, limits: context.limits)
+        try report.add(write, in: writer)
+    }
+}
+
+extension [String] {
+    fileprivate func chunks(ofCount count: Int) -> [ArraySlice<String>] {
+        stride(from: 0, to: self.count, by: count).map {
+            self[$0..<Swift.min($0 + count, self.count)]
+        }
     }
 }
 
@@ -85,6 +130,8 @@ struct ModifyTransaction: Sendable {
 struct StoredRecords {
     /// The living zones of the request by name.
     private(set) var zones: [String: ZoneRow] = [:]
+    /// The zones of the request that the user purged.
+    private var purged: Set<String> = []
     private var rows: [RecordKey: RecordRow] = [:]
 
     /// Reads each zone's records in one call.
@@ -95,13 +142,23 @@ struct StoredRecords {
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
-            guard let zone = try reader.livingZone(named: zoneName) else { continue }
+            guard let zone = try reader.zone(named: zoneName) else { continue }
+            guard zone.deletion == nil else {
+                if zone.deletion == .purged { purged.insert(zoneName) }
+                continue
+            }
             zones[zoneName] = zone
             guard let names = names[zoneName] else { continue }
             for (name, row) in try reader.records(named: Array(names), in: zone.key) {
                 rows[RecordKey(zoneName: zoneName, name: name)] = row
             }
         }
+    }
+
+    /// Why there is no such zone; nil where there is.
+    func objection(to zoneName: String) -> ServiceError? {
+        if zones[zoneName] != nil { return nil }
+        return purged.contains(zoneName) ? .purgedZone : .zoneNotFound
     }
 
     /// The record, if it is there and not deleted.

@@ -39,7 +39,9 @@ struct NewsMatching {
         guard let query = subscription.query,
             subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName,
             // A query that cannot be run against today's schema matches nothing.
-            let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
+            let matcher = try? RecordMatcher(
+                query, schema: schema, access: access(of: entry.user)[query.recordType],
+                isLenient: true)
         else { return [] }
         let matches = news.changes.lazy.filter { change in
             guard change.recordType == query.recordType,
@@ -60,6 +62,11 @@ struct NewsMatching {
             return notification
         }
         return Array(subscription.firesOnce ? payloads.prefix(1) : payloads.prefix(.max))
+    }
+
+    /// What grants let a subscriber read in the database of the news.
+    private func access(of user: String) -> RecordAccess {
+        address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
 
     private func additionalFields(

@@ -13,13 +13,23 @@ struct OperationOutcome {
         let key: OperationKey
 
         /// Nil when the request has no name.
-        init?(_ request: RecordsModify.Request, in context: RequestContext) throws {
-            guard let operation = request.operationID, let user = context.caller.userRecordName
-            else { return nil }
-            guard (1...255).contains(operation.utf8.count) else {
+        ///
+        /// - Parameter prefix: keeps the names of one endpoint's requests from those of another's.
+        init?(_ operationID: String?, in context: RequestContext, prefix: String = "") throws {
+            guard let operationID, let user = context.caller.userRecordName else { return nil }
+            guard (1...255).contains(operationID.utf8.count) else {
                 throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
             }
-            key = OperationKey(user: user, device: context.caller.device, operation: operation)
+            key = OperationKey(
+                user: user, device: context.caller.device, operation: prefix + operationID)
+        }
+
+        /// Keeps an outcome, and lets go of old ones.
+        func keep(_ outcome: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
+            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
+            try writer.put(
+                outcome: outcome, of: key,
+                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
         }
     }
 
@@ -37,6 +47,7 @@ struct OperationOutcome {
             case .failure(var failure):
                 // A short request can conflict with 400 large records; they are stored already.
                 failure.serverRecord = nil
+                failure.ancestorRecord = nil
                 return .failure(wireBytes(of: failure))
             case .record, .deleted: return .success(recordName: recordName)
             }
@@ -97,18 +108,34 @@ struct OperationOutcome {
                 if failure.error.code == .conflict || failure.error.code == .exists,
                     let name = failure.recordName, let row = try stored(name), !row.isDeleted
                 {
-                    failure.serverRecord = RecordDictionary(
-                        row, in: context.zoneID(zoneName ?? ZoneID.defaultZoneName))
+                    let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
+                    failure.serverRecord = RecordDictionary(row, in: zoneID)
+                    if context.caller.wantsExtensions, let tag = operation.record.recordChangeTag {
+                        failure.ancestorRecord = try reader.ancestor(of: row, tagged: tag)
+                            .map { RecordDictionary($0, in: zoneID) }
+                    }
                 }
                 return .failure(failure)
             case .success(let name):
-                guard let zoneName, let row = try stored(name) else {
-                    return .deleted(.init(recordName: name))
+                let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
+                let row = try stored(name)
+                if operation.kind.isDeletion {
+                    // Also where somebody has saved another record under the name since.
+                    return .deleted(
+                        .init(
+                            recordName: name,
+                            recordType: context.caller.wantsExtensions ? row?.type : nil,
+                            zoneID: zoneID))
+                }
+                guard let row, !row.isDeleted else {
+                    // Saved, and deleted since.
+                    return .failure(
+                        RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }
                 return try RecordResult(
-                    row, in: context.zoneID(zoneName),
+                    row, in: zoneID,
                     keys: operation.desiredKeys ?? request.desiredKeys,
-                    numbersAsStrings: request.numbersAsStrings,
+                    numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions)
             }
         }

@@ -22,29 +22,38 @@ struct RecordMatcher: Sendable {
     let recordType: String
     let conditions: [Condition]
     private let needsFields: Bool
+    private let access: RecordAccess.OfType
 
+    /// - Parameter access: What the caller may read: the rest does not match.
     /// - Parameter isLenient: Whether types, fields and marks that the schema does not have are let pass,
     ///   as for a subscription that is made before the first record.
     /// - Throws: ``ServiceError`` that names the field or comparator which cannot be served.
-    init(_ query: QueryDictionary, schema: ContainerSchema, isLenient: Bool = false) throws {
+    init(
+        _ query: QueryDictionary, schema: ContainerSchema,
+        access: RecordAccess.OfType = RecordAccess.unrestricted[""],
+        isLenient: Bool = false
+    ) throws {
         let checking = FilterChecking(
             recordType: query.recordType, schema: schema, isLenient: isLenient)
         if query.filterBy.isEmpty, !isLenient {
             try checking.expect(.queryable, of: .system(.recordName))
         }
+        self.access = access
         recordType = query.recordType
         conditions = try query.filterBy.map(checking.condition)
         needsFields = query.filterBy.contains { if case .user = $0.field { true } else { false } }
     }
 
     func matches(_ row: RecordRow) throws -> Bool {
-        guard row.type == recordType else { return false }
-        guard !conditions.isEmpty else { return true }
-        return matches(try RecordValues(row, readingFields: needsFields))
+        matches(row, try RecordValues(row, readingFields: needsFields))
     }
 
-    /// Whether a record of the type matches.
-    func matches(_ values: RecordValues) -> Bool {
+    /// Whether a record matches whose values are at hand.
+    func matches(_ row: RecordRow, _ values: RecordValues) -> Bool {
+        row.type == recordType && access.mayRead(row) && matches(values)
+    }
+
+    private func matches(_ values: RecordValues) -> Bool {
         guard isSearch else { return conditions.allSatisfy { $0.holds(for: values, words: [:]) } }
         // Each text is taken apart once, however many words are looked for.
         var words: [String: Set<[UInt8]>] = [:]

@@ -20,18 +20,33 @@ extension RecordsLookup: ServedEndpoint {
                             error: .zoneNotFound))
                 })
         }
+        let access =
+            context.scope == .public
+            ? context.recordAccess(
+                try await context.service.schemas.schema(of: context.address)) : .unrestricted
+        let seal = try await context.tokenSeal()
         return try await store.read { reader in
-            try Self.answer(request, in: context, reader: reader)
+            var answer = try Self.answer(request, in: context, access: access, reader: reader)
+            answer.syncToken = try context.currentToken(of: request.zoneID, in: reader, seal: seal)
+            return answer
         }
     }
 
     private static func answer(
-        _ request: Request, in context: RequestContext, reader: any StoreReader
+        _ request: Request, in context: RequestContext, access: RecordAccess,
+        reader: any StoreReader
     ) throws -> Answer {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
+        var objections: [String: ServiceError] = [:]
         for zoneName in Set(zoneNames.compactMap { $0 }) {
-            guard let zone = try reader.livingZone(named: zoneName) else { continue }
+            let zone: ZoneRow
+            do {
+                zone = try reader.existingZone(named: zoneName)
+            } catch let error as ServiceError {
+                objections[zoneName] = error
+                continue
+            }
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
             rows[zoneName] = try reader.records(named: Array(Set(names)), in: zone.key)
@@ -42,13 +57,18 @@ extension RecordsLookup: ServedEndpoint {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
-                            error: .zoneNotFound))
+                            error: zoneName.flatMap { objections[$0] } ?? .zoneNotFound))
                 }
                 let zoneID = context.zoneID(zoneName)
                 guard let row = zoneRows[item.recordName], !row.isDeleted else {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: zoneID, error: .recordNotFound))
+                }
+                guard access[row.type].mayRead(row) else {
+                    return .failure(
+                        RecordFailure(
+                            recordName: item.recordName, zoneID: zoneID, error: .readNotPermitted))
                 }
                 return .record(
                     try RecordDictionary(

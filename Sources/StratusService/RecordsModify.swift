@@ -32,8 +32,10 @@ extension RecordsModify: ServedEndpoint {
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context, summary: summary,
             told: service.notifications.told(of: address),
-            nowMilliseconds: service.settings.nowMilliseconds())
+            nowMilliseconds: service.settings.nowMilliseconds(), seal: try await context.tokenSeal()
+        )
         let outcome = try await store.write { try transaction.run(in: $0) }
+        service.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if outcome.hasNews { service.notifications.tell(store) }
         if let failure = outcome.failure { throw failure }
         return outcome.answer

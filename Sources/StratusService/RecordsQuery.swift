@@ -24,8 +24,10 @@ extension RecordsQuery: ServedEndpoint {
                 .notFound, "Did not find record type: \(query.recordType)",
                 frameworkCode: ServiceError.Framework.unknownItem)
         }
+        let access = context.recordAccess(schema)[query.recordType]
+        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
         let search = RecordSearch(
-            matcher: try RecordMatcher(query, schema: schema),
+            matcher: try RecordMatcher(query, schema: schema, access: access),
             order: try RecordOrder(query, schema: schema),
             limit: context.pageLength(request.resultsLimit), limits: context.limits)
         let seal = try await context.service.seal()
@@ -39,8 +41,12 @@ extension RecordsQuery: ServedEndpoint {
         }
         let store = try await context.service.store(for: address)
         try await context.service.indexes.prepare([query.recordType], of: schema, in: store)
-        let page = try await store.read(.zone) { reader in
-            try search.page(of: reader, zoneName: zoneName, after: start)
+        let tokenSeal = try await context.tokenSeal()
+        let (page, token) = try await store.read(.zone) { reader in
+            (
+                try search.page(of: reader, zoneName: zoneName, after: start),
+                try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
+            )
         }
         return Answer(
             records: try page.found.map {
@@ -53,7 +59,8 @@ extension RecordsQuery: ServedEndpoint {
                 try ContinuationMarker(
                     database: database, query: mark, position: $0
                 ).text(sealedBy: seal)
-            })
+            },
+            syncToken: token)
     }
 }
 

@@ -109,6 +109,26 @@ public struct RequestContext: Sendable {
         return name == caller.userRecordName || scope == .public && name == "_defaultOwner"
     }
 
+    // MARK: The token of who asks with `getCurrentSyncToken`
+
+    /// What the token is sealed with; nil for callers who did not ask for one.
+    func tokenSeal() async throws -> Seal? {
+        caller.wantsSyncToken ? try await service.seal() : nil
+    }
+
+    /// Where a zone stands in this snapshot; nil for a zone without a change feed.
+    func currentToken(
+        of zoneID: ZoneIDDictionary?, in reader: any StoreReader, seal: Seal?
+    ) throws -> String? {
+        guard let seal, let name = zoneName(zoneID), let address = try databaseAddress(),
+            let zone = try reader.livingZone(named: name), zone.hasFeed
+        else { return nil }
+        let tokens = ChangeTokens(
+            seal: seal, address: address, incarnation: try reader.incarnation,
+            nowMilliseconds: service.settings.nowMilliseconds())
+        return tokens.token(zone, cursor: zone.version)
+    }
+
     /// A zone's identifier as answers have it.
     func zoneID(_ name: String) -> ZoneIDDictionary {
         ZoneIDDictionary(
@@ -118,6 +138,15 @@ public struct RequestContext: Sendable {
 }
 
 extension StoreReader {
+    /// The zone of this name.
+    ///
+    /// - Throws: ``ServiceError`` when there is none, which says if the user purged it.
+    func existingZone(named name: String) throws -> ZoneRow {
+        guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
+        guard let deletion = zone.deletion else { return zone }
+        throw deletion == .purged ? ServiceError.purgedZone : ServiceError.zoneNotFound
+    }
+
     /// The zone of this name, unless it is deleted.
     func livingZone(named name: String) throws -> ZoneRow? {
         guard let zone = try zone(named: name), zone.deletion == nil else { return nil }

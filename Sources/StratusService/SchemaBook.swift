@@ -2,41 +2,66 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// The schemas of the containers, read once and kept in memory.
+/// The schemas of the containers, read once and kept in memory until another process changes them.
 final class SchemaBook: Sendable {
-    private let directory: any Directory
-    private let schemas = Mutex<[ContainerAddress: ContainerSchema]>([:])
+    private struct State {
+        var schemas: [ContainerAddress: ContainerSchema] = [:]
+        /// Counts the times that everything was forgotten; what was read before is not kept after it.
+        var epoch: UInt64 = 0
+    }
 
-    init(directory: any Directory) {
+    private let directory: any Directory
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    init(directory: any Directory, limits: Limits) {
         self.directory = directory
+        self.limits = limits
     }
 
     func schema(of address: ContainerAddress) async throws -> ContainerSchema {
-        if let known = schemas.withLock({ $0[address] }) { return known }
+        let (known, epoch) = state.withLock { ($0.schemas[address], $0.epoch) }
+        if let known { return known }
         let schema = ContainerSchema(try await directory.schema(of: address))
-        return schemas.withLock { keep(schema, of: address, in: &$0) }
+        return state.withLock { state in
+            // Answers may overtake each other; a schema's version only rises.
+            if let known = state.schemas[address], known.version >= schema.version {
+                return known
+            }
+            if state.epoch == epoch { state.schemas[address] = schema }
+            return schema
+        }
     }
 
     /// Adds what is new, durably.
     ///
-    /// - Returns: The whole schema; where two saves named a field at once, the first one's type.
+    /// - Returns: The whole schema. Where two saves named a field at once, it has the first one's type;
+    ///   what found no room is not in it.
     func extend(
         _ address: ContainerAddress, with rows: [SchemaFieldRow]
     ) async throws -> ContainerSchema {
-        let all = try await directory.extendSchema(of: address, with: rows)
-        return schemas.withLock { keep(ContainerSchema(all), of: address, in: &$0) }
+        let outcome = try await directory.extendSchema(of: address, with: rows, limits: limits)
+        let extended: ContainerSchema? = state.withLock { state in
+            guard let known = state.schemas[address] else { return nil }
+            if known.version >= outcome.version { return known }
+            // Somebody else's change lies between; it has to be read.
+            guard known.version == outcome.oldVersion else {
+                state.schemas[address] = nil
+                return nil
+            }
+            for row in outcome.fields { state.schemas[address]?.add(row) }
+            state.schemas[address]?.version = outcome.version
+            return state.schemas[address]
+        }
+        if let extended { return extended }
+        return try await schema(of: address)
     }
 
-    /// Keeps the larger of two readings: a schema only grows, and answers may overtake each other.
-    private func keep(
-        _ schema: ContainerSchema, of address: ContainerAddress,
-        in schemas: inout [ContainerAddress: ContainerSchema]
-    ) -> ContainerSchema {
-        func size(_ schema: ContainerSchema) -> Int {
-            schema.types.values.reduce(schema.types.count) { $0 + $1.count }
+    /// Forgets everything: another process, or this one past the book, changed a schema or a role.
+    func forget() {
+        state.withLock { state in
+            state.schemas = [:]
+            state.epoch += 1
         }
-        if let known = schemas[address], size(known) > size(schema) { return known }
-        schemas[address] = schema
-        return schema
     }
 }

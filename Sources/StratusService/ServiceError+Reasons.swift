@@ -12,6 +12,7 @@ extension ServiceError {
         static let badDatabase = 24
         static let zoneNotFound = 26
         static let limitExceeded = 27
+        static let userDeletedZone = 28
         static let referenceViolation = 31
     }
 
@@ -36,9 +37,13 @@ extension ServiceError {
     static let unknownAPIToken = ServiceError(.authenticationFailed, "Authentication failed")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
-    static let notCreator = ServiceError(
-        .accessDenied, "WRITE operation not permitted",
-        frameworkCode: Framework.permissionFailure)
+    static let createNotPermitted = notPermitted("CREATE operation not permitted")
+    static let readNotPermitted = notPermitted("READ operation not permitted")
+    static let writeNotPermitted = notPermitted("WRITE operation not permitted")
+
+    private static func notPermitted(_ reason: String) -> ServiceError {
+        ServiceError(.accessDenied, reason, frameworkCode: Framework.permissionFailure)
+    }
 
     // MARK: Whole requests
 
@@ -53,6 +58,8 @@ extension ServiceError {
 
     static let zoneNotFound = ServiceError(
         .zoneNotFound, "Zone does not exist", frameworkCode: Framework.zoneNotFound)
+    static let purgedZone = ServiceError(
+        .zoneNotFound, "Zone was purged by the user", frameworkCode: Framework.userDeletedZone)
     static let unknownChangeToken = ServiceError(
         .badRequest, "Unknown sync continuation type",
         frameworkCode: Framework.changeTokenExpired)
@@ -73,6 +80,34 @@ extension ServiceError {
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",
         frameworkCode: Framework.referenceViolation)
+
+    static let stillReferred = ServiceError(
+        .validatingReferenceError,
+        "Other records need this one, or one that would be deleted with it; delete or change them.",
+        frameworkCode: Framework.referenceViolation)
+    static let tooManySources = overLimit(
+        "The record that a DELETE_SELF reference names has as many such references as it may have.")
+    static let tooManyReferences = overLimit(
+        "The record has more references with an action than a record may have.")
+    static let cascadeTooLarge = overLimit(
+        "More records would be deleted with this one than one request may; delete some first.")
+
+    // MARK: The schema
+
+    static func unknownRecordType(_ name: String) -> ServiceError {
+        invalid("Cannot create new type \(name) in production schema")
+    }
+
+    static func unknownField(_ name: String, of recordType: String) -> ServiceError {
+        invalid(
+            "Cannot create or modify field '\(name)' in record '\(recordType)' in production schema"
+        )
+    }
+
+    static let recordTypeIsFull = overLimit(
+        "The record type has as many fields as a record type may have.")
+    static let tooManyRecordTypes = overLimit(
+        "The container has as many record types as a container may have.")
 
     // MARK: Subscriptions and devices
 

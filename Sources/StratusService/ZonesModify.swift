@@ -24,22 +24,33 @@ extension ZonesModify: ServedEndpoint {
         let store = try await service.store(for: address)
         let told = service.notifications.told(of: address)
         let summary = try await service.subscriptions.summary(of: store)
+        let repetition = try OperationOutcome.Repetition(
+            request.operationID, in: context, prefix: "zones/")
         let answer = try await store.write { writer in
             try told.dequeue(in: writer)
-            let changes = ZoneChanges(
-                writer: writer, context: context, newsIsWanted: !summary.isEmpty)
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try writer.incarnation,
                 nowMilliseconds: now)
-            return Answer(
-                zones: try zip(request.operations, names).map { operation, name in
-                    do {
-                        guard let name else { throw ServiceError.zoneNotFound }
-                        return .zone(try changes.apply(operation.kind, to: name, tokens: tokens))
-                    } catch let error as ServiceError {
-                        return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
-                    }
-                })
+            if let repetition, let bytes = try writer.outcome(of: repetition.key) {
+                return Answer(
+                    zones: try ZonesOutcome(bytes: bytes)
+                        .replay(request, names, in: writer, context, tokens))
+            }
+            let changes = ZoneChanges(
+                writer: writer, context: context, newsIsWanted: !summary.isEmpty)
+            let results = try zip(request.operations, names).map { operation, name in
+                do {
+                    guard let name else { throw ServiceError.zoneNotFound }
+                    return ZoneResult.zone(
+                        try changes.apply(operation.kind, to: name, tokens: tokens))
+                } catch let error as ServiceError {
+                    return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
+                }
+            }
+            if results.contains(where: { if case .zone = $0 { true } else { false } }) {
+                try repetition?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
+            }
+            return Answer(zones: results)
         }
         service.notifications.tell(store)
         return answer

@@ -45,6 +45,9 @@ final class DataFolder: Sendable {
         }
     }
 
+    /// Whether this process has the folder as its service.
+    var isLocked: Bool { lock.withLock { $0 != nil } }
+
     var directoryFile: String { path + "/directory.sqlite" }
 
     /// The file of a database; its folder is made.
@@ -109,7 +112,7 @@ final class DataFolder: Sendable {
         return false
     }
 
-    private static func folder(of address: ContainerAddress, in folder: String) -> String {
+    static func folder(of address: ContainerAddress, in folder: String) -> String {
         folder + "/databases/" + FileName.encode(address.container) + "/"
             + address.environment.rawValue
     }
@@ -142,7 +145,7 @@ final class DataFolder: Sendable {
     }
 
     /// Returns when a file or the names in a folder are on the disk.
-    private static func sync(_ path: String) throws {
+    static func sync(_ path: String) throws {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         // A folder above ours need not be readable; then its owner keeps it.
         if file < 0, errno == EACCES { return }

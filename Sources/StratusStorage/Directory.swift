@@ -19,7 +19,7 @@ public protocol Storehouse: Sendable {
 }
 
 /// What the service knows apart from records: who may ask, and where they listen.
-public protocol Directory: Sendable {
+public protocol Directory: SchemaDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
@@ -50,15 +50,6 @@ public protocol Directory: Sendable {
     /// All devices of a user in a container, registered or not, the longest unused first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
     func deleteDevice(pushToken: String) async throws
-
-    /// The record types and fields that a container has.
-    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow]
-    /// Adds fields that are not there yet, in one transaction; a field that exists keeps its type.
-    ///
-    /// - Returns: the whole schema afterwards.
-    func extendSchema(
-        of address: ContainerAddress, with fields: [SchemaFieldRow]
-    ) async throws -> [SchemaFieldRow]
 }
 
 /// A key with which an app may speak to a container.

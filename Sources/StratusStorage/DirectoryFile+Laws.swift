@@ -27,5 +27,27 @@ extension DirectoryFile {
                 WHERE (container, environment) NOT IN
                     (SELECT container, environment FROM container)
                 """),
+        StoredLaw(
+            "A grant is about a record type that is there.",
+            breaches: """
+                SELECT record_type || ' ' || role FROM schema_grant
+                WHERE (container, environment, record_type) NOT IN
+                    (SELECT container, environment, record_type FROM schema_field)
+                """),
+        StoredLaw(
+            "A grant is to a role that is there.",
+            breaches: """
+                SELECT record_type || ' ' || role FROM schema_grant
+                WHERE role NOT IN ('_world', '_icloud', '_creator')
+                    AND (container, environment, role) NOT IN
+                        (SELECT container, environment, role FROM schema_role)
+                """),
+        StoredLaw(
+            "A role that a user has is there.",
+            breaches: """
+                SELECT role || ' ' || user FROM role_member
+                WHERE (container, environment, role) NOT IN
+                    (SELECT container, environment, role FROM schema_role)
+                """),
     ]
 }

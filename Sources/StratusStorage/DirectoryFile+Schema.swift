@@ -23,4 +23,40 @@ extension DirectoryFile {
             UNION ALL SELECT '___modTime', 'TIMESTAMP', 3
         ) AS system;
         """
+
+    /// Roles, grants, and a counter of a schema's changes.
+    static let schemaRoles = """
+        CREATE TABLE schema_state (
+            container TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            PRIMARY KEY (container, environment)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO schema_state SELECT DISTINCT container, environment, 1 FROM schema_field;
+
+        CREATE TABLE schema_role (
+            container TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            role TEXT NOT NULL,
+            PRIMARY KEY (container, environment, role)
+        ) STRICT, WITHOUT ROWID;
+
+        -- A record type without a row has the standard grants.
+        CREATE TABLE schema_grant (
+            container TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            record_type TEXT NOT NULL,
+            role TEXT NOT NULL,
+            permissions INTEGER NOT NULL,
+            PRIMARY KEY (container, environment, record_type, role)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE role_member (
+            container TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            role TEXT NOT NULL,
+            user TEXT NOT NULL,
+            PRIMARY KEY (container, environment, role, user)
+        ) STRICT, WITHOUT ROWID;
+        """
 }

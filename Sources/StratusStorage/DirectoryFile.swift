@@ -17,6 +17,7 @@ enum DirectoryFile {
                         .run()
                 },
                 { try $0.execute(sql: schemaMarks) },
+                { try $0.execute(sql: schemaRoles) },
             ])
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The directory in memory.
 final class MemoryDirectory: Directory {
-    private struct State {
+    struct State {
         var isClosed = false
         var containers: Set<ContainerAddress> = []
         var apiTokens: [String: APITokenRow] = [:]
@@ -12,7 +12,7 @@ final class MemoryDirectory: Directory {
         var userNames: [String: String] = [:]
         var sessions: [String: SessionRow] = [:]
         var devices: [String: DeviceRow] = [:]
-        var schemas: [ContainerAddress: [SchemaFieldRow]] = [:]
+        var schemas: [ContainerAddress: SchemaRows] = [:]
     }
 
     private let key: [UInt8]
@@ -27,7 +27,7 @@ final class MemoryDirectory: Directory {
     }
 
     /// Runs `body` on the state, unless it is closed.
-    private func use<Outcome: Sendable>(
+    func use<Outcome: Sendable>(
         _ body: (inout State) throws -> Outcome
     ) throws -> Outcome {
         try state.withLock { state in
@@ -114,31 +114,5 @@ final class MemoryDirectory: Directory {
 
     func deleteDevice(pushToken: String) async throws {
         try use { $0.devices[pushToken] = nil }
-    }
-
-    // MARK: Schema
-
-    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow] {
-        try use { ($0.schemas[address] ?? []).withoutNeedlessTypes() }
-    }
-
-    func extendSchema(
-        of address: ContainerAddress, with fields: [SchemaFieldRow]
-    ) async throws -> [SchemaFieldRow] {
-        try use { state in
-            var rows = state.schemas[address] ?? []
-            for row in fields
-            where !rows.contains(where: { $0.recordType == row.recordType && $0.field == row.field }
-            ) {
-                rows.append(row)
-            }
-            rows.sort { left, right in
-                left.recordType == right.recordType
-                    ? precedes(left.field ?? "", right.field ?? "")
-                    : precedes(left.recordType, right.recordType)
-            }
-            state.schemas[address] = rows
-            return rows.withoutNeedlessTypes()
-        }
     }
 }

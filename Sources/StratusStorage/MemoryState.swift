@@ -8,6 +8,17 @@ struct MemoryState: Sendable {
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
         var entries: TreeDictionary<IndexRow.Key, SortedEntries> = [:]
+        /// Who refers to whom, by the target.
+        var holders: TreeDictionary<ReferenceKey, TreeSet<String>> = [:]
+        /// Replaced states of records by the version of the change that replaced them …
+        var ancestors: TreeDictionary<Int64, AncestorRow> = [:]
+        /// … of which none is below this one.
+        var firstAncestor: Int64 = 0
+    }
+
+    struct ReferenceKey: Hashable, Sendable {
+        var target: String
+        var action: ReferenceRow.Action
     }
 
     struct Outcome: Sendable {

@@ -63,14 +63,17 @@ extension MemoryTransaction {
         return ChangePage(rows: rows, version: zone.row.version, moreComing: false)
     }
 
-    func purgeTombstones(through version: Int64, in key: ZoneRow.Key) {
-        guard var zone = state.zones[key] else { return }
+    func purgeTombstones(through version: Int64, in key: ZoneRow.Key) -> Int {
+        guard var zone = state.zones[key] else { return 0 }
+        var count = 0
         for row in zone.records.values where row.isDeleted && row.version <= version {
             zone.records[row.name] = nil
             zone.names[row.version] = nil
+            count += 1
         }
         zone.row.floor = max(zone.row.floor, min(zone.row.version, version))
         state.zones[key] = zone
+        return count
     }
 }
 

@@ -56,5 +56,27 @@ extension RecordFile {
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
                 """),
+        StoredLaw(
+            "Who has a reference with an action is there.",
+            breaches: """
+                SELECT reference_.holder FROM reference_ LEFT JOIN record
+                    ON record.zone = reference_.zone AND record.name = reference_.holder
+                        AND record.deleted = 0
+                WHERE record.name IS NULL
+                """),
+        StoredLaw(
+            "The target of a VALIDATE reference is there.",
+            breaches: """
+                SELECT reference_.target FROM reference_ LEFT JOIN record
+                    ON record.zone = reference_.zone AND record.name = reference_.target
+                        AND record.deleted = 0
+                WHERE reference_.action = 2 AND record.name IS NULL
+                """),
+        StoredLaw(
+            "A replaced state was replaced at a version that its zone has reached.",
+            breaches: """
+                SELECT replaced_at || '' FROM record_ancestor LEFT JOIN zone USING (zone)
+                WHERE zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version
+                """),
     ] + indexLaws
 }

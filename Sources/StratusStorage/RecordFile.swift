@@ -15,6 +15,10 @@ enum RecordFile {
                     try begin(
                         database, Incarnation(number: 1, identifier: random.number()))
                 },
+                { database in
+                    try database.execute(sql: referenceTables)
+                    try database.execute(sql: historyTables)
+                },
                 { try $0.execute(sql: indexTables) },
             ])
     }

@@ -53,7 +53,7 @@ extension RecordStore {
 }
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.
-public protocol StoreReader: IndexReader {
+public protocol StoreReader: AncestorReader, IndexReader, ReferenceReader, TombstoneReader {
     /// Changes whenever history may have been lost (a restored backup); part of every change token.
     var incarnation: Incarnation { get throws }
 
@@ -111,7 +111,7 @@ extension StoreReader {
 }
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.
-public protocol StoreWriter: StoreReader, IndexWriter {
+public protocol StoreWriter: StoreReader, AncestorWriter, IndexWriter, ReferenceWriter {
     /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
     func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
 
@@ -126,7 +126,10 @@ public protocol StoreWriter: StoreReader, IndexWriter {
 
     /// Removes tombstones up to a version and raises the zone's floor to it, at most to the zone's own
     /// version.
-    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws
+    ///
+    /// - Returns: how many went.
+    @discardableResult
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int
 
     func put(_ row: SubscriptionRow) throws
     func deleteSubscription(_ identifier: String, of user: String) throws

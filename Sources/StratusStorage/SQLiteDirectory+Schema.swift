@@ -2,52 +2,263 @@ import GRDB
 import StratusRecords
 
 extension SQLiteDirectory {
-    func schema(of address: ContainerAddress) async throws -> [SchemaFieldRow] {
-        try await file.read { try Self.schema(of: address, in: $0) }
-    }
-
-    func extendSchema(
-        of address: ContainerAddress, with fields: [SchemaFieldRow]
-    ) async throws -> [SchemaFieldRow] {
-        try await file.write { database in
-            for row in fields {
-                try SQLStatement(
-                    database, "INSERT OR IGNORE INTO schema_field VALUES (?, ?, ?, ?, ?, ?, ?)"
+    func schema(of address: ContainerAddress) async throws -> SchemaRows {
+        try await file.read { database in
+            SchemaRows(
+                version: try Self.schemaVersion(of: address, in: database),
+                fields: try Self.schemaFields(of: address, in: database),
+                roles: try SQLStatement(
+                    database,
+                    """
+                    SELECT role FROM schema_role WHERE container = ? AND environment = ?
+                    ORDER BY role
+                    """
                 )
-                .bind(1, address.container)
-                .bind(2, address.environment.rawValue)
-                .bind(3, row.recordType)
-                .bind(4, row.field ?? "")
-                .bind(5, row.field == nil ? nil : row.type?.rawValue)
-                .bind(6, row.isEncrypted ? 1 : 0)
-                .bind(7, Int64(row.indexes.rawValue))
-                .run()
-            }
-            return try Self.schema(of: address, in: database)
+                .bind(address).all { $0.text(0) },
+                grants: try SQLStatement(
+                    database,
+                    """
+                    SELECT record_type, role, permissions FROM schema_grant
+                    WHERE container = ? AND environment = ? ORDER BY record_type, role
+                    """
+                )
+                .bind(address)
+                .all {
+                    SchemaGrantRow(
+                        recordType: $0.text(0), role: $0.text(1),
+                        permissions: RecordPermissions(
+                            rawValue: UInt8(truncatingIfNeeded: $0.integer(2))))
+                },
+                members: try SQLStatement(
+                    database,
+                    """
+                    SELECT user, role FROM role_member WHERE container = ? AND environment = ?
+                    ORDER BY role, user
+                    """
+                )
+                .bind(address).all { RoleMemberRow(user: $0.text(0), role: $0.text(1)) })
         }
     }
 
-    private static func schema(
+    func extendSchema(
+        of address: ContainerAddress, with fields: [SchemaFieldRow], limits: Limits
+    ) async throws -> SchemaExtension {
+        try await file.write { database in
+            let oldVersion = try Self.schemaVersion(of: address, in: database)
+            var outcome = SchemaExtension(oldVersion: oldVersion, version: oldVersion, fields: [])
+            var room = SchemaRoom(address: address, limits: limits, database: database)
+            for row in fields {
+                if let present = try Self.present(row, of: address, in: database) {
+                    outcome.fields.append(present)
+                } else if try room.take(row) {
+                    try Self.insert(row, of: address, in: database)
+                    outcome.fields.append(row)
+                }
+            }
+            if room.isTaken {
+                outcome.version = try Self.countSchemaChange(of: address, in: database)
+            }
+            return outcome
+        }
+    }
+
+    func replaceSchema(
+        of address: ContainerAddress, by schema: SchemaRows
+    ) async throws -> Int64? {
+        try await file.write { database in
+            guard try Self.schemaVersion(of: address, in: database) == schema.version else {
+                return nil
+            }
+            for table in ["schema_field", "schema_role", "schema_grant"] {
+                try SQLStatement(
+                    database, "DELETE FROM \(table) WHERE container = ? AND environment = ?"
+                )
+                .bind(address).run()
+            }
+            for row in schema.fields { try Self.insert(row, of: address, in: database) }
+            for role in schema.roles {
+                try SQLStatement(database, "INSERT INTO schema_role VALUES (?, ?, ?)")
+                    .bind(address).bind(3, role).run()
+            }
+            for grant in schema.grants {
+                try SQLStatement(database, "INSERT INTO schema_grant VALUES (?, ?, ?, ?, ?)")
+                    .bind(address).bind(3, grant.recordType).bind(4, grant.role)
+                    .bind(5, Int64(grant.permissions.rawValue)).run()
+            }
+            try SQLStatement(
+                database,
+                """
+                DELETE FROM role_member WHERE container = ?1 AND environment = ?2 AND role NOT IN
+                    (SELECT role FROM schema_role WHERE container = ?1 AND environment = ?2)
+                """
+            )
+            .bind(address).run()
+            return try Self.countSchemaChange(of: address, in: database)
+        }
+    }
+
+    func setRole(
+        _ role: String, of user: String, in address: ContainerAddress, isAssigned: Bool
+    ) async throws {
+        try await file.write { database in
+            let isPresent =
+                try SQLStatement(
+                    database,
+                    """
+                    SELECT 1 FROM role_member
+                    WHERE container = ? AND environment = ? AND role = ? AND user = ?
+                    """
+                )
+                .bind(address).bind(3, role).bind(4, user).first { _ in true } ?? false
+            guard isPresent != isAssigned else { return }
+            let change =
+                isAssigned
+                ? "INSERT INTO role_member VALUES (?, ?, ?, ?)"
+                : """
+                DELETE FROM role_member
+                WHERE container = ? AND environment = ? AND role = ? AND user = ?
+                """
+            try SQLStatement(database, change).bind(address).bind(3, role).bind(4, user).run()
+            _ = try Self.countSchemaChange(of: address, in: database)
+        }
+    }
+
+    // MARK: Rows
+
+    private static func schemaVersion(
+        of address: ContainerAddress, in database: Database
+    ) throws -> Int64 {
+        try SQLStatement(
+            database, "SELECT version FROM schema_state WHERE container = ? AND environment = ?"
+        )
+        .bind(address).first { $0.integer(0) } ?? 0
+    }
+
+    private static func countSchemaChange(
+        of address: ContainerAddress, in database: Database
+    ) throws -> Int64 {
+        try SQLStatement(
+            database,
+            """
+            INSERT INTO schema_state VALUES (?, ?, 1)
+            ON CONFLICT (container, environment) DO UPDATE SET version = version + 1
+            """
+        )
+        .bind(address).run()
+        return try schemaVersion(of: address, in: database)
+    }
+
+    private static func schemaFields(
         of address: ContainerAddress, in database: Database
     ) throws -> [SchemaFieldRow] {
-        let rows = try SQLStatement(
+        try SQLStatement(
             database,
             """
             SELECT record_type, field, type, is_encrypted, indexes FROM schema_field
             WHERE container = ? AND environment = ? ORDER BY record_type, field
             """
         )
-        .bind(1, address.container)
-        .bind(2, address.environment.rawValue)
-        .all { row in
-            let field = row.text(1)
-            return SchemaFieldRow(
-                recordType: row.text(0), field: field.isEmpty ? nil : field,
-                type: row.optionalText(2).flatMap(FieldType.init(rawValue:)),
-                isEncrypted: row.integer(3) != 0,
-                indexes: FieldIndexes(rawValue: UInt8(truncatingIfNeeded: row.integer(4))))
+        .bind(address).all(fieldRow).withoutNeedlessTypes()
+    }
+
+    private static func present(
+        _ row: SchemaFieldRow, of address: ContainerAddress, in database: Database
+    ) throws -> SchemaFieldRow? {
+        try SQLStatement(
+            database,
+            """
+            SELECT record_type, field, type, is_encrypted, indexes FROM schema_field
+            WHERE container = ? AND environment = ? AND record_type = ? AND field = ?
+            """
+        )
+        .bind(address).bind(3, row.recordType).bind(4, row.field ?? "").first(fieldRow)
+    }
+
+    private static func fieldRow(_ row: SQLStatement) -> SchemaFieldRow {
+        let field = row.text(1)
+        return SchemaFieldRow(
+            recordType: row.text(0), field: field.isEmpty ? nil : field,
+            type: row.optionalText(2).flatMap(FieldType.init(rawValue:)),
+            isEncrypted: row.integer(3) != 0,
+            indexes: FieldIndexes(rawValue: UInt8(truncatingIfNeeded: row.integer(4))))
+    }
+
+    private static func insert(
+        _ row: SchemaFieldRow, of address: ContainerAddress, in database: Database
+    ) throws {
+        try SQLStatement(database, "INSERT INTO schema_field VALUES (?, ?, ?, ?, ?, ?, ?)")
+            .bind(address).bind(3, row.recordType).bind(4, row.field ?? "")
+            .bind(5, row.field == nil ? nil : row.type?.rawValue)
+            .bind(6, row.isEncrypted ? 1 : 0).bind(7, Int64(row.indexes.rawValue)).run()
+    }
+}
+
+/// How much room a schema has left, counted once for each type that a transaction extends.
+private struct SchemaRoom {
+    let address: ContainerAddress
+    let limits: Limits
+    let database: Database
+    private(set) var isTaken = false
+    private var types: Int?
+    private var fieldsByType: [String: Int] = [:]
+
+    init(address: ContainerAddress, limits: Limits, database: Database) {
+        self.address = address
+        self.limits = limits
+        self.database = database
+    }
+
+    /// Takes the room for a row that is not there.
+    mutating func take(_ row: SchemaFieldRow) throws -> Bool {
+        guard let fields = try fields(of: row.recordType) else {
+            let types = try types ?? countTypes()
+            self.types = types
+            guard types < limits.recordTypesPerContainer else { return false }
+            self.types = types + 1
+            fieldsByType[row.recordType] = row.isUserField ? 1 : 0
+            isTaken = true
+            return true
         }
-        return rows.withoutNeedlessTypes()
+        if row.isUserField, fields >= limits.fieldsPerRecordType { return false }
+        fieldsByType[row.recordType] = row.isUserField ? fields + 1 : fields
+        isTaken = true
+        return true
+    }
+
+    /// How many fields a type has; nil for a type that is not there.
+    private mutating func fields(of recordType: String) throws -> Int? {
+        if let known = fieldsByType[recordType] { return known }
+        let rows = try SQLStatement(
+            database,
+            """
+            SELECT field FROM schema_field
+            WHERE container = ? AND environment = ? AND record_type = ?
+            """
+        )
+        .bind(address).bind(3, recordType).all { $0.text(0) }
+        guard !rows.isEmpty else { return nil }
+        let count = rows.count { !$0.isEmpty && !$0.hasPrefix("___") }
+        fieldsByType[recordType] = count
+        return count
+    }
+
+    private func countTypes() throws -> Int {
+        let count = try SQLStatement(
+            database,
+            """
+            SELECT count(DISTINCT record_type) FROM schema_field
+            WHERE container = ? AND environment = ?
+            """
+        )
+        .bind(address).first { $0.integer(0) }
+        return Int(count ?? 0)
+    }
+}
+
+extension SQLStatement {
+    /// Binds a container and its environment as the first two values.
+    fileprivate func bind(_ address: ContainerAddress) throws -> SQLStatement {
+        try bind(1, address.container).bind(2, address.environment.rawValue)
     }
 }
 

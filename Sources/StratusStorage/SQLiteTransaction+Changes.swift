@@ -36,15 +36,22 @@ extension SQLiteTransaction {
         return ChangePage(rows: rows, version: version ?? zoneVersion, moreComing: moreComing)
     }
 
-    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws {
-        // The condition on the version first: it is the index.
-        try statement("DELETE FROM record WHERE zone = ? AND version <= ? AND deleted = 1")
-            .bind(1, zone.rawValue)
-            .bind(2, version)
-            .run()
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
+        // By the index of the tombstones: that of all versions would lead past every record.
+        try statement(
+            """
+            DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
+            INDEXED BY record_tombstone WHERE zone = ? AND version <= ? AND deleted = 1)
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, version)
+        .run()
+        let count = database.changesCount
         try statement("UPDATE zone SET floor = max(floor, min(version, ?)) WHERE zone = ?")
             .bind(1, version)
             .bind(2, zone.rawValue)
             .run()
+        return count
     }
 }

@@ -56,8 +56,9 @@ extension SQLiteTransaction {
         .bind(3, zone.rawValue)
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
-        try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
-        try statement("DELETE FROM record_index WHERE zone = ?").bind(1, zone.rawValue).run()
+        for table in ["record", "reference_", "record_ancestor", "record_index"] {
+            try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
+        }
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

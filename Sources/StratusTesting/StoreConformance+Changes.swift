@@ -98,17 +98,17 @@ extension StoreConformance {
             try await store.write { _ = try $0.save(["a", "b", "c"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
             try await store.write { _ = try $0.save(["b"], in: zone, deleted: true) }
-            try await store.write { try $0.purgeTombstones(through: 4, in: zone) }
+            _ = try await store.write { try $0.purgeTombstones(through: 4, in: zone) }
             try await store.read { reader in
                 let page = try reader.changes(in: zone, after: .after(0), limit: 9)
                 try expect(page.rows.map(\.name), equals: ["c", "b"])
                 try expect(reader.zone(named: "Trails")?.floor, equals: 4)
                 try expect(reader.zone(named: "Trails")?.version, equals: 5)
             }
-            try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
+            _ = try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
             let floor = try await store.read { try $0.zone(named: "Trails")?.floor }
             try expect(floor, equals: 4)
-            try await store.write { try $0.purgeTombstones(through: 99, in: zone) }
+            _ = try await store.write { try $0.purgeTombstones(through: 99, in: zone) }
             let top = try await store.read { try $0.zone(named: "Trails")?.floor }
             try expect(top, equals: 5)
         },
@@ -118,7 +118,7 @@ extension StoreConformance {
             try await store.write { _ = try $0.save(["a"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
             try await store.write { _ = try $0.save(["a"], in: zone) }
-            try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
+            _ = try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
             try expect(page.rows.map(\.version), equals: [3])
             try expect(page.rows.map(\.isDeleted), equals: [false])

@@ -4,7 +4,7 @@ import StratusStorage
 
 extension StoreConformance {
     /// How long a case waits for what must come, in seconds.
-    private static let patienceSeconds = 20
+    private static let patienceSeconds = 120
 
     static let concurrency: [Case] = [
         Case("many writers: versions stay dense and every outcome is its own") { house in

@@ -90,63 +90,6 @@ extension StoreConformance {
             let left = try await directory.devices(of: "_alice", in: container)
             try expect(left.map(\.pushToken), equals: ["a", "b"])
         },
-
-        Case("a field keeps its first type; a type may have no fields") { house in
-            let directory = house.directory
-            let name = SchemaFieldRow(
-                recordType: "Trail", field: "name", type: .string,
-                indexes: [.queryable, .searchable])
-            let secret = SchemaFieldRow(
-                recordType: "Trail", field: "secret", type: .bytes, isEncrypted: true)
-            let bare = SchemaFieldRow(recordType: "Bench", field: nil, type: nil)
-            try expect(await directory.schema(of: container), equals: [])
-            let first = try await directory.extendSchema(of: container, with: [name, bare])
-            try expect(first, equals: [bare, name])
-            let other = SchemaFieldRow(recordType: "Trail", field: "name", type: .int64)
-            let typeAlone = SchemaFieldRow(recordType: "Trail", field: nil, type: nil)
-            let second = try await directory.extendSchema(
-                of: container, with: [other, secret, typeAlone])
-            try expect(second, equals: [bare, name, secret])
-            let wood = SchemaFieldRow(recordType: "Bench", field: "wood", type: .string)
-            let third = try await directory.extendSchema(of: container, with: [wood])
-            try expect(third, equals: [wood, name, secret])
-            try expect(await directory.schema(of: container), equals: third)
-            var production = container
-            production.environment = .production
-            try expect(await directory.schema(of: production), equals: [])
-        },
-
-        Case("a field keeps its first marks, a system field among them") { house in
-            let directory = house.directory
-            let recordID = SchemaFieldRow(recordType: "Trail", .recordID, indexes: .queryable)
-            let name = SchemaFieldRow(
-                recordType: "Trail", field: "name", type: .string,
-                indexes: [.queryable, .sortable, .searchable])
-            _ = try await directory.extendSchema(of: container, with: [name, recordID])
-            var other = name
-            other.indexes = []
-            let rows = try await directory.extendSchema(of: container, with: [other])
-            try expect(rows, equals: [recordID, name])
-        },
-
-        Case("of two that add one field at once, both see the same type") { house in
-            let directory = house.directory
-            let types: [FieldType] = [.string, .int64, .double, .bytes]
-            let answers = try await withThrowingTaskGroup(of: [SchemaFieldRow].self) { group in
-                for type in types {
-                    group.addTask {
-                        try await directory.extendSchema(
-                            of: container,
-                            with: [
-                                SchemaFieldRow(recordType: "Trail", field: "x", type: type)
-                            ])
-                    }
-                }
-                return try await group.reduce(into: Set<[SchemaFieldRow]>()) { $0.insert($1) }
-            }
-            try expect(answers.count, equals: 1)
-            try expect(answers.first, equals: await directory.schema(of: container))
-        },
     ]
 }
 

@@ -42,7 +42,8 @@ public enum StoreConformance {
     }
 
     /// All cases, in the order from small to large.
-    public static let cases: [Case] = writes + zones + changes + notes + indexes + concurrency + directory
+    public static let cases: [Case] =
+        writes + zones + changes + references + notes + indexes + concurrency + directory + schemas
 }
 
 extension StoreConformance {

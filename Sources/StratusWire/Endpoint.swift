@@ -29,7 +29,7 @@ public protocol WireWritable {
 /// | `deleted` | subscription | ``SubscriptionResult/deleted(subscriptionID:)`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
-/// | `operationID` | records/modify request | ``RecordsModify/Request/operationID`` |
+/// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
 public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 

@@ -39,9 +39,12 @@ public enum RecordsLookup: Endpoint {
     public struct Answer: WireValue {
         /// One result per item, in the request's order.
         public var records: [RecordResult]
+        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
+        public var syncToken: String?
 
-        public init(records: [RecordResult]) {
+        public init(records: [RecordResult], syncToken: String? = nil) {
             self.records = records
+            self.syncToken = syncToken
         }
     }
 }
@@ -86,10 +89,14 @@ extension RecordsLookup.Item {
 
 extension RecordsLookup.Answer {
     public init(wire node: JSONNode) throws(WireError) {
-        self.init(records: try node.required("records"))
+        self.init(
+            records: try node.required("records"), syncToken: try node.optional("syncToken"))
     }
 
     public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("records", records) }
+        writer.object { writer in
+            writer.member("records", records)
+            writer.optional("syncToken", syncToken)
+        }
     }
 }

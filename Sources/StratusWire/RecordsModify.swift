@@ -34,11 +34,17 @@ public enum RecordsModify: Endpoint {
         public var record: RecordDictionary
         /// Overrides the request's own.
         public var desiredKeys: [String]?
+        /// Overrides the request's own.
+        public var numbersAsStrings: Bool?
 
-        public init(_ kind: Kind, _ record: RecordDictionary, desiredKeys: [String]? = nil) {
+        public init(
+            _ kind: Kind, _ record: RecordDictionary, desiredKeys: [String]? = nil,
+            numbersAsStrings: Bool? = nil
+        ) {
             self.kind = kind
             self.record = record
             self.desiredKeys = desiredKeys
+            self.numbersAsStrings = numbersAsStrings
         }
     }
 
@@ -65,9 +71,12 @@ public enum RecordsModify: Endpoint {
     public struct Answer: WireValue {
         /// One result per operation, in the request's order.
         public var records: [RecordResult]
+        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
+        public var syncToken: String?
 
-        public init(records: [RecordResult]) {
+        public init(records: [RecordResult], syncToken: String? = nil) {
             self.records = records
+            self.syncToken = syncToken
         }
     }
 }
@@ -102,7 +111,8 @@ extension RecordsModify.Operation {
         self.init(
             try Self.kind(node),
             try node.required("record"),
-            desiredKeys: try node.optional("desiredKeys"))
+            desiredKeys: try node.optional("desiredKeys"),
+            numbersAsStrings: try node.numbersAsStrings())
     }
 
     /// Compares the bytes, which is faster than to make a string: operations are many.
@@ -125,16 +135,21 @@ extension RecordsModify.Operation {
             writer.key("record")
             record.writeRequest(to: &writer)
             writer.optional("desiredKeys", desiredKeys)
+            writer.optional("numbersAsStrings", numbersAsStrings)
         }
     }
 }
 
 extension RecordsModify.Answer {
     public init(wire node: JSONNode) throws(WireError) {
-        self.init(records: try node.required("records"))
+        self.init(
+            records: try node.required("records"), syncToken: try node.optional("syncToken"))
     }
 
     public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("records", records) }
+        writer.object { writer in
+            writer.member("records", records)
+            writer.optional("syncToken", syncToken)
+        }
     }
 }

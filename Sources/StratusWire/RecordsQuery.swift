@@ -35,10 +35,15 @@ public enum RecordsQuery: Endpoint {
         public var records: [RecordResult]
         /// Nil on the last page.
         public var continuationMarker: String?
+        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
+        public var syncToken: String?
 
-        public init(records: [RecordResult], continuationMarker: String? = nil) {
+        public init(
+            records: [RecordResult], continuationMarker: String? = nil, syncToken: String? = nil
+        ) {
             self.records = records
             self.continuationMarker = continuationMarker
+            self.syncToken = syncToken
         }
     }
 }
@@ -73,13 +78,15 @@ extension RecordsQuery.Answer {
     public init(wire node: JSONNode) throws(WireError) {
         self.init(
             records: try node.required("records"),
-            continuationMarker: try node.optional("continuationMarker"))
+            continuationMarker: try node.optional("continuationMarker"),
+            syncToken: try node.optional("syncToken"))
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("records", records)
             writer.optional("continuationMarker", continuationMarker)
+            writer.optional("syncToken", syncToken)
         }
     }
 }

@@ -6,9 +6,12 @@ public enum ZonesModify: Endpoint {
 
     public struct Request: WireValue {
         public var operations: [Operation]
+        /// An extension: an identifier that makes a repeated request the same request.
+        public var operationID: String?
 
-        public init(operations: [Operation]) {
+        public init(operations: [Operation], operationID: String? = nil) {
             self.operations = operations
+            self.operationID = operationID
         }
     }
 
@@ -34,11 +37,16 @@ public enum ZonesModify: Endpoint {
 extension ZonesModify.Request {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
-        self.init(operations: try node.required("operations"))
+        self.init(
+            operations: try node.required("operations"),
+            operationID: try node.optional("operationID"))
     }
 
     public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("operations", operations) }
+        writer.object { writer in
+            writer.member("operations", operations)
+            writer.optional("operationID", operationID)
+        }
     }
 }
 

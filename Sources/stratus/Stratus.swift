@@ -23,5 +23,8 @@ struct Stratus: AsyncParsableCommand {
             STRATUS_WEB_AUTH_TOKEN (or, with --dev, STRATUS_DEV_USER).
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Token.self, Examine.self])
+        subcommands: [
+            Serve.self, Token.self, Schema.self, Role.self, Zone.self, Examine.self, Compact.self,
+            Restored.self,
+        ])
 }

@@ -26,8 +26,8 @@ struct Token: AsyncParsableCommand {
 
         @Option(
             help: """
-                development, where record types grow by use, or production, where they must have been \
-                deployed (which is not served yet).
+                development, where record types grow by use, or production, where they come by \
+                `stratus schema deploy`.
                 """)
         var environment: String = "development"
 

@@ -124,6 +124,14 @@ import Testing
             #expect(conflict?.serverRecord?["name"] as? String == "second")
             #expect(conflict?.ancestorRecord?["name"] as? String == "first")
             #expect(conflict?.clientRecord === stale)
+            // A client that kept the system fields alone gets the ancestor from the service.
+            let archive = try NSKeyedUnarchiver(forReadingFrom: Self.systemFields(of: stale))
+            let bare = try #require(CKRecord(coder: archive))
+            #expect(bare["name"] == nil)
+            bare["name"] = "bare"
+            let known = await #expect(throws: CKError.self) { try await database.save(bare) }
+            #expect(known?.ancestorRecord?["name"] as? String == "first")
+            #expect(known?.ancestorRecord?.recordChangeTag == stale.recordChangeTag)
             let again = await #expect(throws: CKError.self) { try await database.save(hut("a")) }
             #expect(again?.code == .serverRecordChanged)
             #expect(again?.serverRecord?["name"] as? String == "second")
@@ -158,6 +166,13 @@ import Testing
                     inZoneWith: trips, since: CKServerChangeToken(coder: reader))
             }
         }
+    }
+
+    private static func systemFields(of record: CKRecord) -> Data {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        return coder.encodedData
     }
 
     private static func forgedToken() -> Data {

@@ -94,7 +94,7 @@ import Testing
                 ], zoneID: zone("Trips")))
         #expect(failure?.records?.map(\.code) == [.atomicError, .badRequest])
         let schema = try await world.service.storehouse.directory.schema(of: world.address)
-        #expect(schema.isEmpty)
+        #expect(schema.fields.isEmpty)
     }
 
     /// A batch's versions are dense and its rows are one commit: no page ends inside it.

@@ -30,6 +30,14 @@ import Testing
             $0.payload = [1, 2, 3]
         },
         Case(
+            testDescription: "a reference that is not found by its target",
+            law: "A reference with an action is found by its target."
+        ) {
+            let reference = FieldValue.reference(
+                Reference(recordName: "hut-2", action: .deleteSelf))
+            $0.payload = RecordFields.values([Field(name: "next", value: reference)]).encoded()
+        },
+        Case(
             testDescription: "a field of another type",
             law: "A field has the type that its schema names."
         ) {
@@ -78,7 +86,10 @@ import Testing
         try await house.directory.createContainer(Self.address.containerAddress)
         _ = try await house.directory.extendSchema(
             of: Self.address.containerAddress,
-            with: [SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64)])
+            with: [
+                SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64),
+                SchemaFieldRow(recordType: "Hut", field: "next", type: .reference),
+            ])
         try await house.store(for: Self.address).write(body)
         let findings = try await Doctor(storehouse: house).examine().findings
         try await house.close()

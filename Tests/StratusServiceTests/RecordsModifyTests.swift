@@ -219,6 +219,53 @@ import Testing
         #expect(try await alice.lookup(["hut"])[0].values.count == 2)
     }
 
+    @Test func numbersAreStringsForWhomTheOperationSays() async throws {
+        let alice = try await world.person("alice")
+        var first = hut(.create, "a", [beds(1)])
+        first.numbersAsStrings = true
+        var second = hut(.create, "b", [beds(2)])
+        second.numbersAsStrings = false
+        let answer = try await alice.ask(
+            RecordsModify.self,
+            .init(
+                operations: [first, second, hut(.create, "c", [beds(3)])], numbersAsStrings: true)
+        )
+        let texts = answer.records.compactMap(\.record?.fields).map {
+            String(decoding: $0.encoded(), as: UTF8.self)
+        }
+        #expect(texts.map { $0.contains("\"value\":\"") } == [true, false, true])
+        #expect(try await alice.lookup(["a"])[0].values == ["beds": .int64(1)])
+    }
+
+    @Test(arguments: Backend.allCases)
+    func valuesOfEveryTypeComeBackAsTheyWent(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        let place = Location(
+            latitude: 47.25, longitude: -11.5, horizontalAccuracy: 5, verticalAccuracy: 7.5,
+            altitude: -3, speed: 0.1, course: 359.9, timestampMilliseconds: -1_500)
+        let corner = Location(latitude: -90, longitude: 180)
+        let zoneID = ZoneID(name: "_defaultZone", ownerName: alice.name)
+        func pointer(_ name: String, _ action: Reference.Action) -> Reference {
+            Reference(recordName: name, zoneID: zoneID, action: action)
+        }
+        let values: [FieldValue] = [
+            .string("Gipfel\u{0}\"\\ é 🏔"), .string(""), .int64(.max), .int64(.min),
+            .double(0.1), .double(-0.0), .double(.greatestFiniteMagnitude),
+            .timestamp(milliseconds: -62_135_596_800_000), .bytes([0, 255, 10]), .bytes([]),
+            .location(place), .location(corner), .reference(pointer("x", .none)),
+            .reference(pointer("hut", .deleteSelf)), .reference(pointer("hut", .validate)),
+            .stringList(["a", "", "a"]), .int64List([3, -1]), .doubleList([1.5, 2]),
+            .timestampList(milliseconds: [0, -1]), .bytesList([[1], []]),
+            .locationList([place, corner]),
+            .referenceList([pointer("x", .none), pointer("hut", .validate)]), .stringList([]),
+        ]
+        let fields = values.enumerated().map { Field(name: "field\($0)", value: $1) }
+        let saved = try await alice.modify([hut(.create, "hut", fields)])[0]
+        #expect(saved.failed == nil)
+        let found = try await alice.lookup(["hut"])[0].values
+        for field in fields { #expect(found[field.name] == field.value) }
+    }
+
     @Test func assetsAndShortGUIDsAreRefusedForNow() async throws {
         let alice = try await world.person("alice")
         var shared = hut(.create, "shared")
@@ -244,6 +291,42 @@ import Testing
             RecordsModify.self,
             .init(operations: operations, zoneID: zone("Trips"), operationID: "save-1"))
         #expect(other?.records?[0].code == .exists)
+    }
+
+    /// Deleting what is not there is done at once, and stays done when somebody creates it meanwhile.
+    @Test func aRepeatedDeletionTakesNothingThatCameSince() async throws {
+        let alice = try await world.person("alice")
+        let gone = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
+        try await alice.at("tablet").modify([hut(.create, "hut", [beds(1)])])
+        let again = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
+        #expect(again.map(\.tombstone?.recordName) == gone.map(\.tombstone?.recordName))
+        #expect(try await alice.lookup(["hut"])[0].values == ["beds": .int64(1)])
+    }
+
+    /// What happened to the record since is told as what it is, not as another answer to the save.
+    @Test func aRepeatedSaveOfWhatWasDeletedSinceIsNotFound() async throws {
+        let alice = try await world.person("alice")
+        let operations = [hut(.create, "hut"), hut(.forceDelete, "old")]
+        try await alice.modify([hut(.create, "old")])
+        try await alice.modify(operations, operationID: "save-1")
+        try await alice.at("tablet").modify([hut(.forceDelete, "hut"), hut(.create, "old")])
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again[0].code == .notFound)
+        #expect(again[1].tombstone?.recordName == "old")
+        #expect(try await alice.lookup(["old"])[0].record != nil)
+    }
+
+    @Test func aPartlyFailedOperationIsRepeatedAsItWas() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let operations = [hut(.create, "a"), hut(.update, "b", tag: "1.abcd")]
+        func send() async throws -> [RecordResult] {
+            try await alice.modify(operations, in: "Trips", isAtomic: false, operationID: "save-1")
+        }
+        let first = try await send()
+        #expect(first.map(\.code) == [nil, .notFound])
+        try await alice.at("tablet").modify([hut(.create, "b")], in: "Trips")
+        #expect(try await send() == first)
     }
 
     @Test func aFailedOperationCanBeRepeatedAndSucceedLater() async throws {

@@ -70,8 +70,67 @@ import Testing
             hut(.create, "a", [beds(1)]), hut(.create, "b", [text("name", "x")]),
             hut(.create, "c", type: "Trail"),
         ])
-        #expect(results.map(\.code) == [nil, .badRequest, .badRequest])
-        #expect(try await storehouse.directory.schema(of: address).count <= 2)
+        #expect(
+            results.map(\.failed?.error.reason) == [
+                nil, "Cannot create or modify field 'name' in record 'Hut' in production schema",
+                "Cannot create new type Trail in production schema",
+            ])
+        #expect(results.map(\.failed?.error.frameworkCode) == [nil, 12, 12])
+        #expect(try await storehouse.directory.schema(of: address).version == 1)
+    }
+
+    /// What is full is full for good: no save of another record opens it again.
+    @Test(arguments: Backend.allCases) func aRecordTypeHasRoomForSoManyFields(
+        _ backend: Backend
+    ) async throws {
+        var limits = Limits()
+        limits.fieldsPerRecordType = 3
+        limits.recordTypesPerContainer = 2
+        let alice = try await World(backend.storehouse(), limits: limits).person("alice")
+        func hutWith(_ name: String, _ fields: [String]) -> RecordsModify.Operation {
+            hut(.create, name, fields.map { text($0, "x") })
+        }
+        let results = try await alice.modify([
+            hutWith("a", ["one", "two"]), hutWith("b", ["two", "three"]), hutWith("c", ["four"]),
+            hutWith("d", ["three", "one"]), hut(.create, "e", type: "Trail"),
+            hut(.create, "f", type: "Bench"),
+        ])
+        #expect(results.map(\.code) == [nil, nil, .badRequest, nil, nil, .badRequest])
+        #expect(results[2].failed?.error.frameworkCode == 27)
+        #expect(results[5].failed?.error.frameworkCode == 27)
+        #expect(try await alice.modify([hutWith("g", ["four"])])[0].code == .badRequest)
+        #expect(try await alice.modify([hutWith("h", ["one", "two", "three"])])[0].code == nil)
+    }
+
+    @Test func atTheDefaultLimitTheNextFieldIsRefused() async throws {
+        let alice = try await World().person("alice")
+        let fields = (0..<256).map { text("f\($0)", "x") }
+        #expect(try await alice.modify([hut(.create, "a", fields)])[0].code == nil)
+        #expect(
+            try await alice.modify([hut(.create, "b", [text("f256", "x")])])[0].code == .badRequest)
+        #expect(try await alice.modify([hut(.create, "c", [text("f255", "x")])])[0].code == nil)
+    }
+
+    /// Of two services' saves at once, on one directory, none loses its fields, and both learn of them.
+    @Test func savesAtOnceShareOneSchema() async throws {
+        let storehouse = MemoryStorehouse()
+        let world = World(storehouse)
+        let alice = try await world.person("alice")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let saved = try await alice.modify([
+                        hut(.create, "h\(number)", [text("f\(number)", "x"), beds(1)])
+                    ])
+                    #expect(saved[0].code == nil)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let schema = try await world.service.schemaDeployment(of: World.container)
+            .schema(in: .development)
+        #expect(schema.types["Hut"]?.count == 40 + 1 + 3)
+        #expect(try await alice.modify([hut(.create, "last", [text("f7", "y")])])[0].code == nil)
     }
 
     @Test func encryptedFieldsStayEncryptedAndPrivate() async throws {
@@ -85,6 +144,41 @@ import Testing
         try await alice.modify([hut(.create, "d", [beds(1)])])
         let flagged = Field(name: "beds", value: .int64(1), isEncrypted: true)
         #expect(try await alice.modify([hut(.create, "e", [flagged])])[0].code == .badRequest)
+        // The public database knows the field as an encrypted one, and takes it in no form.
+        let plainInPublic = try await alice.modify([hut(.create, "f", [plain])], scope: .public)
+        #expect(
+            plainInPublic[0].failed?.error.reason
+                == "encrypted fields are not supported in the public database")
+    }
+
+    /// The refusals of encrypted values that people saw of CloudKit: what comes without a type counts as
+    /// the bytes of a ciphertext.
+    @Test func anEncryptedValueWithoutATypeIsBytes() async throws {
+        let alice = try await World().person("alice")
+        func save(_ field: Field) async throws -> RecordResult {
+            try await alice.modify([hut(.create, nil, [field])])[0]
+        }
+        func secret(_ name: String, _ value: FieldValue, isTypeDeclared: Bool = false) -> Field {
+            Field(
+                name: name, value: value, isTypeDeclared: isTypeDeclared, isEncrypted: true)
+        }
+        #expect(
+            try await save(secret("word", .string("a b"), isTypeDeclared: true)).code == nil)
+        let reasons = [
+            try await save(secret("word", .string("not base64!"))),
+            try await save(secret("word", .int64(7))),
+            try await save(secret("word", .string("AQI="))),
+            try await save(secret("pointer", .reference(Reference(recordName: "a")))),
+        ].map(\.failed?.error.reason)
+        #expect(
+            reasons == [
+                "byte values must be base64 encoded", "byte values must be base64 encoded",
+                "Invalid value for field 'word': the value's type is ENCRYPTED_BYTES, "
+                    + "the field is defined as ENCRYPTED_STRING",
+                "References and assets cannot be encrypted values.",
+            ])
+        let fresh = try await save(secret("key", .string("AQI=")))
+        #expect(fresh.values == ["key": .bytes([1, 2])])
     }
 
     /// As CloudKit's dashboard marks what comes into being by a save.
@@ -107,7 +201,7 @@ import Testing
                     + fields.enumerated().map { Field(name: "f\($0)", value: $1.0) })
         ])
         #expect(saved[0].code == nil)
-        let rows = try await world.service.storehouse.directory.schema(of: world.address)
+        let rows = try await world.service.storehouse.directory.schema(of: world.address).fields
         let marks = Dictionary(
             uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
         for (number, field) in fields.enumerated() {

@@ -56,6 +56,35 @@ import Testing
         #expect(made.zones[0].failure?.code == .badRequest)
     }
 
+    /// A repeated deletion must not take the zone that another device created meanwhile.
+    @Test(arguments: Backend.allCases)
+    func aRepeatedOperationChangesNoZone(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        func send() async throws -> [ZoneResult] {
+            try await alice.ask(
+                ZonesModify.self,
+                .init(
+                    operations: [
+                        .init(.delete, zone("Trips")), .init(.create, zone("New")),
+                        .init(.create, zone("_bad")),
+                    ], operationID: "zones-1")
+            ).zones
+        }
+        let first = try await send()
+        #expect(first.map { $0.failure?.code } == [nil, nil, .badRequest])
+        #expect(try await send() == first)
+        try await alice.at("tablet").makeZone("Trips")
+        try await alice.at("tablet").deleteZone("New")
+        let again = try await send()
+        #expect(again[0] == first[0])
+        #expect(again.map { $0.failure?.code } == [nil, .zoneNotFound, .badRequest])
+        #expect(try await alice.page("Trips").records.isEmpty)
+        // The name is another one's for records.
+        let saved = try await alice.modify([hut(.create, "hut")], operationID: "zones-1")
+        #expect(saved[0].record != nil)
+    }
+
     @Test func theDefaultZoneIsThereForGood() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(

@@ -38,6 +38,20 @@ import Testing
             INSERT INTO index_definition
             SELECT 1, type, '', 0, NULL, 1, 0, '' FROM record WHERE deleted = 0 LIMIT 1
             """),
+        Breach(
+            "Who has a reference",
+            "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
+        Breach(
+            "The target of",
+            """
+            INSERT INTO reference_ SELECT zone, 'nobody', 2, name FROM record WHERE deleted = 0
+            """),
+        Breach(
+            "A replaced state",
+            """
+            INSERT INTO record_ancestor
+            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D' FROM zone WHERE name = 'Trips'
+            """),
     ]
 
     static let directoryBreaches = [
@@ -67,6 +81,14 @@ import Testing
             INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
+        Breach(
+            "A grant is about",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
+        Breach(
+            "A grant is to",
+            "INSERT INTO schema_grant VALUES ('c', 'production', 'T', 'editor', 1)"),
+        Breach(
+            "A role that", "INSERT INTO role_member VALUES ('c', 'production', 'editor', '_a')"),
     ]
 
     static let address = DatabaseAddress(

@@ -25,8 +25,23 @@ import Testing
         Request(description: "changes", index: "record_by_version") {
             _ = try $0.changes(in: zone, after: cursor, limit: 10)
         },
-        Request(description: "purge", index: "record_by_version") {
+        Request(description: "purge", index: "record_tombstone") {
             try $0.purgeTombstones(through: 3, in: zone)
+        },
+        Request(description: "old tombstones", index: "COVERING INDEX record_tombstone") {
+            _ = try $0.oldTombstones(before: 5, in: zone, limit: 3)
+        },
+        Request(description: "counts", index: "COVERING INDEX record_by_version") {
+            _ = try $0.counts(of: zone)
+        },
+        Request(description: "sources", index: "PRIMARY KEY") {
+            _ = try $0.holders(of: "a", .deleteSelf, in: zone, limit: 2)
+        },
+        Request(description: "ancestor", index: "record_ancestor_by_version") {
+            _ = try $0.ancestor(replacedAt: 3, in: zone)
+        },
+        Request(description: "forgetting ancestors", index: "record_ancestor_by_version") {
+            try $0.deleteAncestors(replacedThrough: 3, in: zone)
         },
         Request(description: "records", index: "record_by_name") {
             _ = try $0.records(named: ["a"], in: zone)

@@ -12,7 +12,8 @@ extension DatabaseSession {
     typealias FetchedZone = (zoneID: CKRecordZone.ID, result: Result<CKRecordZone, any Error>)
 
     func modifyZones(
-        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
+        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
+        operationID: String? = nil
     ) async throws -> ZonesModification {
         guard !zones.isEmpty || !zoneIDs.isEmpty else { return ZonesModification() }
         if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
@@ -22,7 +23,8 @@ extension DatabaseSession {
             zones.map { ZonesModify.Operation(.create, $0.zoneID.dictionary) }
             + zoneIDs.map { ZonesModify.Operation(.delete, $0.dictionary) }
         let answer = try await sender.send(
-            ZonesModify.self, ZonesModify.Request(operations: operations))
+            ZonesModify.self,
+            ZonesModify.Request(operations: operations, operationID: operationID))
         try check(answer.zones.count, for: operations.count)
         var outcome = ZonesModification()
         var reader = reader

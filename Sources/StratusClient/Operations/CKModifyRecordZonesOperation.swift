@@ -32,7 +32,8 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
 
     override func perform() async throws {
         let outcome = try await session().modifyZones(
-            saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [])
+            saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [],
+            operationID: operationID)
         deliver {
             self.outcome = outcome
             for (zoneID, result) in outcome.saves { self.perRecordZoneSaveBlock?(zoneID, result) }

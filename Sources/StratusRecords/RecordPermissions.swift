@@ -1,0 +1,26 @@
+/// What a role may do with the public records of a type: the schema language's READ, CREATE and WRITE.
+///
+/// The raw value is what is stored. Source: "Integrating a Text-Based Schema into Your Workflow" in
+/// Apple's documentation.
+public struct RecordPermissions: OptionSet, Hashable, Sendable {
+    public static let read = RecordPermissions(rawValue: 1)
+    public static let create = RecordPermissions(rawValue: 2)
+    /// To change and to delete; who may write may read.
+    public static let write = RecordPermissions(rawValue: 4)
+
+    public var rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+/// The roles that every container has.
+public enum BuiltInRole {
+    /// Everybody, signed in or not.
+    public static let world = "_world"
+    /// Every user who is signed in.
+    public static let icloud = "_icloud"
+    /// The user who made the record.
+    public static let creator = "_creator"
+
+    public static let all: Set<String> = [world, icloud, creator]
+}

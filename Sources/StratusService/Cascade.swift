@@ -1,0 +1,93 @@
+import StratusStorage
+
+/// The records that go when some are deleted: those, and whoever refers to them with DELETE_SELF, over
+/// any depth. Cycles end, since each record goes once.
+struct Cascade {
+    /// Each record that goes, with the records that it goes with; none for one that was named only.
+    private var causes: [RecordKey: [RecordKey]] = [:]
+    /// In the order in which they were found: a record after the first that takes it along.
+    private(set) var members: [RecordKey] = []
+    private var named: Set<RecordKey> = []
+    /// How many of the members were not named.
+    private var unnamedCount = 0
+    /// The named records that would take along more than the limit. Nothing goes with them.
+    private(set) var tooLarge: [RecordKey] = []
+
+    /// Nothing goes.
+    init() {}
+
+    /// - Parameters:
+    ///   - roots: the records that are named to be deleted.
+    ///   - limit: how many more may go along with all of them.
+    init(deleting roots: [RecordKey], _ dependents: inout Dependents, limit: Int) throws {
+        named = Set(roots)
+        for root in roots where causes[root] == nil {
+            let start = members.count
+            let unnamedBefore = unnamedCount
+            causes[root] = []
+            members.append(root)
+            var next = start
+            while next < members.count {
+                let target = members[next]
+                next += 1
+                for holder in try dependents.of(target, .deleteSelf, limit: limit + 1)
+                where holder != target {
+                    if causes[holder] == nil {
+                        members.append(holder)
+                        if !named.contains(holder) { unnamedCount += 1 }
+                    }
+                    causes[holder, default: []].append(target)
+                }
+                guard unnamedCount <= limit else {
+                    drop(root, membersFrom: start)
+                    unnamedCount = unnamedBefore
+                    break
+                }
+            }
+        }
+    }
+
+    func contains(_ key: RecordKey) -> Bool { causes[key] != nil }
+
+    /// Those that go without having been named.
+    var unnamed: [RecordKey] { members.filter { !named.contains($0) } }
+
+    private mutating func drop(_ root: RecordKey, membersFrom start: Int) {
+        for key in members[start...] { causes[key] = nil }
+        members.removeLast(members.count - start)
+        tooLarge.append(root)
+    }
+
+    /// Finds the members on whom a record that stays depends, as a child or by VALIDATE.
+    ///
+    /// - Parameter operations: how many operations the request has.
+    /// - Returns: the named records that cannot go because of them.
+    mutating func dropHeld(
+        _ dependents: inout Dependents, operations: Int
+    ) throws -> Set<RecordKey> {
+        let limit = members.count + operations + 1
+        var refused: Set<RecordKey> = []
+        for key in members {
+            guard
+                try !dependents.of(key, .child, limit: limit).allSatisfy(contains)
+                    || !dependents.of(key, .validate, limit: limit).allSatisfy(contains)
+            else { continue }
+            refused.formUnion(roots(of: key))
+            // What goes for no other reason stays, which the records before or after it must know.
+            if causes[key]?.isEmpty == true { causes[key] = nil }
+        }
+        return refused
+    }
+
+    /// The named records because of which a member goes.
+    private func roots(of key: RecordKey) -> Set<RecordKey> {
+        var roots: Set<RecordKey> = []
+        var seen: Set<RecordKey> = [key]
+        var open = [key]
+        while let key = open.popLast() {
+            if named.contains(key) { roots.insert(key) }
+            for cause in causes[key] ?? [] where seen.insert(cause).inserted { open.append(cause) }
+        }
+        return roots
+    }
+}

@@ -1,0 +1,90 @@
+import StratusRecords
+import StratusStorage
+
+/// Who depends on a record, as it will be after a request's saves: what the store says, but for the
+/// records that the request saves, which depend on what they are saved with.
+struct Dependents {
+    enum Bond: Hashable {
+        case child
+        case deleteSelf
+        case validate
+    }
+
+    /// A record that the request saves.
+    struct Save {
+        var key: RecordKey
+        var parent: String?
+        var references: Set<ActingReference>
+
+        /// Whether it goes when another record goes.
+        var isSource: Bool { references.contains { $0.action == .deleteSelf } }
+    }
+
+    private struct Question: Hashable {
+        var target: RecordKey
+        var bond: Bond
+    }
+
+    private let reader: any StoreReader
+    private let zones: [String: ZoneRow]
+    /// What the store said: asked once, since a chain may need many rounds.
+    private var known: [Question: (names: [String], limit: Int)] = [:]
+    private var saved: Set<RecordKey> = []
+    private var saving: [Question: [RecordKey]] = [:]
+
+    init(reader: any StoreReader, zones: [String: ZoneRow]) {
+        self.reader = reader
+        self.zones = zones
+    }
+
+    /// Tells what the request saves, as it was decided so far.
+    mutating func setSaves(_ saves: [Save]) {
+        saved = Set(saves.lazy.map(\.key))
+        saving = [:]
+        for save in saves {
+            func add(_ target: String, _ bond: Bond) {
+                let key = RecordKey(zoneName: save.key.zoneName, name: target)
+                saving[Question(target: key, bond: bond), default: []].append(save.key)
+            }
+            if let parent = save.parent { add(parent, .child) }
+            for reference in save.references {
+                add(reference.target, reference.action == .validate ? .validate : .deleteSelf)
+            }
+        }
+    }
+
+    /// The saves that refer to each target with DELETE_SELF, in the request's order.
+    var savedSources: [(target: RecordKey, holders: [RecordKey])] {
+        saving.compactMap { question, holders in
+            question.bond == .deleteSelf ? (question.target, holders) : nil
+        }
+        // The same refusals every time, where a record is the source of several.
+        .sorted { $0.target.name < $1.target.name }
+    }
+
+    /// - Parameter limit: how many records of the store to ask for; all of the request's are told.
+    mutating func of(_ target: RecordKey, _ bond: Bond, limit: Int) throws -> [RecordKey] {
+        let question = Question(target: target, bond: bond)
+        let names = try stored(question, limit: limit)
+        let added = saving[question] ?? []
+        if names.isEmpty { return added }
+        return names.map { RecordKey(zoneName: target.zoneName, name: $0) }
+            .filter { !saved.contains($0) } + added
+    }
+
+    private mutating func stored(_ question: Question, limit: Int) throws -> [String] {
+        if let known = known[question], known.names.count < known.limit || limit <= known.limit {
+            return known.names
+        }
+        guard let zone = zones[question.target.zoneName]?.key else { return [] }
+        let name = question.target.name
+        let names =
+            switch question.bond {
+            case .child: try reader.children(of: name, in: zone, limit: limit)
+            case .deleteSelf: try reader.holders(of: name, .deleteSelf, in: zone, limit: limit)
+            case .validate: try reader.holders(of: name, .validate, in: zone, limit: limit)
+            }
+        known[question] = (names, limit)
+        return names
+    }
+}

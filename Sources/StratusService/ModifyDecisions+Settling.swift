@@ -1,0 +1,195 @@
+import StratusRecords
+import StratusStorage
+
+/// All operations of a request together.
+///
+/// What holds when ``settle(isAtomic:reader:)`` is done, and what each refusal is for:
+///
+/// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference behind: else
+///   the deletions that lead to it are refused.
+/// - Whoever refers to a deleted record with DELETE_SELF is deleted with it, over any depth; also a
+///   record that the request saves with such a reference: it is saved, then deleted.
+/// - A new parent, and the target of a VALIDATE reference that was sent, is there afterwards: else the
+///   save is refused.
+/// - No record has more sources with DELETE_SELF than the limit: else the saves that add some are refused.
+/// - In an atomic zone one refusal takes the others with it.
+extension ModifyDecisions {
+    /// Applies what makes operations depend on each other, until nothing changes. An operation that was
+    /// refused stays so: every round refuses one at least, or is the last.
+    mutating func settle(isAtomic: Bool, reader: any StoreReader) throws {
+        guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
+            return
+        }
+        var dependents = Dependents(reader: reader, zones: stored.zones)
+        while true {
+            // First the saves that fail whatever is deleted: they hold nobody.
+            cascade = Cascade()
+            refuseDanglingSaves(.deletionsMayFail)
+            if isAtomic { failOthers() }
+            try settleDeletions(&dependents)
+            if refuseDanglingSaves(.deletionsHappen) { continue }
+            if try refuseSourcesOverLimit(&dependents) { continue }
+            if isAtomic, failOthers() { continue }
+            return
+        }
+    }
+
+    // MARK: Deletions
+
+    private mutating func settleDeletions(_ dependents: inout Dependents) throws {
+        var isBackwards = false
+        while true {
+            let roots = deletions(isBackwards: isBackwards)
+            guard !roots.isEmpty else {
+                cascade = Cascade()
+                return
+            }
+            dependents.setSaves(saves())
+            var cascade = try Cascade(
+                deleting: roots, &dependents, limit: context.limits.recordsPerCascade)
+            for key in cascade.tooLarge { fail(key, .cascadeTooLarge) }
+            let refused = try cascade.dropHeld(&dependents, operations: decisions.count)
+            for key in refused { fail(key, .stillReferred) }
+            guard !refused.isEmpty || !cascade.tooLarge.isEmpty else {
+                self.cascade = cascade
+                return
+            }
+            isBackwards.toggle()
+        }
+    }
+
+    private func deletions(isBackwards: Bool) -> [RecordKey] {
+        let keys = zip(plan.items, decisions).compactMap { item, decision -> RecordKey? in
+            guard case .ready(let operation) = item, case .delete = decision else { return nil }
+            return operation.key
+        }
+        return isBackwards ? keys.reversed() : keys
+    }
+
+    /// What the request saves, and whom it then depends on.
+    private func saves() -> [Dependents.Save] {
+        zip(plan.items, decisions).compactMap { item, decision in
+            guard case .ready(let operation) = item, case .save(let row, let fields, _) = decision
+            else { return nil }
+            return Dependents.Save(
+                key: operation.key, parent: row.parent,
+                references: ActingReference.all(in: fields))
+        }
+    }
+
+    // MARK: Saves
+
+    /// Refuses saves whose parent or target will not be there.
+    ///
+    /// - Returns: whether a save was refused.
+    @discardableResult
+    private mutating func refuseDanglingSaves(_ survival: Survival) -> Bool {
+        var hasRefused = false
+        var hasChanged = true
+        var isBackwards = false
+        while hasChanged {
+            hasChanged = false
+            let indices =
+                isBackwards ? Array(decisions.indices.reversed()) : Array(decisions.indices)
+            for index in indices {
+                guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
+                    case .save = decisions[index],
+                    !operation.required.allSatisfy({ willExist($0, survival) })
+                else { continue }
+                decisions[index] = .failed(failure(operation.key, .referenceViolation))
+                hasChanged = true
+                hasRefused = true
+            }
+            // A chain is followed to its end in one round when it is walked in the right direction.
+            isBackwards.toggle()
+        }
+        return hasRefused
+    }
+
+    /// Whether a record that the request deletes is taken to be there.
+    private enum Survival {
+        case deletionsMayFail
+        case deletionsHappen
+    }
+
+    private func willExist(_ key: RecordKey, _ survival: Survival) -> Bool {
+        if cascade.contains(key) { return false }
+        guard let index = indexByKey[key] else { return stored.living(key) != nil }
+        switch decisions[index] {
+        case .save: return true
+        case .delete: return survival == .deletionsMayFail
+        case .alreadyGone: return false
+        case .failed: return stored.living(key) != nil
+        }
+    }
+
+    /// Refuses the last of the saves that give a record more sources than it may have.
+    private mutating func refuseSourcesOverLimit(_ dependents: inout Dependents) throws -> Bool {
+        let saves = saves()
+        guard saves.contains(where: { $0.isSource }) else { return false }
+        dependents.setSaves(saves)
+        var refused: [RecordKey] = []
+        for (target, holders) in dependents.savedSources {
+            let limit = context.limits.sourcesPerTarget
+            let all = try dependents.of(target, .deleteSelf, limit: limit + decisions.count + 1)
+            var excess = all.count { !cascade.contains($0) } - limit
+            for holder in holders.reversed() where excess > 0 {
+                guard !isSource(holder, of: target) else { continue }
+                refused.append(holder)
+                excess -= 1
+            }
+        }
+        for key in refused { fail(key, .tooManySources) }
+        return !refused.isEmpty
+    }
+
+    /// Whether a stored record refers to a target with DELETE_SELF.
+    private func isSource(_ holder: RecordKey, of target: RecordKey) -> Bool {
+        guard let old = stored.living(holder) else { return false }
+        let reference = ActingReference(target: target.name, action: .deleteSelf)
+        // What cannot be read counts as new: the save is refused and nothing is lost.
+        return (try? ActingReference.all(in: old.payload).contains(reference)) ?? false
+    }
+
+    // MARK: Refusing
+
+    private mutating func fail(_ key: RecordKey, _ error: ServiceError) {
+        guard let index = indexByKey[key] else { return }
+        if case .failed = decisions[index] { return }
+        decisions[index] = .failed(failure(key, error))
+    }
+
+    /// Fails what else a request wanted of a custom zone in which something failed.
+    @discardableResult
+    private mutating func failOthers() -> Bool {
+        var failing: Set<String> = []
+        for (index, item) in plan.items.enumerated() {
+            if case .failed = decisions[index], let zoneName = item.zoneName, isAtomicZone(zoneName)
+            {
+                failing.insert(zoneName)
+            }
+        }
+        var hasChanged = false
+        for (index, item) in plan.items.enumerated() {
+            guard case .ready(let operation) = item, failing.contains(operation.key.zoneName)
+            else { continue }
+            if case .failed = decisions[index] { continue }
+            decisions[index] = .failed(failure(operation.key, .atomicFailure))
+            hasChanged = true
+        }
+        return hasChanged
+    }
+
+    private func isAtomicZone(_ name: String) -> Bool {
+        name != ZoneID.defaultZoneName && stored.zones[name] != nil
+    }
+
+    /// Whether the request is about one atomic zone, in which something failed.
+    func failsAsWhole(isAtomic: Bool) -> Bool {
+        let zoneNames = Set(plan.items.map(\.zoneName))
+        guard isAtomic, zoneNames.count == 1, case let zoneName?? = zoneNames.first,
+            isAtomicZone(zoneName)
+        else { return false }
+        return decisions.contains { if case .failed = $0 { true } else { false } }
+    }
+}

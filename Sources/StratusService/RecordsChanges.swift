@@ -1,0 +1,25 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsChanges: ServedEndpoint {
+    public static let access = ChangesZone.access
+
+    /// The same feed as that of ``ChangesZone``, with the zone's error as the request's.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let item = ChangesZone.Item(
+            zoneID: request.zoneID ?? ZoneIDDictionary(), syncToken: request.syncToken,
+            resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
+            isReversed: request.isReversed, numbersAsStrings: request.numbersAsStrings)
+        let answer = try await ChangesZone.answer(.init(zones: [item]), in: context)
+        switch answer.zones.first {
+        case .page(let page):
+            return Answer(
+                records: page.records, syncToken: page.syncToken, moreComing: page.moreComing)
+        case .failure(let failure): throw failure.error
+        case nil: throw ServiceError.zoneNotFound
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import StratusRecords
+import StratusStorage
+import Synchronization
+
+/// Removes old tombstones, so that a database does not grow with what is no longer there.
+///
+/// A zone is purged when tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of its rows,
+/// of those that are older than ``StratusRecords/Limits/tombstoneSeconds``. Its floor then says which
+/// change tokens cannot be caught up: they expire, so that no device keeps what was deleted.
+final class TombstonePurge: Sendable {
+    private struct State {
+        /// When a database is to be looked at again, in milliseconds since 1970.
+        var due: [DatabaseAddress: Int64] = [:]
+        /// One at a time, for all databases: the others are looked at after a later save.
+        var running: Task<Void, Never>?
+    }
+
+    /// Databases whose time is remembered; when there are more, all are looked at anew.
+    private static let capacity = 10_000
+
+    private let settings: ServiceSettings
+    private let state = Mutex(State())
+
+    init(settings: ServiceSettings) {
+        self.settings = settings
+    }
+
+    /// Starts to purge a database that was saved to, if it is time to look.
+    func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64) {
+        let interval = settings.limits.purgeIntervalSeconds * 1000
+        state.withLock { state in
+            guard state.running == nil, state.due[store.address] ?? .min <= nowMilliseconds else {
+                return
+            }
+            if state.due.count >= Self.capacity { state.due.removeAll() }
+            state.due[store.address] = nowMilliseconds + Int64(interval)
+            state.running = Task { await run(store, nowMilliseconds) }
+        }
+    }
+
+    /// Returns when nothing is being purged.
+    func settle() async {
+        while let task = state.withLock({ $0.running }) { await task.value }
+    }
+
+    private func run(_ store: any RecordStore, _ nowMilliseconds: Int64) async {
+        do {
+            _ = try await purge(store, nowMilliseconds, share: settings.limits.tombstoneShare)
+        } catch {
+            // The tombstones stay until the next look, which does no harm.
+            settings.logger.error(
+                "Tombstones could not be purged.", metadata: ["type": "\(type(of: error))"])
+        }
+        state.withLock { $0.running = nil }
+    }
+
+    /// Purges a database's zones.
+    ///
+    /// - Parameters:
+    ///   - share: the part of a zone's rows above which its tombstones are purged.
+    ///   - ageSeconds: how old they must be; nil is the limit.
+    /// - Returns: how many tombstones went.
+    func purge(
+        _ store: any RecordStore, _ nowMilliseconds: Int64, share: Double, ageSeconds: Double? = nil
+    ) async throws -> Int {
+        let age = ageSeconds ?? settings.limits.tombstoneSeconds
+        let moment = nowMilliseconds - Int64(age * 1000)
+        let limit = settings.limits.tombstonesPerPurge
+        let zones = try await store.read(.zone) { reader in
+            try reader.zones().map(\.key).filter { zone in
+                guard try reader.oldTombstones(before: moment, in: zone, limit: 1) != nil else {
+                    return false
+                }
+                let counts = try reader.counts(of: zone)
+                return Double(counts.tombstones) > share * Double(counts.records)
+            }
+        }
+        var purged = 0
+        for zone in zones {
+            var isDone = false
+            while !isDone {
+                let count = try await store.write { writer in
+                    try writer.purgeOldTombstones(before: moment, in: zone, limit: limit)
+                }
+                purged += count
+                isDone = count < limit
+            }
+        }
+        return purged
+    }
+}
+
+extension StoreWriter {
+    /// - Returns: how many went.
+    fileprivate func purgeOldTombstones(
+        before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
+    ) throws -> Int {
+        guard let version = try oldTombstones(before: milliseconds, in: zone, limit: limit) else {
+            return 0
+        }
+        return try purgeTombstones(through: version, in: zone)
+    }
+}

@@ -1,0 +1,58 @@
+/// A state of a record that a later change replaced.
+///
+/// What does not change while a record lives is not kept here: its name, type, creator and creation.
+public struct AncestorRow: Hashable, Sendable {
+    public var zone: ZoneRow.Key
+    /// The zone's version at the change that replaced this state; no change replaces two.
+    public var replacedAt: Int64
+    public var changeTag: String
+    /// Milliseconds since 1970.
+    public var modifiedMilliseconds: Int64
+    public var modifier: String
+    public var modifierDevice: String
+    public var parent: String?
+    public var payload: [UInt8]
+
+    /// The state of `row`, which the change of this version replaced.
+    public init(_ row: RecordRow, replacedAt version: Int64) {
+        zone = row.zone
+        replacedAt = version
+        changeTag = row.changeTag
+        modifiedMilliseconds = row.modifiedMilliseconds
+        modifier = row.modifier
+        modifierDevice = row.modifierDevice
+        parent = row.parent
+        payload = row.payload
+    }
+
+    init(
+        zone: ZoneRow.Key, replacedAt: Int64, changeTag: String, modifiedMilliseconds: Int64,
+        modifier: String, modifierDevice: String, parent: String?, payload: [UInt8]
+    ) {
+        self.zone = zone
+        self.replacedAt = replacedAt
+        self.changeTag = changeTag
+        self.modifiedMilliseconds = modifiedMilliseconds
+        self.modifier = modifier
+        self.modifierDevice = modifierDevice
+        self.parent = parent
+        self.payload = payload
+    }
+}
+
+/// What can be asked about replaced states of records.
+public protocol AncestorReader {
+    /// The state that the change of this version replaced, where it is still kept.
+    func ancestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws -> AncestorRow?
+}
+
+/// What can be done to replaced states of records.
+public protocol AncestorWriter: AncestorReader {
+    func put(_ row: AncestorRow) throws
+
+    /// Removes the state that one change replaced, if it is there.
+    func deleteAncestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws
+
+    /// Removes what was replaced up to and including a version.
+    func deleteAncestors(replacedThrough version: Int64, in zone: ZoneRow.Key) throws
+}

@@ -1,0 +1,33 @@
+import Foundation
+import StratusRecords
+
+extension SQLiteStorehouse {
+    /// Deletes all databases of a container in one environment, with all that lies in their folder.
+    ///
+    /// The house must be open ``Access/alone``, and none of these databases may have been used yet.
+    /// Change tokens from before are no good afterwards: a new database has a new history.
+    ///
+    /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when a service has the folder or a
+    ///   database is open, ``StorageError/Code/notWritable`` when the files cannot be removed.
+    public func deleteDatabases(of address: ContainerAddress) async throws {
+        guard folder.isLocked, openFiles == 0 else {
+            throw StorageError(
+                .inUse, "The data is in use; stop the service that has the folder first.",
+                path: folder.path)
+        }
+        try await onDiskThread { [folder] in try folder.deleteDatabases(of: address) }
+    }
+}
+
+extension DataFolder {
+    fileprivate func deleteDatabases(of address: ContainerAddress) throws {
+        let path = Self.folder(of: address, in: path)
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            throw StorageError.notWritable(path: path, underlying: error)
+        }
+        try Self.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+}

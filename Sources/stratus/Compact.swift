@@ -1,0 +1,30 @@
+import ArgumentParser
+import StratusService
+
+/// `stratus compact`: removes the tombstones of records that were deleted long ago.
+struct Compact: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove tombstones of records that were deleted long ago.",
+        discussion: """
+            The service does so by itself where tombstones are more than a quarter of a zone; this \
+            does it everywhere. Devices that have not fetched since fetch everything once. The \
+            service may be running.
+            """)
+
+    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    var data: String = Serve.defaultFolder
+
+    @Option(help: "How many days ago a record must have been deleted.")
+    var days = 180
+
+    func validate() throws {
+        guard days > 0 else { throw ValidationError("Name at least one day.") }
+    }
+
+    func run() async throws {
+        let count = try await withService(of: data) {
+            try await $0.purgeTombstones(olderThanSeconds: Double(days) * 24 * 3600)
+        }
+        print("tombstones removed: \(count)")
+    }
+}

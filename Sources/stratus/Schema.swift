@@ -1,0 +1,258 @@
+import ArgumentParser
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+
+/// `stratus schema`: the record types of a container as a text, and their way to production.
+struct Schema: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Read, check, replace and deploy the record types of a container.",
+        discussion: """
+            The language and the laws are described in Documentation/Schema.md. All but the resets \
+            work beside a running service, which notices within two seconds.
+            """,
+        subcommands: [
+            Export.self, Import.self, Validate.self, Diff.self, Deploy.self, Reset.self,
+        ])
+
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Print a schema's text.")
+
+        @OptionGroup var place: ContainerOptions
+
+        @Option(help: "development or production.")
+        var environment: ContainerEnvironment = .development
+
+        func run() async throws {
+            let text = try await place.withSchemas { schemas, _ in
+                try await schemas.schema(in: environment).text
+            }
+            print(text, terminator: "")
+        }
+    }
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Put a text in the place of the development schema.",
+            discussion: """
+                The text is the whole schema: what it leaves out is removed, which the laws forbid \
+                where production has it or a stored record uses it. --reset deletes all records of \
+                the development environment first; the service must not be running then.
+                """)
+
+        @OptionGroup var place: ContainerOptions
+        @OptionGroup var file: SchemaFile
+
+        @Flag(help: "Delete all records of the development environment first.")
+        var reset = false
+
+        @Flag(help: "Do not ask: needed with --reset.")
+        var yes = false
+
+        func validate() throws {
+            if reset, !yes { throw Reset.unconfirmed }
+        }
+
+        func run() async throws {
+            let schema = try file.schema()
+            let review = try await place.withSchemas(
+                makesFolder: true, access: reset ? .alone : .beside
+            ) { schemas, storehouse in
+                guard reset else { return try await schemas.replace(with: schema) }
+                try await storehouse.deleteDatabases(of: place.development)
+                return try await schemas.reset(to: schema)
+            }
+            Schema.show(review)
+        }
+    }
+
+    struct Validate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check a text, and whether it could be imported.",
+            discussion: """
+                Without --container only the text is checked. Exits with status 0 when all is well, \
+                else with 1 and what is wrong.
+                """)
+
+        @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+        var data: String = Serve.defaultFolder
+
+        @Option(help: "The container whose development schema it is compared with.")
+        var container: String?
+
+        @OptionGroup var file: SchemaFile
+
+        func run() async throws {
+            let schema = try file.schema()
+            guard let container else { return }
+            let review = try await ContainerOptions(data: data, container: container)
+                .withSchemas { schemas, _ in
+                    try await schemas.reviewReplacement(with: schema)
+                }
+            guard review.isPermitted else {
+                Schema.show(review)
+                throw OneSentence("The text cannot be imported without a reset.")
+            }
+        }
+    }
+
+    struct Diff: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what a deployment would change, or an import.",
+            discussion: """
+                Without a file: what `deploy` would change in production. With one: what `import` \
+                would change in development. What breaks a law says so.
+                """)
+
+        @OptionGroup var place: ContainerOptions
+
+        @Argument(help: "A schema's text; - is the standard input.")
+        var file: String?
+
+        func run() async throws {
+            let schema = try file.map { try SchemaFile(file: $0).schema() }
+            let review = try await place.withSchemas { schemas, _ in
+                guard let schema else { return try await schemas.reviewDeployment() }
+                return try await schemas.reviewReplacement(with: schema)
+            }
+            Schema.show(review)
+        }
+    }
+
+    struct Deploy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copy the development schema to production.",
+            discussion: """
+                Refuses, and changes nothing, when a change would lose data or break apps that are \
+                out there. The container's production environment comes into being.
+                """)
+
+        @OptionGroup var place: ContainerOptions
+
+        func run() async throws {
+            Schema.show(try await place.withSchemas { schemas, _ in try await schemas.deploy() })
+        }
+    }
+
+    struct Reset: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Delete the development environment's records; its schema becomes production's.",
+            discussion: "The service must not be running on the folder.")
+
+        static let unconfirmed = ValidationError(
+            "This deletes all records of the development environment; add --yes.")
+
+        @OptionGroup var place: ContainerOptions
+
+        @Flag(help: "Do not ask: needed.")
+        var yes = false
+
+        func validate() throws {
+            if !yes { throw Self.unconfirmed }
+        }
+
+        func run() async throws {
+            let review = try await place.withSchemas(access: .alone) { schemas, storehouse in
+                _ = try await schemas.schema(in: .development)
+                try await storehouse.deleteDatabases(of: place.development)
+                return try await schemas.reset(to: nil)
+            }
+            Schema.show(review)
+        }
+    }
+
+    fileprivate static func show(_ review: SchemaReview) {
+        if review.changes.isEmpty { return print("no changes") }
+        for line in review.lines { print(line) }
+    }
+}
+
+/// A schema's text in a file.
+struct SchemaFile: ParsableArguments {
+    @Argument(help: "A schema's text; - is the standard input.")
+    var file: String
+
+    init() {}
+
+    init(file: String) { self.file = file }
+
+    func schema() throws -> ContainerSchema {
+        let data: Data
+        do {
+            data =
+                file == "-"
+                ? try FileHandle.standardInput.readToEnd() ?? Data()
+                : try Data(contentsOf: URL(fileURLWithPath: file))
+        } catch {
+            throw OneSentence("The file \(file) cannot be read.")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw OneSentence("The file \(file) is no text in UTF-8.")
+        }
+        do {
+            return try ContainerSchema(text: text)
+        } catch {
+            throw OneSentence("\(file): \(error)")
+        }
+    }
+}
+
+/// The container that a command is about.
+struct ContainerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    var data: String = Serve.defaultFolder
+
+    @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
+    var container: String
+
+    init() {}
+
+    init(data: String, container: String) {
+        self.data = data
+        self.container = container
+    }
+
+    var development: ContainerAddress {
+        ContainerAddress(container: container, environment: .development)
+    }
+
+    /// Opens the folder and closes it, whatever comes of it; refusals become one sentence.
+    ///
+    /// - Parameter makesFolder: Whether a folder that is not there is made.
+    func withSchemas<Outcome>(
+        makesFolder: Bool = false, access: SQLiteStorehouse.Access = .beside,
+        _ body: (SchemaDeployment, SQLiteStorehouse) async throws -> Outcome
+    ) async throws -> Outcome {
+        guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
+        else { throw OneSentence("There is no data folder at \(data).") }
+        do {
+            let storehouse = try SQLiteStorehouse(folder: data, access: access)
+            let service = CloudService(
+                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+            let outcome: Result<Outcome, any Error>
+            do {
+                outcome = .success(
+                    try await body(service.schemaDeployment(of: container), storehouse))
+            } catch {
+                // Thrown again below, after the files were closed.
+                outcome = .failure(error)
+            }
+            try await storehouse.close()
+            return try outcome.get()
+        } catch let error as StorageError {
+            throw OneSentence(error)
+        } catch let error as SchemaRefusal {
+            throw OneSentence(error.description)
+        } catch let error as ServiceError {
+            throw OneSentence(error.reason)
+        }
+    }
+}
+
+extension ContainerEnvironment: ExpressibleByArgument {}
+
+extension OneSentence {
+    init(_ description: String) { self.description = description }
+}

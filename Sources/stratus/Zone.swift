@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+
+/// `stratus zone`: takes a person's zone away, and tells the person's devices why.
+struct Zone: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove a person's zone, so that the person's devices learn why.",
+        subcommands: [Purge.self, Reset.self])
+
+    struct Purge: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a zone because its owner wants the app's data gone.",
+            discussion: """
+                Devices are told that the zone was purged, and remove what they keep of it. Saving \
+                into it fails as userDeletedZone until an app creates it again. The service may be \
+                running.
+                """)
+
+        @OptionGroup var which: Which
+
+        func run() async throws { try await which.remove(.purged) }
+    }
+
+    struct Reset: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a zone because its owner's encrypted data cannot be read any more.",
+            discussion: """
+                Devices are told that the encrypted data was reset, and may send what they keep \
+                once they have created the zone again. The service may be running.
+                """)
+
+        @OptionGroup var which: Which
+
+        func run() async throws { try await which.remove(.encryptedDataReset) }
+    }
+
+    struct Which: ParsableArguments {
+        @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+        var data: String = Serve.defaultFolder
+
+        @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
+        var container: String
+
+        @Option(help: "development or production.")
+        var environment: String = "production"
+
+        @Option(help: "The name that the owner signs in with.")
+        var user: String
+
+        @Option(help: "The zone's name.")
+        var zone: String
+
+        func validate() throws {
+            guard ContainerEnvironment(rawValue: environment) != nil else {
+                throw ValidationError("The environment is development or production.")
+            }
+            guard zone != ZoneID.defaultZoneName else {
+                throw ValidationError("The default zone is there for good.")
+            }
+        }
+
+        func remove(_ reason: ZoneRow.Deletion) async throws {
+            let address = ContainerAddress(
+                container: container,
+                environment: ContainerEnvironment(rawValue: environment) ?? .production)
+            let isRemoved = try await withService(of: data) { service in
+                guard let owner = try await service.storehouse.directory.user(named: user) else {
+                    throw ValidationError("Nobody signs in with the name \(user).")
+                }
+                let database = DatabaseAddress(address, .private(owner: owner.recordName))
+                guard try await service.storehouse.databases().contains(database) else {
+                    throw ValidationError("\(user) keeps nothing in \(container), \(environment).")
+                }
+                return try await service.removeZone(
+                    named: zone, of: owner.recordName, at: address, reason: reason)
+            }
+            guard isRemoved else { throw ValidationError("There is no zone \(zone).") }
+            print("removed \(zone)")
+        }
+    }
+}
+
+/// Runs a command's work on a data folder, beside the service that may have it.
+///
+/// - Throws: ``OneSentence`` for what is wrong with the folder.
+func withService<Outcome>(
+    of folder: String, _ work: (CloudService) async throws -> Outcome
+) async throws -> Outcome {
+    // Looking must not make a folder.
+    guard FileManager.default.fileExists(atPath: folder + "/directory.sqlite") else {
+        throw ValidationError("There is no data folder at \(folder).")
+    }
+    do {
+        let storehouse = try SQLiteStorehouse(folder: folder, access: .beside)
+        let service = CloudService(
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+        let outcome = try await work(service)
+        await service.settle()
+        try await storehouse.close()
+        return outcome
+    } catch let error as StorageError {
+        throw OneSentence(error)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Hummingbird
+import Logging
+import StratusClient
+import StratusServer
+import StratusService
+import StratusStorage
+import StratusTesting
+import Testing
+
+/// The rules of the service, held in process on both stores and across real sockets.
+@Suite struct ServiceConformanceTests {
+    @Test(arguments: ServiceConformance.cases)
+    func holdsInProcessInMemory(_ rule: ServiceConformance.Case) async throws {
+        try await rule.run(on: Self.inProcess(MemoryStorehouse()))
+    }
+
+    @Test(arguments: ServiceConformance.cases)
+    func holdsInProcessOnFiles(_ rule: ServiceConformance.Case) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-conformance-\(UUID().uuidString)").path
+        defer {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let storehouse = try SQLiteStorehouse(folder: folder)
+        try await rule.run(on: Self.inProcess(storehouse))
+        // Whatever a case did, the folder keeps its laws.
+        #expect(try await Doctor(storehouse: storehouse).examine().findings == [])
+        try await storehouse.close()
+    }
+
+    @Test(arguments: ServiceConformance.cases)
+    func holdsOverHTTP(_ rule: ServiceConformance.Case) async throws {
+        try await Self.withServer { port in
+            let stage = ServiceConformance.Stage { user, device in
+                guard
+                    let transport = HTTPTransport(
+                        origin: "http://127.0.0.1:\(port)",
+                        credentials: .init(
+                            apiToken: ServiceSettings.developmentToken, developmentUser: user),
+                        deviceID: device)
+                else { throw CancellationError() }
+                return transport
+            }
+            try await rule.run(on: stage)
+        }
+    }
+
+    private static func inProcess(_ storehouse: any Storehouse) -> ServiceConformance.Stage {
+        let service = CloudService(
+            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
+        return ServiceConformance.Stage { user, device in
+            var token: String?
+            if let user { token = try await service.signInForDevelopment(user: user).webAuthToken }
+            return InProcessTransport(service: service, webAuthToken: token, device: device)
+        }
+    }
+
+    /// Runs a server on a free port while `body` runs.
+    private static func withServer(
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let service = CloudService(
+            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = buildServer(
+            service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+            makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            for await number in ports {
+                try await body(number)
+                break
+            }
+            group.cancelAll()
+        }
+    }
+}

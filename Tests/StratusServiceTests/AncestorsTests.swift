@@ -1,0 +1,125 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// The ancestor in a conflict: the state that the client changed, where the store still has it.
+@Suite struct AncestorsTests {
+    @Test(arguments: Backend.allCases)
+    func aConflictHasTheStateThatTheClientChanged(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        var saved: [RecordResult] = []
+        for number in 0..<6 {
+            world.advance(seconds: 60)
+            saved += try await alice.at("device-\(number)").modify(
+                [hut(.forceUpdate, "hut", [beds(Int64(number))])], in: "Trips")
+            // Others' changes lie between.
+            try await alice.modify([hut(.forceUpdate, "other", [beds(1)])], in: "Trips")
+        }
+        for state in saved.dropLast() {
+            let failure = try await conflict(alice, "hut", state.record?.recordChangeTag)
+            #expect(failure?.ancestorRecord == state.record)
+            #expect(failure?.serverRecord == saved.last?.record)
+        }
+        for tag in ["zzz.0000", "1.0000", "", "no tag", nil] {
+            let failure = try await conflict(alice, "hut", tag)
+            #expect(failure?.error.code == .conflict)
+            #expect(failure?.ancestorRecord == nil)
+        }
+    }
+
+    /// Only who asks for our keys has the price of it.
+    @Test func anAncestorIsForWhoAsksForExtensions() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
+        try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
+        let answer = try await world.service.respond(
+            to: RecordsModify.self,
+            .init(operations: [hut(.update, "hut", [beds(2)], tag: first)]),
+            from: Credentials(
+                apiToken: ServiceSettings.developmentToken, webAuthToken: alice.token),
+            at: world.address, scope: .private
+        ).answer
+        #expect(answer.records[0].code == .conflict)
+        #expect(answer.records[0].failed?.ancestorRecord == nil)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func statesAreKeptForSoManyChangesAndUpToASize(_ backend: Backend) async throws {
+        var limits = Limits()
+        limits.ancestorChanges = 3
+        limits.ancestorBytes = 200
+        let alice = try await World(try backend.storehouse(), limits: limits).person("alice")
+        let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
+        try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
+        #expect(try await conflict(alice, "hut", first)?.ancestorRecord != nil)
+        for number in 0..<3 { try await alice.modify([hut(.create, "other-\(number)")]) }
+        #expect(try await conflict(alice, "hut", first)?.ancestorRecord == nil)
+        let note = text("note", String(repeating: "x", count: 300))
+        let large = try await alice.modify([hut(.forceUpdate, "hut", [note])])[0]
+        try await alice.modify([hut(.forceUpdate, "hut", [beds(2)])])
+        let failure = try await conflict(alice, "hut", large.record?.recordChangeTag)
+        #expect(failure?.error.code == .conflict)
+        #expect(failure?.ancestorRecord == nil)
+    }
+
+    /// What was deleted is not kept under another name.
+    @Test(arguments: Backend.allCases)
+    func aDeletionForgetsAllStates(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let world = World(storehouse)
+        let alice = try await world.person("alice")
+        for number in 0..<4 {
+            try await alice.modify([hut(.forceUpdate, "hut", [beds(Int64(number))])])
+        }
+        let store = try await storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        func kept() async throws -> Int {
+            try await store.read { reader in
+                let zone = try #require(try reader.zone(named: "_defaultZone"))
+                return try (0...zone.version).filter {
+                    try reader.ancestor(replacedAt: $0, in: zone.key) != nil
+                }.count
+            }
+        }
+        #expect(try await kept() == 3)
+        try await alice.modify([hut(.forceDelete, "hut")])
+        #expect(try await kept() == 0)
+    }
+
+    /// A short request can conflict with 400 large records.
+    @Test func conflictsBringAsMuchAsAnAnswerMayHave() async throws {
+        var limits = Limits()
+        limits.changedBytesPerAnswer = 2_500
+        let alice = try await World(limits: limits).person("alice")
+        let note = text("note", String(repeating: "x", count: 1_000))
+        let names = (0..<4).map { "hut-\($0)" }
+        try await alice.modify(names.map { hut(.create, $0, [note]) })
+        let results = try await alice.modify(names.map { hut(.update, $0, [beds(1)], tag: "1.a") })
+        #expect(results.allSatisfy { $0.code == .conflict })
+        #expect(results.map { $0.failed?.serverRecord != nil } == [true, true, false, false])
+    }
+
+    /// Also in the answer to a repetition.
+    @Test func aRepetitionHasTheAncestorToo() async throws {
+        let alice = try await World().person("alice")
+        let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
+        try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
+        let operations = [hut(.create, "new"), hut(.update, "hut", [beds(2)], tag: first)]
+        let answer = try await alice.modify(operations, operationID: "save")
+        #expect(answer[1].failed?.ancestorRecord != nil)
+        #expect(try await alice.modify(operations, operationID: "save") == answer)
+    }
+
+    private func conflict(
+        _ person: Person, _ name: String, _ tag: String?
+    ) async throws -> RecordFailure? {
+        let zoneName = try await person.lookup([name], in: "Trips")[0].record == nil ? nil : "Trips"
+        return try await person.modify(
+            [hut(.update, name, [beds(99)], tag: tag)], in: zoneName, isAtomic: false)[0].failed
+    }
+}

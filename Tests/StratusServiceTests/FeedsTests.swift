@@ -1,0 +1,153 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// The feeds under their older names, the public database's, and the tokens beside other answers.
+@Suite struct FeedsTests {
+    let world = World()
+
+    // MARK: records/changes and zones/changes
+
+    @Test func recordsChangesIsTheFeedOfOneZone() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a", [beds(1)]), hut(.create, "b")], in: "Trips")
+        let first = try await alice.ask(
+            RecordsChanges.self, .init(zoneID: zone("Trips"), numbersAsStrings: true))
+        #expect(first.records.compactMap(\.name) == ["a", "b"])
+        let fields = try #require(first.records[0].record?.fields)
+        #expect(String(decoding: fields.encoded(), as: UTF8.self).contains("\"value\":\"1\""))
+        #expect(!first.moreComing)
+        try await alice.modify([hut(.forceDelete, "a")], in: "Trips")
+        let next = try await alice.at("tablet").ask(
+            RecordsChanges.self, .init(zoneID: zone("Trips"), syncToken: first.syncToken))
+        #expect(next.records.map(\.tombstone?.recordName) == ["a"])
+        // The tokens are those of changes/zone.
+        #expect(try await alice.page("Trips", since: next.syncToken).records.isEmpty)
+        let keyed = try await alice.ask(
+            RecordsChanges.self,
+            .init(zoneID: zone("Trips"), resultsLimit: 1, desiredKeys: ["none"], isReversed: true))
+        #expect(keyed.records[0].name == "a")
+        #expect(keyed.moreComing)
+    }
+
+    @Test func recordsChangesFailsAsAWhole() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        for (zoneID, token, code, reason) in [
+            (nil, nil, ServiceError.Code.badRequest, "cannot get changes in default zone"),
+            (zone("_defaultZone"), nil, .badRequest, "cannot get changes in default zone"),
+            (zone("Nowhere"), nil, .zoneNotFound, "Zone does not exist"),
+            (zone("Trips"), "AQAB", .badRequest, "Unknown sync continuation type"),
+        ] as [(ZoneIDDictionary?, String?, ServiceError.Code, String)] {
+            let failure = await alice.refusal(
+                RecordsChanges.self, .init(zoneID: zoneID, syncToken: token))
+            #expect(failure?.error.code == code)
+            #expect(failure?.error.reason == reason)
+        }
+        let token = try await alice.page("Trips").syncToken
+        try await alice.deleteZone("Trips")
+        try await alice.makeZone("Trips")
+        let expired = await alice.refusal(
+            RecordsChanges.self, .init(zoneID: zone("Trips"), syncToken: token))
+        #expect(expired?.error.code == .changeTokenExpired)
+    }
+
+    @Test func zonesChangesIsTheFeedOfTheDatabase() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("One")
+        try await alice.makeZone("Two")
+        let first = try await alice.ask(ZonesChanges.self, .init(resultsLimit: 2))
+        // The default zone takes a place of the page, though it has no feed to be told of.
+        #expect(first.zones.compactMap(\.zone?.zoneID.zoneName) == ["One"])
+        #expect(first.moreComing)
+        let next = try await alice.ask(
+            ZonesChanges.self, .init(metaSyncToken: first.metaSyncToken))
+        #expect(next.zones.compactMap(\.zone?.zoneID.zoneName) == ["Two"])
+        let same = try await alice.ask(
+            ChangesDatabase.self, .init(syncToken: next.metaSyncToken))
+        #expect(same.zones.isEmpty)
+        let refusal = await alice.refusal(ZonesChanges.self, .init(metaSyncToken: "AQAB"))
+        #expect(refusal?.error.reason == "Unknown sync continuation type")
+    }
+
+    // MARK: The public database
+
+    @Test(arguments: Backend.allCases)
+    func thePublicDatabaseHasAFeedForWhoAsksForExtensions(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob", device: "tablet")
+        try await alice.modify([hut(.create, "a"), hut(.create, "b")], scope: .public)
+        let request = ChangesZone.Request(zones: [.init(zoneID: zone("_defaultZone"))])
+        let first = try await bob.ask(ChangesZone.self, request, in: .public)
+        guard case .page(let page) = first.zones[0] else {
+            Issue.record("There was no page.")
+            return
+        }
+        #expect(page.records.compactMap(\.name) == ["a", "b"])
+        try await alice.modify([hut(.forceDelete, "a")], scope: .public)
+        var next = request
+        next.zones[0].syncToken = page.syncToken
+        guard
+            case .page(let rest) = try await world.nobody.ask(
+                ChangesZone.self, next, in: .public
+            ).zones[0]
+        else {
+            Issue.record("Nobody may read the public database.")
+            return
+        }
+        #expect(rest.records.map(\.tombstone?.recordName) == ["a"])
+        let plain = await #expect(throws: RequestFailure.self) {
+            try await world.service.respond(
+                to: ChangesZone.self, request,
+                from: Credentials(
+                    apiToken: ServiceSettings.developmentToken, webAuthToken: bob.token),
+                at: world.address, scope: .public)
+        }
+        #expect(plain?.error.frameworkCode == 24)
+    }
+
+    @Test func nobodyFollowsPrivateZones() async throws {
+        let failure = await world.nobody.refusal(
+            ChangesZone.self, .init(zones: [.init(zoneID: zone("Trips"))]))
+        #expect(failure?.error.code == .authenticationRequired)
+    }
+
+    // MARK: getCurrentSyncToken
+
+    @Test func whoAsksIsToldWhereTheZoneStands() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        func ask<E: ServedEndpoint>(
+            _ endpoint: E.Type, _ request: E.Request, wants: Bool = true
+        ) async throws -> E.Answer {
+            try await world.service.respond(
+                to: endpoint, request,
+                from: Credentials(
+                    apiToken: ServiceSettings.developmentToken, webAuthToken: alice.token,
+                    wantsSyncToken: wants),
+                at: world.address, scope: .private
+            ).answer
+        }
+        let save = RecordsModify.Request(
+            operations: [hut(.forceUpdate, "hut", [beds(1)])], zoneID: zone("Trips"))
+        let saved = try await ask(RecordsModify.self, save)
+        let token = try #require(saved.syncToken)
+        #expect(try await alice.page("Trips", since: token).records.isEmpty)
+        let lookup = RecordsLookup.Request(
+            records: [.init(recordName: "hut")], zoneID: zone("Trips"))
+        #expect(try await ask(RecordsLookup.self, lookup).syncToken != nil)
+        let query = RecordsQuery.Request(
+            query: QueryDictionary(recordType: "Hut"), zoneID: zone("Trips"))
+        #expect(try await ask(RecordsQuery.self, query).syncToken != nil)
+        #expect(try await ask(RecordsModify.self, save, wants: false).syncToken == nil)
+        var inDefaultZone = lookup
+        inDefaultZone.zoneID = nil
+        #expect(try await ask(RecordsLookup.self, inDefaultZone).syncToken == nil)
+        try await alice.modify([hut(.forceUpdate, "hut", [beds(2)])], in: "Trips")
+        #expect(try await alice.page("Trips", since: token).records.count == 1)
+    }
+}

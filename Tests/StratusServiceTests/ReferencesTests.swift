@@ -1,0 +1,327 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// References with an action: DELETE_SELF and its cascades, VALIDATE, and parents beside them.
+@Suite struct ReferencesTests {
+    let world = World()
+
+    // MARK: DELETE_SELF
+
+    @Test(arguments: Backend.allCases)
+    func aCascadeGoesOverAnyDepthAndIsInTheFeedAndNotInTheAnswer(
+        _ backend: Backend
+    ) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "r0"), hut(.create, "other")], in: "Trips")
+        for number in 1..<40 {
+            try await alice.modify(
+                [hut(.create, "r\(number)", [owner("r\(number - 1)")])], in: "Trips")
+        }
+        let token = try await alice.page("Trips").syncToken
+        let results = try await alice.modify([hut(.forceDelete, "r0")], in: "Trips")
+        #expect(results.map(\.tombstone?.recordName) == ["r0"])
+        let page = try await alice.at("tablet").page("Trips", since: token)
+        #expect(
+            page.records.compactMap(\.tombstone?.recordName) == (0..<40).map { "r\($0)" })
+        #expect(
+            page.records.compactMap(\.tombstone?.recordType) == Array(repeating: "Hut", count: 40))
+        #expect(try await alice.lookup(["other"], in: "Trips")[0].record != nil)
+        // Nothing is left of the references: who comes back under the name is nobody's source.
+        try await alice.modify([hut(.create, "r1"), hut(.create, "r0")], in: "Trips")
+        try await alice.modify([hut(.forceDelete, "r0")], in: "Trips")
+        #expect(try await alice.lookup(["r1"], in: "Trips")[0].record != nil)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func cyclesEndAndListsCount(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.modify([
+            hut(.create, "a", [owner("c")]), hut(.create, "b", [owner("a")]),
+            hut(.create, "c", [owner("b")]), hut(.create, "self", [owner("self")]),
+            hut(.create, "listed", [owners(["x", "a", "a"])]), hut(.create, "loose", [loose("a")]),
+        ])
+        let results = try await alice.modify([
+            hut(.forceDelete, "b"), hut(.forceDelete, "self"),
+        ])
+        #expect(results.allSatisfy { $0.tombstone != nil })
+        let left = try await alice.lookup(["a", "b", "c", "self", "listed", "loose"])
+        #expect(left.map(\.code) == [.notFound, .notFound, .notFound, .notFound, .notFound, nil])
+    }
+
+    @Test func whoeverIsGivenAnotherTargetStays() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [
+                hut(.create, "a"), hut(.create, "b"), hut(.create, "moved", [owner("a")]),
+                hut(.create, "freed", [owner("a")]), hut(.create, "touched", [owner("a")]),
+            ], in: "Trips")
+        let results = try await alice.modify(
+            [
+                hut(.forceDelete, "a"), hut(.forceUpdate, "moved", [owner("b")]),
+                hut(.forceUpdate, "freed", [Field(name: "owner", value: nil)]),
+                hut(.forceUpdate, "touched", [beds(1)]),
+            ], in: "Trips")
+        #expect(results.allSatisfy { $0.failed == nil })
+        let left = try await alice.lookup(["a", "moved", "freed", "touched"], in: "Trips")
+        #expect(left.map(\.code) == [.notFound, nil, nil, .notFound])
+        try await alice.modify([hut(.forceDelete, "b")], in: "Trips")
+        let last = try await alice.lookup(["moved", "freed"], in: "Trips")
+        #expect(last.map(\.code) == [.notFound, nil])
+    }
+
+    /// The target need not exist, as CloudKit has it; who comes later under the name takes the
+    /// record along when it goes.
+    @Test func aTargetNeedNotExist() async throws {
+        let alice = try await world.person("alice")
+        let saved = try await alice.modify([
+            hut(.create, "a", [owner("later")]), hut(.forceDelete, "later"),
+        ])
+        #expect(saved.allSatisfy { $0.failed == nil })
+        #expect(try await alice.lookup(["a"])[0].record != nil)
+        try await alice.modify([hut(.create, "later")])
+        try await alice.modify([hut(.forceDelete, "later")])
+        #expect(try await alice.lookup(["a"])[0].code == .notFound)
+    }
+
+    @Test func aTargetHasAsManySourcesAsTheLimitSays() async throws {
+        var limits = Limits()
+        limits.sourcesPerTarget = 3
+        let alice = try await World(limits: limits).person("alice")
+        #expect(Limits().sourcesPerTarget == 750)
+        try await alice.modify([hut(.create, "a"), hut(.create, "b")])
+        let results = try await alice.modify(
+            (0..<5).map { hut(.create, "s\($0)", [owners(["a", "b"])]) })
+        #expect(results.map { $0.failed?.error.frameworkCode } == [nil, nil, nil, 27, 27])
+        // Who is a source already may be saved, and who leaves makes room.
+        let again = try await alice.modify([
+            hut(.forceUpdate, "s0", [beds(1)]), hut(.forceUpdate, "s1", [owner("a")]),
+            hut(.forceDelete, "s2"), hut(.create, "s3", [owner("a")]),
+            hut(.create, "s4", [owner("a")]), hut(.create, "free", [loose("a")]),
+        ])
+        #expect(again.map { $0.failed?.error.frameworkCode } == [nil, nil, nil, nil, 27, nil])
+    }
+
+    @Test func aCascadeThatIsTooLargeIsRefusedWithItsRootAlone() async throws {
+        var limits = Limits()
+        limits.recordsPerCascade = 3
+        let alice = try await World(limits: limits).person("alice")
+        try await alice.modify([hut(.create, "small"), hut(.create, "large")])
+        try await alice.modify(
+            (0..<4).map { hut(.create, "l\($0)", [owner("large")]) }
+                + (0..<2).map { hut(.create, "s\($0)", [owner("small")]) })
+        let results = try await alice.modify([
+            hut(.forceDelete, "large"), hut(.forceDelete, "small"),
+        ])
+        #expect(results[0].failed?.error.frameworkCode == 27)
+        #expect(results[1].tombstone != nil)
+        #expect(
+            try await alice.lookup(["large", "l0", "s0"]).map(\.code) == [nil, nil, .notFound])
+        // Named records do not count.
+        let named = try await alice.modify([
+            hut(.forceDelete, "large"), hut(.forceDelete, "l3"),
+        ])
+        #expect(named.allSatisfy { $0.tombstone != nil })
+        #expect(try await alice.lookup(["l0"])[0].code == .notFound)
+    }
+
+    /// A page does not end inside a request, and a cascade is read and written in steps.
+    @Test(arguments: Backend.allCases)
+    func aLargeCascadeIsOneChangeOfTheZone(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "root")], in: "Trips")
+        for half in 0..<2 {
+            try await alice.modify(
+                (0..<350).map { hut(.create, "h\(half).\($0)", [owner("root")]) }, in: "Trips")
+        }
+        let token = try await alice.page("Trips", limit: 2_000).syncToken
+        try await alice.modify([hut(.forceDelete, "root")], in: "Trips")
+        let page = try await alice.page("Trips", since: token, limit: 1)
+        #expect(page.records.count == 701)
+        #expect(!page.moreComing)
+    }
+
+    // MARK: VALIDATE
+
+    @Test(arguments: Backend.allCases)
+    func aValidatedTargetStaysAsLongAsItIsReferred(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        try await alice.modify([hut(.create, "guide"), hut(.create, "tour", [guide("guide")])])
+        let refused = try await alice.modify([hut(.forceDelete, "guide")])
+        #expect(refused[0].code == .validatingReferenceError)
+        #expect(refused[0].code?.httpStatus == 412)
+        #expect(refused[0].failed?.error.frameworkCode == 31)
+        let both = try await alice.modify([hut(.forceDelete, "guide"), hut(.forceDelete, "tour")])
+        #expect(both.allSatisfy { $0.tombstone != nil })
+        try await alice.modify([hut(.create, "guide"), hut(.create, "tour", [guide("guide")])])
+        let freed = try await alice.modify([
+            hut(.forceDelete, "guide"), hut(.forceReplace, "tour", [beds(1)]),
+        ])
+        #expect(freed.allSatisfy { $0.failed == nil })
+    }
+
+    @Test func validateCyclesGoTogether() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "a", [guide("b")]), hut(.create, "b", [guide("a")])])
+        #expect(try await alice.modify([hut(.forceDelete, "a")])[0].code != nil)
+        let both = try await alice.modify([hut(.forceDelete, "a"), hut(.forceDelete, "b")])
+        #expect(both.allSatisfy { $0.tombstone != nil })
+    }
+
+    /// A member of the cascade that somebody outside needs keeps the whole cascade.
+    @Test func aCascadeStopsBeforeWhatOthersNeed() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [
+                hut(.create, "list"), hut(.create, "item", [owner("list")]),
+                hut(.create, "watcher", [guide("item")]), hut(.create, "free"),
+            ], in: "Trips")
+        let failure = await alice.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [hut(.forceDelete, "list"), hut(.forceDelete, "free")],
+                zoneID: zone("Trips")))
+        #expect(failure?.records?.map(\.code) == [.validatingReferenceError, .atomicError])
+        let loose = try await alice.modify(
+            [hut(.forceDelete, "list"), hut(.forceDelete, "free")], in: "Trips", isAtomic: false)
+        #expect(loose.map(\.code) == [.validatingReferenceError, nil])
+        #expect(
+            try await alice.lookup(["list", "item"], in: "Trips").allSatisfy { $0.record != nil })
+        let all = try await alice.modify(
+            [hut(.forceDelete, "watcher"), hut(.forceDelete, "list")], in: "Trips")
+        #expect(all.allSatisfy { $0.tombstone != nil })
+        #expect(try await alice.lookup(["item"], in: "Trips")[0].code == .notFound)
+    }
+
+    /// A save that fails by itself holds nobody.
+    @Test func onlyGoodSavesHoldTheirTargets() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "a")])
+        let results = try await alice.modify([
+            hut(.forceDelete, "a"),
+            hut(
+                .create, "b",
+                [guide("a"), Field(name: "second", value: reference("no", .validate))]),
+        ])
+        #expect(results.map(\.code) == [nil, .validatingReferenceError])
+    }
+
+    // MARK: Parents
+
+    @Test func childrenMayGoByCascade() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "list")])
+        try await alice.modify([
+            hut(.create, "item", [owner("list")], parent: .some("list")),
+            hut(.create, "part", [owner("item")], parent: .some("item")),
+        ])
+        #expect(try await alice.modify([hut(.forceDelete, "list")])[0].tombstone != nil)
+        #expect(
+            try await alice.lookup(["item", "part"]).map(\.code) == [.notFound, .notFound])
+        try await alice.modify([
+            hut(.create, "list"), hut(.create, "item", [owner("list")]),
+            hut(.create, "child", parent: .some("item")),
+        ])
+        let refused = try await alice.modify([hut(.forceDelete, "list")])
+        #expect(refused[0].code == .validatingReferenceError)
+    }
+
+    // MARK: Limits and places
+
+    @Test func aRecordHasSoManyReferencesWithAnAction() async throws {
+        var limits = Limits()
+        limits.referencesPerRecord = 2
+        let alice = try await World(limits: limits).person("alice")
+        let results = try await alice.modify([
+            hut(.create, "a", [owners(["x", "y", "z"])]), hut(.create, "b", [owners(["x", "y"])]),
+        ])
+        #expect(results.map { $0.failed?.error.frameworkCode } == [27, nil])
+    }
+
+    @Test func referencesStayWithinTheirZone() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let elsewhere = Reference(
+            recordName: "a", zoneID: ZoneID(name: "Trips", ownerName: alice.name),
+            action: .deleteSelf)
+        let results = try await alice.modify([
+            hut(.create, "b", [Field(name: "owner", value: .reference(elsewhere))])
+        ])
+        #expect(results[0].code == .badRequest)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aZonesReferencesGoWithIt(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storehouse()).person("alice")
+        for _ in 0..<2 {
+            try await alice.makeZone("Trips")
+            try await alice.modify(
+                [hut(.create, "a"), hut(.create, "b", [owner("a"), guide("a")])], in: "Trips")
+            try await alice.deleteZone("Trips")
+        }
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a"), hut(.create, "b")], in: "Trips")
+        #expect(try await alice.modify([hut(.forceDelete, "a")], in: "Trips")[0].tombstone != nil)
+        #expect(try await alice.lookup(["b"], in: "Trips")[0].record != nil)
+    }
+
+    /// Another user's record goes with the one that it names: its creator wanted that.
+    @Test func aCascadeInThePublicDatabaseTakesWhoeverAskedForIt() async throws {
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        try await alice.modify([hut(.create, "post")], scope: .public)
+        try await bob.modify([hut(.create, "comment", [owner("post")])], scope: .public)
+        #expect(
+            try await alice.modify([hut(.forceDelete, "post")], scope: .public)[0].tombstone != nil)
+        #expect(try await bob.lookup(["comment"], scope: .public)[0].code == .notFound)
+    }
+
+    @Test func subscribersAreToldOfTheWholeCascade() async throws {
+        let alice = try await world.person("alice")
+        let tablet = alice.at("tablet")
+        try await alice.modify([hut(.create, "a")])
+        try await alice.modify([hut(.create, "b", [owner("a")], type: "Bed")])
+        let token = try await tablet.listen()
+        try await tablet.subscribe([
+            SubscriptionDictionary(
+                subscriptionID: "beds", kind: .query, query: QueryDictionary(recordType: "Bed"),
+                firesOn: [.delete])
+        ])
+        try await alice.modify([hut(.forceDelete, "a")])
+        let told = try await tablet.told(token)
+        #expect(told.count == 1)
+        guard case .query(let name, let reason, _, _) = told.first?.cause else { return }
+        #expect(name == "b")
+        #expect(reason == .recordDeleted)
+    }
+}
+
+func reference(_ target: String, _ action: Reference.Action) -> FieldValue {
+    .reference(Reference(recordName: target, action: action))
+}
+
+/// Goes when its owner goes.
+func owner(_ target: String) -> Field {
+    Field(name: "owner", value: reference(target, .deleteSelf))
+}
+
+func owners(_ targets: [String]) -> Field {
+    Field(
+        name: "owners",
+        value: .referenceList(targets.map { Reference(recordName: $0, action: .deleteSelf) }))
+}
+
+/// Needs its guide.
+func guide(_ target: String) -> Field {
+    Field(name: "guide", value: reference(target, .validate))
+}
+
+func loose(_ target: String) -> Field {
+    Field(name: "friend", value: reference(target, .none))
+}

@@ -1,0 +1,186 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// What an operator does, and what the service does by itself to keep a database small.
+@Suite struct UpkeepTests {
+    // MARK: Tombstones
+
+    @Test(arguments: Backend.allCases)
+    func oldTombstonesGoWhenTheyAreMany(_ backend: Backend) async throws {
+        let storehouse = try backend.storehouse()
+        let world = World(storehouse)
+        var alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify((0..<10).map { hut(.create, "r\($0)") }, in: "Trips")
+        let early = try await alice.page("Trips").syncToken
+        try await alice.modify((0..<5).map { hut(.forceDelete, "r\($0)") }, in: "Trips")
+        let late = try await alice.page("Trips", since: early).syncToken
+        let address = DatabaseAddress(world.address, .private(owner: alice.name))
+        func tombstones() async throws -> Int {
+            await world.service.settle()
+            let store = try await storehouse.store(for: address)
+            return try await store.read { reader in
+                let zone = try #require(try reader.zone(named: "Trips"))
+                return try reader.counts(of: zone.key).tombstones
+            }
+        }
+        world.advance(seconds: 179 * 86_400)
+        alice = try await world.person("alice")
+        try await alice.modify([hut(.forceUpdate, "r9")], in: "Trips")
+        #expect(try await tombstones() == 5)
+        #expect(try await alice.page("Trips", since: early).records.count == 6)
+        world.advance(seconds: 2 * 86_400)
+        alice = try await world.person("alice")
+        try await alice.modify([hut(.forceDelete, "r9"), hut(.forceUpdate, "r8")], in: "Trips")
+        #expect(try await tombstones() == 1)
+        // Who missed the purged deletions must fetch in full; who has seen them goes on.
+        guard case .failure(let failure) = try await alice.changes("Trips", since: early) else {
+            Issue.record("The deletions before the floor are lost to this device.")
+            return
+        }
+        #expect(failure.error.code == .changeTokenExpired)
+        let rest = try await alice.page("Trips", since: late)
+        #expect(rest.records.compactMap(\.name) == ["r9", "r8"])
+    }
+
+    @Test func fewTombstonesStay() async throws {
+        let world = World()
+        var alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify((0..<8).map { hut(.create, "r\($0)") }, in: "Trips")
+        let early = try await alice.page("Trips").syncToken
+        try await alice.modify([hut(.forceDelete, "r0"), hut(.forceDelete, "r1")], in: "Trips")
+        world.advance(seconds: 400 * 86_400)
+        alice = try await world.person("alice")
+        try await alice.modify([hut(.forceUpdate, "r2")], in: "Trips")
+        await world.service.settle()
+        #expect(try await alice.page("Trips", since: early).records.count == 3)
+        // An operator may want it all the same.
+        #expect(try await world.service.purgeTombstones(olderThanSeconds: 30 * 86_400) == 2)
+        #expect(try await world.service.purgeTombstones(olderThanSeconds: 30 * 86_400) == 0)
+        await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: early) }
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aPurgeGoesInSteps(_ backend: Backend) async throws {
+        var limits = Limits()
+        limits.tombstonesPerPurge = 3
+        let world = World(try backend.storehouse(), limits: limits)
+        let alice = try await world.person("alice")
+        try await alice.modify((0..<10).map { hut(.create, "r\($0)") })
+        try await alice.modify((0..<10).map { hut(.forceDelete, "r\($0)") })
+        world.advance(seconds: 10)
+        #expect(try await world.service.purgeTombstones(olderThanSeconds: 5) == 10)
+    }
+
+    // MARK: Tokens
+
+    @Test(arguments: Backend.allCases)
+    func allTokensExpireAfterARestore(_ backend: Backend) async throws {
+        let world = World(try backend.storehouse())
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        var tokens: [(Person, String, String)] = []
+        for person in [alice, bob] {
+            try await person.makeZone("Trips")
+            try await person.modify([hut(.create, "hut")], in: "Trips")
+            let database = try await person.ask(ChangesDatabase.self, .init()).syncToken
+            tokens.append((person, try await person.page("Trips").syncToken, database))
+        }
+        let tag = try await alice.lookup(["hut"], in: "Trips")[0].record?.recordChangeTag
+        #expect(try await world.service.renewIncarnations() >= 2)
+        for (person, token, database) in tokens {
+            guard case .failure(let failure) = try await person.changes("Trips", since: token)
+            else {
+                Issue.record("A token of the lost history was taken.")
+                continue
+            }
+            #expect(failure.error.code == .changeTokenExpired)
+            let refusal = await person.refusal(
+                ChangesDatabase.self, .init(syncToken: database))
+            #expect(refusal?.error.code == .changeTokenExpired)
+            #expect(try await person.page("Trips").records.count == 1)
+        }
+        // Records are as they were, their tags too; new ones are told from the lost history's.
+        let saved = try await alice.modify([hut(.update, "hut", [beds(1)], tag: tag)], in: "Trips")
+        #expect(saved[0].record?.recordChangeTag?.suffix(4) != tag?.suffix(4))
+    }
+
+    @Test func tokensMayBeGivenAnEnd() async throws {
+        var limits = Limits()
+        limits.changeTokenSeconds = 100
+        let world = World(limits: limits)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let token = try await alice.page("Trips").syncToken
+        world.advance(seconds: 99)
+        let next = try await alice.page("Trips", since: token).syncToken
+        world.advance(seconds: 2)
+        await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: token) }
+        #expect(try await alice.page("Trips", since: next).records.isEmpty)
+    }
+
+    // MARK: Zones
+
+    @Test(arguments: [
+        (ZoneRow.Deletion.purged, "purged", 28), (.encryptedDataReset, "encryptedDataReset", 26),
+        (.deleted, "deleted", 26),
+    ])
+    func aRemovedZoneSaysWhy(
+        _ reason: ZoneRow.Deletion, _ word: String, _ frameworkCode: Int
+    ) async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "hut")], in: "Trips")
+        let zoneToken = try await alice.page("Trips").syncToken
+        let token = try await alice.ask(ChangesDatabase.self, .init()).syncToken
+        #expect(
+            try await world.service.removeZone(
+                named: "Trips", of: alice.name, at: world.address, reason: reason))
+        let changes = try await alice.ask(ChangesDatabase.self, .init(syncToken: token))
+        #expect(changes.zones.map(\.zone?.isDeleted) == [true])
+        #expect(changes.zones.map(\.zone?.deletionReason) == [word])
+        let saved = try await alice.modify([hut(.create, "hut")], in: "Trips")
+        #expect(saved[0].code == .zoneNotFound)
+        #expect(saved[0].failed?.error.frameworkCode == frameworkCode)
+        let looked = try await alice.lookup(["hut"], in: "Trips")
+        #expect(looked[0].failed?.error.frameworkCode == frameworkCode)
+        guard case .failure(let failure) = try await alice.changes("Trips", since: zoneToken)
+        else {
+            Issue.record("The zone is gone.")
+            return
+        }
+        #expect(failure.error.frameworkCode == frameworkCode)
+        // Whoever creates it again begins anew.
+        try await alice.makeZone("Trips")
+        #expect(try await alice.page("Trips").records.isEmpty)
+        #expect(try await alice.modify([hut(.create, "hut")], in: "Trips")[0].record != nil)
+    }
+
+    @Test func onlyZonesThatAreThereAreRemoved() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        #expect(
+            try await !world.service.removeZone(
+                named: "Trips", of: alice.name, at: world.address, reason: .purged))
+        await #expect(throws: ServiceError.self) {
+            try await world.service.removeZone(
+                named: "_defaultZone", of: alice.name, at: world.address, reason: .purged)
+        }
+    }
+
+    @Test func everyDeviceIsToldOfAPurge() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let token = try await alice.listen()
+        try await alice.subscribe([SubscriptionsTests.database("d")])
+        try await world.service.removeZone(
+            named: "Trips", of: alice.name, at: world.address, reason: .purged)
+        #expect(try await alice.told(token).count == 1)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import GRDB
+import StratusRecords
+import Testing
+
+@testable import StratusStorage
+
+/// What becomes of databases that earlier releases wrote.
+@Suite struct RecordFormatTests {
+    @Test func referencesOfOlderRecordsAreFound() async throws {
+        let path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
+        // A leftover in the temporary folder fails no test.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+        let first = FileFormat(applicationID: today.applicationID, steps: [today.steps[0]])
+        let old = try SQLiteFile(path: path, format: first, limits: StorageLimits())
+        try await old.write { database in
+            try insert(
+                "item",
+                """
+                {"list":{"value":{"recordName":"list","action":"DELETE_SELF",\
+                "zoneID":{"zoneName":"Trips"}},"type":"REFERENCE"},\
+                "guides":{"value":[{"recordName":"g1","action":"VALIDATE"},\
+                {"recordName":"g2","action":"NONE"},{"recordName":"g3","action":"VALIDATE"}],\
+                "type":"REFERENCE_LIST"}}
+                """, 1, in: database)
+            try insert(
+                "action", #"{"action":{"value":"DELETE_SELF","type":"STRING"}}"#, 2, in: database)
+            try insert("empty", "{}", 3, in: database)
+        }
+        try old.close()
+
+        let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
+        let zone = ZoneRow.Key(rawValue: 1)
+        let found = try await new.read { database in
+            let transaction = SQLiteTransaction(database)
+            return try ["list", "g1", "g2", "g3"].map { target in
+                try ReferenceRow.Action.allCases.map {
+                    try transaction.holders(of: target, $0, in: zone, limit: 9)
+                }
+            }
+        }
+        #expect(found == [[["item"], []], [[], ["item"]], [[], []], [[], ["item"]]])
+        let count = try await new.read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM reference_")
+        }
+        #expect(count == 3)
+        try new.close()
+    }
+}
+
+private func insert(
+    _ name: String, _ payload: String, _ version: Int, in database: Database
+) throws {
+    try database.execute(
+        sql: """
+            INSERT INTO record VALUES
+            (1, ?, 'Hut', ?, ?, 't', 0, 'd', 0, 0, 'u', 'u', 'd', NULL, NULL, ?)
+            """,
+        arguments: [name, version, version, Data(payload.utf8)])
+}
