@@ -10,7 +10,8 @@ import Testing
 /// How indexes come into being, are filled from what is there, and go.
 @Suite struct IndexTests {
     private static func schema(_ fields: [SchemaFieldRow]) -> ContainerSchema {
-        ContainerSchema([SchemaFieldRow(recordType: "Hut", field: nil, type: nil)] + fields)
+        ContainerSchema(
+            SchemaRows(fields: [SchemaFieldRow(recordType: "Hut", field: nil, type: nil)] + fields))
     }
 
     private static let plain = schema([])

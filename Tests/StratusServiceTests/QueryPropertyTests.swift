@@ -98,7 +98,7 @@ import Testing
         let world = World(try one.backend.storehouse())
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
-        let stays = (0..<60).map { script.save("stays\($0)") }
+        let stays = (0..<60).map { script.save("stays\($0)", mayHaveParent: false) }
         try await alice.modify(stays, in: "Trips")
         for round in 0..<8 {
             var query = script.query()
@@ -156,14 +156,14 @@ struct QueryScript {
         }
     }
 
-    mutating func save(_ name: String) -> RecordsModify.Operation {
+    mutating func save(_ name: String, mayHaveParent: Bool = true) -> RecordsModify.Operation {
         let fields = Self.fieldTypes.compactMap { field, type in
             chance(80) ? Field(name: field, value: value(type)) : nil
         }
         return hut(
             chance(50) ? .forceReplace : .forceUpdate, name, fields,
             type: name.hasSuffix("7") ? "Trail" : "Hut",
-            parent: name != "r1" && chance(20) ? .some("r1") : .absent)
+            parent: mayHaveParent && name != "r1" && chance(20) ? .some("r1") : .absent)
     }
 
     static let fieldTypes: [(String, FieldType)] = [
