@@ -203,7 +203,8 @@ final class IndexScan {
                     let position = QueryPosition(
                         keys: [entry.key], zoneName: zone.name, recordName: entry.name,
                         drive: number, segment: segmentNumber)
-                    let isMatch = try isMatch(row, values)
+                    let isMatch =
+                        try isMatch(row, values)
                         && drive.isFirst(entry.key, segment: segmentNumber, of: values)
                     return try visit(position, isMatch ? row : nil, values)
                 }

@@ -266,7 +266,8 @@ struct OrderedWalk {
                 inner = ring.outer
             }
         }
-        guard scan.farthest(from: centre, order.keys[level.number].field) >= Location.farthest else {
+        guard scan.farthest(from: centre, order.keys[level.number].field) >= Location.farthest
+        else {
             return true
         }
         return try group(

@@ -35,7 +35,9 @@ enum SearchTokens {
         // Decomposed, a letter's diacritics are scalars of their own, which are left out.
         let scalars = text.decomposedStringWithCanonicalMapping.unicodeScalars
             .filter { $0.properties.generalCategory != .nonspacingMark }
-        let words = scalars.split { !$0.properties.isAlphabetic && $0.properties.numericType == nil }
+        let words = scalars.split {
+            !$0.properties.isAlphabetic && $0.properties.numericType == nil
+        }
         for word in words {
             let folded = word.reduce(into: "") { $0 += $1.properties.lowercaseMapping }
             found.insert(Array(folded.utf8.prefix(maximumBytes)))

@@ -1,7 +1,9 @@
 extension RecordFile {
     /// What holds between the rows of a database's file. What their bytes mean is examined above, in
     /// StratusService.
-    static let laws: [StoredLaw] = [
+    static let laws: [StoredLaw] = tableLaws + indexLaws
+
+    private static let tableLaws: [StoredLaw] = [
         StoredLaw(
             "A database has one history.",
             breaches: """
@@ -78,5 +80,5 @@ extension RecordFile {
                 SELECT replaced_at || '' FROM record_ancestor LEFT JOIN zone USING (zone)
                 WHERE zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version
                 """),
-    ] + indexLaws
+    ]
 }

@@ -80,14 +80,16 @@ import Testing
         try await save(0..<50, in: store)
         try await store.write { writer in
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
-            where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition })
-            {
+            where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
+            ) {
                 try IndexBook.createIndex(definition, in: writer)
             }
         }
         // Interrupted after two steps; a save meanwhile is written to what is being built.
         for _ in 0..<2 {
-            let hasMore = try await store.write { [limits] in try IndexBuilding(limits: limits).step(in: $0) }
+            let hasMore = try await store.write { [limits] in
+                try IndexBuilding(limits: limits).step(in: $0)
+            }
             #expect(hasMore)
         }
         try await save(50..<53, in: store)
@@ -174,8 +176,8 @@ import Testing
         try await save(0..<50, in: store)
         try await store.write { writer in
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
-            where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition })
-            {
+            where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
+            ) {
                 try IndexBook.createIndex(definition, in: writer)
             }
         }
@@ -207,7 +209,8 @@ import Testing
         let ascending: [[FieldValue]] = [
             [.int64(.min), .int64(-1), .int64(0), .int64(1), .int64(.max)],
             [
-                .double(-.infinity), .double(-1e300), .double(-1.5), .double(0), .double(.leastNonzeroMagnitude),
+                .double(-.infinity), .double(-1e300), .double(-1.5), .double(0),
+                .double(.leastNonzeroMagnitude),
                 .double(0.5), .double(1e300), .double(.infinity), .double(.nan),
             ],
             [.string(""), .string("A"), .string("a"), .string("ab"), .string("b"), .string("é")],

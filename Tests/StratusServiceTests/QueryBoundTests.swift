@@ -211,18 +211,20 @@ import Testing
         #expect(try await names([near(bern, 90_000)], []) == ["bern"])
         let dateLine = Location(latitude: -16, longitude: 180)
         #expect(try await names([near(dateLine, 1_000_000)], []).sorted() == ["fiji", "samoa"])
-        #expect(try await names([near(Location(latitude: 89, longitude: 90), 200_000)], []) == ["pole"])
+        #expect(
+            try await names([near(Location(latitude: 89, longitude: 90), 200_000)], []) == ["pole"])
         let byDistance = Sort(.user("place"), relativeLocation: bern)
         #expect(
-            try await names([], [byDistance]) == [
-                "bern", "zurich", "berlin", "pole", "fiji", "samoa", "nowhere",
-            ].sorted { left, right in
-                func metres(_ name: String) -> Double {
-                    guard let place = places[name] else { return .infinity }
-                    return bern.distance(to: Location(latitude: place.0, longitude: place.1))
-                }
-                return metres(left) < metres(right)
-            })
+            try await names([], [byDistance])
+                == [
+                    "bern", "zurich", "berlin", "pole", "fiji", "samoa", "nowhere",
+                ].sorted { left, right in
+                    func metres(_ name: String) -> Double {
+                        guard let place = places[name] else { return .infinity }
+                        return bern.distance(to: Location(latitude: place.0, longitude: place.1))
+                    }
+                    return metres(left) < metres(right)
+                })
         let descending = await alice.refusal(
             RecordsQuery.self,
             .init(

@@ -28,41 +28,42 @@ import Testing
         return alice
     }
 
-    @Test(arguments: [
-        ([], [], "Field 'recordName' is not marked queryable"),
-        ([], [Sort(.user("rank"))], "Field 'recordName' is not marked queryable"),
-        (
-            [Filter(.equals, .user("name"), .string("a"))], [],
-            "Field 'name' is not marked queryable"
-        ),
-        (
-            [Filter(.containsAllTokens, .user("name"), .string("a"))], [],
-            "Field 'name' is not marked searchable"
-        ),
-        (
-            [Filter(.containsAnyTokens, .anySearchable, .string("a"))], [],
-            "No field of the record type is marked searchable"
-        ),
-        (
-            [Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("beds"))],
-            "Field 'beds' is not marked sortable"
-        ),
-        (
-            [Filter(.equals, .user("beds"), .int64(3))],
-            [Sort(.user("place"), relativeLocation: Location(latitude: 1, longitude: 1))],
-            "Field 'place' is not marked sortable"
-        ),
-        (
-            [Filter(.lessThan, .system(.createdTimestamp), .timestamp(milliseconds: 3))], [],
-            "Field 'createdTimestamp' is not marked queryable"
-        ),
-        (
-            [Filter(.equals, .user("secret"), .string("a"))], [],
-            "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using "
-                + "filter type EQUALS"
-        ),
-        ([Filter(.equals, .user("nothing"), .int64(3))], [], "Unknown field 'nothing'"),
-    ] as [([Filter], [Sort], String)])
+    @Test(
+        arguments: [
+            ([], [], "Field 'recordName' is not marked queryable"),
+            ([], [Sort(.user("rank"))], "Field 'recordName' is not marked queryable"),
+            (
+                [Filter(.equals, .user("name"), .string("a"))], [],
+                "Field 'name' is not marked queryable"
+            ),
+            (
+                [Filter(.containsAllTokens, .user("name"), .string("a"))], [],
+                "Field 'name' is not marked searchable"
+            ),
+            (
+                [Filter(.containsAnyTokens, .anySearchable, .string("a"))], [],
+                "No field of the record type is marked searchable"
+            ),
+            (
+                [Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("beds"))],
+                "Field 'beds' is not marked sortable"
+            ),
+            (
+                [Filter(.equals, .user("beds"), .int64(3))],
+                [Sort(.user("place"), relativeLocation: Location(latitude: 1, longitude: 1))],
+                "Field 'place' is not marked sortable"
+            ),
+            (
+                [Filter(.lessThan, .system(.createdTimestamp), .timestamp(milliseconds: 3))], [],
+                "Field 'createdTimestamp' is not marked queryable"
+            ),
+            (
+                [Filter(.equals, .user("secret"), .string("a"))], [],
+                "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using "
+                    + "filter type EQUALS"
+            ),
+            ([Filter(.equals, .user("nothing"), .int64(3))], [], "Unknown field 'nothing'"),
+        ] as [([Filter], [Sort], String)])
     func whatIsNotMarkedIsRefused(
         _ filters: [Filter], _ sorts: [Sort], _ reason: String
     ) async throws {
@@ -75,14 +76,15 @@ import Testing
         #expect(failure?.error.frameworkCode == 12)
     }
 
-    @Test(arguments: [
-        ([Filter(.equals, .user("beds"), .int64(3))], []),
-        ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("rank"))]),
-        // Taken, as by CloudKit, and without effect.
-        ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("secret"))]),
-        // The parent cannot be marked.
-        ([Filter(.notEquals, .system(.parent), .reference(Reference(recordName: "x")))], []),
-    ] as [([Filter], [Sort])])
+    @Test(
+        arguments: [
+            ([Filter(.equals, .user("beds"), .int64(3))], []),
+            ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("rank"))]),
+            // Taken, as by CloudKit, and without effect.
+            ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("secret"))]),
+            // The parent cannot be marked.
+            ([Filter(.notEquals, .system(.parent), .reference(Reference(recordName: "x")))], []),
+        ] as [([Filter], [Sort])])
     func whatIsMarkedIsServed(_ filters: [Filter], _ sorts: [Sort]) async throws {
         let alice = try await Self.world()
         let found = try await alice.ask(
@@ -91,11 +93,12 @@ import Testing
         #expect(found.records.compactMap(\.name) == ["a"])
     }
 
-    @Test(arguments: [
-        (Filter(.near, .user("place"), .location(Location(latitude: 91, longitude: 0))), 5.0),
-        (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), nil),
-        (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), -1),
-    ] as [(Filter, Double?)])
+    @Test(
+        arguments: [
+            (Filter(.near, .user("place"), .location(Location(latitude: 91, longitude: 0))), 5.0),
+            (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), nil),
+            (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), -1),
+        ] as [(Filter, Double?)])
     func aCircleNeedsAPlaceAndARadius(_ filter: Filter, _ metres: Double?) async throws {
         let alice = try await Self.world()
         var filter = filter

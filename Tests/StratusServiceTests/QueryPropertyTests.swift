@@ -27,7 +27,9 @@ import Testing
         if script.numbers.next() % 2 == 0 { limits.recordsScannedPerQuery = 40 }
         let world = World(try one.backend.storehouse(), limits: limits)
         let alice = try await world.person("alice")
-        for name in QueryScript.zones where name != "_defaultZone" { try await alice.makeZone(name) }
+        for name in QueryScript.zones where name != "_defaultZone" {
+            try await alice.makeZone(name)
+        }
         for _ in 0..<5 {
             for zoneName in QueryScript.zones {
                 world.advance(seconds: 1)

@@ -17,7 +17,8 @@ enum Trail {
                 Field(name: "opened", value: .timestamp(milliseconds: Int64(mixed))),
                 Field(
                     name: "title",
-                    value: .string(isRare ? "Old Gipfelweg \(number)" : "New forest road \(number)")),
+                    value: .string(isRare ? "Old Gipfelweg \(number)" : "New forest road \(number)")
+                ),
                 Field(name: "place", value: .location(place(number, isRare: isRare, mixed: mixed))),
             ]))
     }
