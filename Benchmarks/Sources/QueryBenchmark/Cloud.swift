@@ -2,21 +2,19 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// One user's private database, asked through the service's own face. Half of the records' fields are
-/// unmarked for the comparison of saves.
-final class Cloud {
+/// One user's private database, asked through the service's own face.
+struct Cloud: Sendable {
     private let service: CloudService
     private let address = ContainerAddress(
         container: "iCloud.org.example.Benchmark", environment: .development)
-    private var credentials = Credentials(apiToken: ServiceSettings.developmentToken)
+    private let credentials: Credentials
 
-    init(service: CloudService) {
+    /// Signs in.
+    init(service: CloudService) async throws {
         self.service = service
-    }
-
-    func signIn() async throws {
-        credentials.webAuthToken = try await service.signInForDevelopment(user: "alice")
-            .webAuthToken
+        credentials = Credentials(
+            apiToken: ServiceSettings.developmentToken,
+            webAuthToken: try await service.signInForDevelopment(user: "alice").webAuthToken)
     }
 
     private func ask<E: ServedEndpoint>(

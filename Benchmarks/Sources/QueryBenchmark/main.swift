@@ -15,10 +15,9 @@ let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
 defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
 
 let storehouse = try SQLiteStorehouse(folder: folder)
-let cloud = Cloud(
+let cloud = try await Cloud(
     service: CloudService(
         storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true)))
-try await cloud.signIn()
 
 func seconds(_ body: () async throws -> Void) async throws -> Double {
     let duration = try await ContinuousClock().measure { try await body() }
