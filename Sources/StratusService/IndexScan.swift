@@ -128,7 +128,8 @@ final class IndexScan {
         let definition = IndexRow.Definition.value(
             first.field, first.type, of: search.recordType)
         let canWalk = index(definition) != nil
-        if canWalk, search.drives.isEmpty { return .walk }
+        // No filter, or filters on the sorted field alone: the way is no longer than the page.
+        if canWalk, search.drives.allSatisfy({ $0.ranges(of: definition) != nil }) { return .walk }
         let (number, found) = try mostSelectiveDrive(in: zones)
         guard let count = found else {
             if canWalk { return .walk }
