@@ -7,7 +7,7 @@ import StratusWire
 extension Routes {
     /// `GET /share/{shortGUID}` is where a share's link leads in a browser: the same page for every
     /// link, good or not. What is shared is the app's to show, to those it is for.
-    func addSharePage(to router: Router<BasicRequestContext>) {
+    func addSharePage(to router: Router<ServerContext>) {
         router.get("share/:shortGUID") { _, _ in
             var headers = HTTPFields()
             headers[.contentType] = "text/html; charset=UTF-8"

@@ -37,9 +37,12 @@ struct ModifyTransaction: Sendable {
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
         let quota = try Quota(in: context, reader: writer)
+        var hasRefused: Bool
         repeat {
             try decisions.settle(isAtomic: request.isAtomic, reader: writer)
-        } while try decisions.apply(quota) || decisions.failUnshareable(writer)
+            hasRefused = try decisions.failUnshareable(writer)
+            if let quota, decisions.apply(quota) { hasRefused = true }
+        } while hasRefused
         try decisions.completeConflicts(reader: writer)
         let sharing = try decisions.settleSharing(writer)
         let hasWritten = try write(&decisions, sharing, in: writer)
