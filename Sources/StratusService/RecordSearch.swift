@@ -44,14 +44,11 @@ struct RecordSearch: Sendable {
     /// How many keys a position has.
     var keysPerPosition: Int { max(order.keys.count, 1) }
 
-    /// The records after a position, in one zone or in all.
+    /// The records after a position, in zones of which the caller may see so much.
     func page(
-        of reader: any StoreReader, in context: RequestContext, zoneName: String?,
+        of reader: any StoreReader, in visible: [(row: ZoneRow, rights: ZoneRights)],
         after start: QueryPosition?
     ) throws -> Page {
-        let visible = try (zoneName.map { [$0] } ?? reader.zones().map(\.name))
-            .compactMap { try context.livingZone(named: $0, reader) }
-        if zoneName != nil, visible.isEmpty { throw ServiceError.zoneNotFound }
         let zones = visible.map(\.row).sorted { StoredNameOrder.isBefore($0.name, $1.name) }
         let rights = Dictionary(uniqueKeysWithValues: visible.map { ($0.row.key, $0.rights) })
         let scan = try IndexScan(reader: reader, search: self, rights: rights)

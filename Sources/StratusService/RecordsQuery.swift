@@ -43,7 +43,8 @@ extension RecordsQuery: ServedEndpoint {
         let tokenSeal = try await context.tokenSeal()
         let (page, token) = try await store.read(.zone) { reader in
             (
-                try search.page(of: reader, in: context, zoneName: zoneName, after: start),
+                try search.page(
+                    of: reader, in: context.visibleZones(named: zoneName, reader), after: start),
                 try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
             )
         }
@@ -65,6 +66,21 @@ extension RecordsQuery: ServedEndpoint {
 }
 
 extension RequestContext {
+    /// The zone of a name, or all zones of the database, as far as the caller may see them.
+    ///
+    /// - Throws: ``ServiceError`` when the named zone is not there, or not to be seen.
+    fileprivate func visibleZones(
+        named name: String?, _ reader: any StoreReader
+    ) throws -> [(row: ZoneRow, rights: ZoneRights)] {
+        guard let name else {
+            return try reader.zones().compactMap { try livingZone(named: $0.name, reader) }
+        }
+        guard let zone = try livingZone(named: name, reader) else {
+            throw ServiceError.zoneNotFound
+        }
+        return [zone]
+    }
+
     /// The name of the zone that a request means, if the caller can have such a zone.
     func existingZoneName(_ zoneID: ZoneIDDictionary?) throws -> String {
         guard let name = zoneName(zoneID) else { throw ServiceError.zoneNotFound }

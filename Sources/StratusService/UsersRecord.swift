@@ -52,7 +52,7 @@ enum UsersRecord {
                 let zone = try writer.livingZone(named: ZoneID.defaultZoneName)
             else { return }
             let version = try writer.takeVersions(1, in: zone.key).lowerBound
-            let row = RecordRow(
+            let row = try RecordRow(
                 zone: zone.key, name: user, type: type, version: version,
                 commitVersion: version,
                 changeTag: ChangeTag(version: version, incarnation: writer.incarnation).text,

@@ -184,7 +184,7 @@ import Testing
         let filter = QueryDictionary.Filter(.equals, .user("beds"), .int64(3))
         let filtered = try search(QueryDictionary(recordType: "Hut", filterBy: [filter]), limits)
         let page = try await store.read { reader in
-            try filtered.page(of: reader, zoneName: "_defaultZone", after: nil)
+            try filtered.page(of: reader, in: reader.ownDefaultZone(), after: nil)
         }
         #expect(page.next != nil && page.scanned == 20)
         let sorted = try search(
@@ -192,7 +192,7 @@ import Testing
             limits)
         await #expect(throws: ServiceError.indexIsBuilding) {
             try await store.read { reader in
-                try sorted.page(of: reader, zoneName: "_defaultZone", after: nil)
+                try sorted.page(of: reader, in: reader.ownDefaultZone(), after: nil)
             }
         }
     }

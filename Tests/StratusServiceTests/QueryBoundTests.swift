@@ -90,7 +90,7 @@ import Testing
         let store = try await service.store(
             for: DatabaseAddress(person.world.address, .private(owner: person.name)))
         return try await store.read { reader in
-            try search.page(of: reader, zoneName: "_defaultZone", after: after)
+            try search.page(of: reader, in: reader.ownDefaultZone(), after: after)
         }
     }
 
@@ -300,5 +300,12 @@ import Testing
             RecordsQuery.self,
             .init(query: QueryDictionary(recordType: "Hut", filterBy: [filter])))
         #expect(found.records.compactMap(\.name).sorted().joined() == expected)
+    }
+}
+
+extension StoreReader {
+    /// The default zone, as its owner sees it.
+    func ownDefaultZone() throws -> [(row: ZoneRow, rights: ZoneRights)] {
+        try zones().filter { $0.name == ZoneID.defaultZoneName }.map { ($0, .own) }
     }
 }
