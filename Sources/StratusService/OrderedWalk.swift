@@ -254,10 +254,7 @@ struct OrderedWalk {
         let resumed = level.resumes ? start?.keys[level.number] : nil
         if resumed != RecordOrder.Key.nowhere {
             var inner = resumed.flatMap(IndexKey.double(in:))?.nextDown ?? -1
-            var width = 1_000.0
-            let count = try scan.reader.entryCount(
-                of: index, in: zone.key, within: .values, limit: maximumGroup + 1)
-            if count <= maximumGroup { width = Location.farthest }
+            var width = try firstWidth(index, around: centre)
             let farthest = scan.farthest(from: centre, order.keys[level.number].field)
             while inner < farthest {
                 let ring = try ring(index, around: centre, beyond: inner, width: width)
@@ -272,6 +269,28 @@ struct OrderedWalk {
         }
         return try group(
             level, entriesKey: IndexKey.missing, positionKey: RecordOrder.Key.nowhere, visit)
+    }
+
+    /// A distance within which a page's records lie, in a place as full as the middle of the rings.
+    ///
+    /// Neighbours in the index are neighbours on the earth as a rule, and never nearer than the nearest:
+    /// the distance that so many of them keep is one that at least so many records keep.
+    private func firstWidth(_ index: IndexRow.Key, around centre: Location) throws -> Double {
+        let count = try scan.reader.entryCount(
+            of: index, in: zone.key, within: .values, limit: maximumGroup + 1)
+        if count <= maximumGroup { return Location.farthest }
+        let wanted = max(min(scan.search.limit, maximumGroup / 4), 8)
+        let key = PlaceCell.key(of: centre)
+        let sides = [
+            KeyRange(lower: key, upper: IndexKey.last), KeyRange(lower: IndexKey.first, upper: key),
+        ]
+        let distances = try sides.enumerated().flatMap { number, side in
+            try scan.reader.entries(
+                of: index, in: zone.key, between: side.bounds, isAscending: number == 0,
+                limit: wanted
+            ).compactMap { PlaceCell.centre(ofKey: $0.key).map(centre.distance) }
+        }.sorted()
+        return max(distances.dropFirst(wanted - 1).first ?? Location.farthest, 1)
     }
 
     /// The places farther than `inner` and no farther than `outer`, and some beside.
