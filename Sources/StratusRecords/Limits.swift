@@ -86,6 +86,14 @@ public struct Limits: Hashable, Sendable {
     /// Zones of one database.
     public var zonesPerDatabase = 1_000
 
+    /// Participants of a share, its owner left out. Source: `tooManyParticipants` in CKError's
+    /// documentation.
+    public var participantsPerShare = 100
+
+    /// Records that may come under a share, or leave it, by one request; CloudKit's users report about
+    /// 5,000 records a share.
+    public var recordsPerShareChange = 5_000
+
     /// Subscriptions of one user in one database.
     public var subscriptionsPerUser = 1_000
 

@@ -188,6 +188,12 @@ extension NamedLimit {
             "zonesPerDatabase", \.zonesPerDatabase, .count, "zones of a database",
             source: "TN3164"),
         .init(
+            "participantsPerShare", \.participantsPerShare, .count,
+            "participants of a share beside its owner", source: "CKError.tooManyParticipants"),
+        .init(
+            "recordsPerShareChange", \.recordsPerShareChange, .count,
+            "records that one request brings under a share, or out of it"),
+        .init(
             "subscriptionsPerUser", \.subscriptionsPerUser, .count,
             "subscriptions of a user in a database"),
         .init("subscriptionBytes", \.subscriptionBytes, .bytes, "a subscription"),

@@ -21,6 +21,8 @@ struct Routes: Sendable {
         serve(RecordsModify.self, on: router)
         serve(RecordsLookup.self, on: router)
         serve(RecordsQuery.self, on: router)
+        serve(RecordsResolve.self, on: router, finish: finish)
+        serve(RecordsAccept.self, on: router, finish: finish)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
         serve(RecordsChanges.self, on: router)
@@ -49,6 +51,7 @@ struct Routes: Sendable {
         serve(AssetsRereference.self, on: router)
         addAssets(to: router)
         addHealth(to: router)
+        addSharePage(to: router)
         addCourier(to: router)
         if !service.settings.accounts.identityProviders.isEmpty {
             addIdentityExchange(to: router)
@@ -134,7 +137,7 @@ struct Routes: Sendable {
         return (admission, body)
     }
 
-    private func origin(of request: Request) -> String {
+    func origin(of request: Request) -> String {
         publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
 

@@ -43,6 +43,15 @@ public struct AssetLinks {
         }
     }
 
+    mutating func link(_ results: inout [ShareResult]) {
+        for index in results.indices {
+            guard case .share(var metadata) = results[index] else { continue }
+            metadata.rootRecord = metadata.rootRecord.map { linked($0) }
+            metadata.share = metadata.share.map { linked($0) }
+            results[index] = .share(metadata)
+        }
+    }
+
     /// The record with addresses for its assets.
     mutating func linked(_ record: RecordDictionary) -> RecordDictionary {
         guard case .encoded(let payload) = record.fields,
@@ -99,6 +108,18 @@ extension RecordsQuery {
 extension RecordsChanges {
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
         links.link(&answer.records)
+    }
+}
+
+extension RecordsResolve {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.results)
+    }
+}
+
+extension RecordsAccept {
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.results)
     }
 }
 

@@ -6,7 +6,8 @@ import StratusWire
 extension AssetsUpload: ServedEndpoint {
     public static let access = EndpointAccess.user
 
-    /// Hands out an address per asset. Who may save the record is decided when it is saved.
+    /// Hands out an address per asset. Who may save the record is decided when it is saved; who may save
+    /// none in the zone gets no address, since the bytes would count for the zone's owner.
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
@@ -14,6 +15,7 @@ extension AssetsUpload: ServedEndpoint {
             throw ServiceError.overLimit("Ask for fewer assets in one request.")
         }
         let zone = try await AssetZone(request.zoneID, in: context)
+        try await checkWriting(in: zone, context)
         let settings = context.service.settings
         let upload = UploadAddress(
             database: zone.database, zoneName: zone.name, user: try context.user(),
@@ -33,6 +35,14 @@ extension AssetsUpload: ServedEndpoint {
                         fieldName: item.fieldName,
                         url: context.origin + UploadAddress.path + upload))
             })
+    }
+
+    private static func checkWriting(in zone: AssetZone, _ context: RequestContext) async throws {
+        guard context.scope == .shared else { return }
+        let mayWrite = try await context.service.store(for: zone.database).read { reader in
+            try context.livingZone(named: zone.name, reader)?.rights.canWriteSomewhere ?? false
+        }
+        guard mayWrite else { throw ServiceError.notPermitted }
     }
 
     private static func objection(to item: Item) -> ServiceError? {

@@ -6,8 +6,8 @@ import StratusStorage
 /// Where a device stands in the changes of a zone or of a database: opaque to it, authenticated,
 /// and remembered by nobody but the device.
 ///
-/// Format 1, before sealing, numbers big-endian: the byte 1, the kind's byte, 16 bytes that stand for
-/// the database, zone key, zone generation, incarnation number and identifier, cursor, the version
+/// Format 2, before sealing, numbers big-endian: the byte 2, the kind's byte, 16 bytes that stand for
+/// the database, zone key, zone generation, the mark of the access, incarnation number and identifier, cursor, the version
 /// through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue
 /// in milliseconds since 1970, eight bytes each. The text is base64.
 struct ChangeToken: Hashable {
@@ -30,6 +30,8 @@ struct ChangeToken: Hashable {
     var zone: Int64
     /// 0 in a database's token.
     var generation: Int64
+    /// ``ZoneRights/access``: by which shares the device's user sees the zone; 0 for its owner.
+    var access: Int64
     var incarnation: Incarnation
     /// The version up to which everything was seen.
     var cursor: Int64
@@ -39,7 +41,7 @@ struct ChangeToken: Hashable {
     /// Milliseconds since 1970; for an operator who wants to end old tokens.
     var issuedMilliseconds: Int64
 
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
     private static let databaseBytes = 16
 
     /// What stands for a database in its tokens.
@@ -60,7 +62,8 @@ struct ChangeToken: Hashable {
         writer.write(kind.rawValue)
         writer.write(raw: database)
         for number in [
-            zone, generation, incarnation.number, Int64(bitPattern: incarnation.identifier), cursor,
+            zone, generation, access, incarnation.number, Int64(bitPattern: incarnation.identifier),
+            cursor,
             skipTombstonesThrough, reverse?.below ?? 0, reverse?.end ?? 0, issuedMilliseconds,
         ] {
             writer.write(number: number)
@@ -83,6 +86,7 @@ extension ChangeToken {
             database = try reader.raw(Self.databaseBytes)
             zone = try reader.number()
             generation = try reader.number()
+            access = try reader.number()
             incarnation = Incarnation(
                 number: try reader.number(), identifier: try reader.number())
             cursor = try reader.number()
@@ -121,12 +125,12 @@ struct ChangeTokens {
     }
 
     func token(
-        _ zone: ZoneRow, cursor: Int64, skipTombstonesThrough: Int64 = 0,
+        _ zone: ZoneRow, access: Int64 = 0, cursor: Int64, skipTombstonesThrough: Int64 = 0,
         reverse: ChangeToken.Reverse? = nil
     ) -> String {
         ChangeToken(
             kind: .zone, database: database, zone: zone.key.rawValue, generation: zone.generation,
-            incarnation: incarnation, cursor: cursor,
+            access: access, incarnation: incarnation, cursor: cursor,
             skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
             issuedMilliseconds: nowMilliseconds
         ).text(sealedBy: seal)
@@ -134,7 +138,8 @@ struct ChangeTokens {
 
     func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) -> String {
         ChangeToken(
-            kind: .database, database: database, zone: 0, generation: 0, incarnation: incarnation,
+            kind: .database, database: database, zone: 0, generation: 0, access: 0,
+            incarnation: incarnation,
             cursor: cursor, skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
             issuedMilliseconds: nowMilliseconds
         ).text(sealedBy: seal)
@@ -144,12 +149,13 @@ struct ChangeTokens {
     ///
     /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
     ///   told any more.
-    func read(_ text: String, for zone: ZoneRow) throws -> ChangeToken {
+    func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
         guard let token = ChangeToken(text: text, seal: seal), token.kind == .zone,
             token.database == database, token.zone == zone.key.rawValue
         else { throw ServiceError.unknownChangeToken }
-        guard token.generation == zone.generation, token.incarnation == incarnation,
-            isFresh(token), max(token.cursor, token.skipTombstonesThrough) >= zone.floor
+        guard token.generation == zone.generation, token.access == access,
+            token.incarnation == incarnation, isFresh(token),
+            max(token.cursor, token.skipTombstonesThrough) >= zone.floor
         else { throw ServiceError.expiredChangeToken }
         try checkHistory(of: token, version: zone.version)
         return token

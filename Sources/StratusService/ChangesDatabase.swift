@@ -15,7 +15,7 @@ extension ChangesDatabase: ServedEndpoint {
         let seal = try await context.service.seal()
         let now = context.service.settings.nowMilliseconds()
         guard let address = try context.databaseAddress() else {
-            return try emptyAnswer(request, in: context, seal: seal)
+            return try await sharedAnswer(request, in: context)
         }
         return try await context.service.store(for: address).read { reader in
             let version = try reader.databaseVersion
@@ -56,21 +56,6 @@ extension ChangesDatabase: ServedEndpoint {
             if let end = whole.last { return (whole, end.changedAtDatabaseVersion) }
             asked *= 2
         }
-    }
-
-    /// The shared database has no zones until sharing is served; its token is a token all the same.
-    private static func emptyAnswer(
-        _ request: Request, in context: RequestContext, seal: Seal
-    ) throws -> Answer {
-        let view = DatabaseAddress(
-            context.address, .private(owner: "shared/" + (try context.user())))
-        let tokens = ChangeTokens(
-            seal: seal, address: view, incarnation: Incarnation(number: 0, identifier: 0),
-            nowMilliseconds: context.service.settings.nowMilliseconds())
-        if let token = request.syncToken {
-            _ = try tokens.readDatabaseToken(token, version: 0)
-        }
-        return Answer(zones: [], syncToken: tokens.databaseToken(cursor: 0), moreComing: false)
     }
 }
 

@@ -16,17 +16,19 @@ extension ChangesZone: ServedEndpoint {
             try context.checkNames(item.desiredKeys)
             try context.checkNames(item.desiredRecordTypes)
         }
-        let names = request.zones.compactMap { context.zoneName($0.zoneID) }
+        let names = request.zones.map { zone in
+            ZoneIDDictionary(
+                zoneName: zone.zoneID.zoneName,
+                ownerRecordName: context.isOwner(zone.zoneID.ownerRecordName)
+                    ? nil : zone.zoneID.ownerRecordName)
+        }
         guard Set(names).count == names.count else {
             // Else one request could ask 400 times for the largest page of one zone.
             throw ServiceError.invalid("Name a zone once in a request.")
         }
         let seal = try await context.service.seal()
         guard let address = try context.databaseAddress() else {
-            return Answer(
-                zones: request.zones.map {
-                    .failure(ZoneFailure(zoneID: $0.zoneID, error: .zoneNotFound))
-                })
+            return try await sharedAnswer(request, in: context)
         }
         let access = try await context.recordAccess()
         let now = context.service.settings.nowMilliseconds()
@@ -76,28 +78,29 @@ struct ZoneFeed {
         guard name != ZoneID.defaultZoneName || context.scope == .public else {
             throw ServiceError.noChangesInDefaultZone
         }
-        let zone = try reader.existingZone(named: name)
-        let token = try item.syncToken.map { try tokens.read($0, for: zone) }
+        let (zone, rights) = try context.existingZone(named: name, reader)
+        let token = try item.syncToken.map { try tokens.read($0, for: zone, rights.access) }
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,
             skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,
             device: context.caller.device)
         return try item.isReversed || token?.reverse != nil
-            ? newestFirst(item, zone, cursor, token?.reverse)
-            : oldestFirst(item, zone, cursor, room: &room)
+            ? newestFirst(item, zone, rights, cursor, token?.reverse)
+            : oldestFirst(item, zone, rights, cursor, room: &room)
     }
 
     private func oldestFirst(
-        _ item: ChangesZone.Item, _ zone: ZoneRow, _ cursor: ChangeCursor, room: inout Int
+        _ item: ChangesZone.Item, _ zone: ZoneRow, _ rights: ZoneRights, _ cursor: ChangeCursor,
+        room: inout Int
     ) throws -> ChangesZone.Page {
         let changes = try reader.changes(
-            in: zone.key, after: cursor, limit: context.pageLength(item.resultsLimit),
-            payloadBytes: room)
+            in: zone.key, seenWith: rights, after: cursor,
+            limit: context.pageLength(item.resultsLimit), payloadBytes: room)
         room -= changes.rows.reduce(0) { $0 + $1.payload.count }
         return ChangesZone.Page(
             zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
             syncToken: tokens.token(
-                zone, cursor: changes.version,
+                zone, access: rights.access, cursor: changes.version,
                 skipTombstonesThrough: cursor.skipTombstonesThrough),
             moreComing: changes.moreComing)
     }
@@ -107,7 +110,7 @@ struct ZoneFeed {
     ///
     /// Changes that happen between two pages come with the first fetch after the last page.
     private func newestFirst(
-        _ item: ChangesZone.Item, _ zone: ZoneRow, _ start: ChangeCursor,
+        _ item: ChangesZone.Item, _ zone: ZoneRow, _ rights: ZoneRights, _ start: ChangeCursor,
         _ reverse: ChangeToken.Reverse?
     ) throws -> ChangesZone.Page {
         let limit = context.pageLength(item.resultsLimit)
@@ -117,7 +120,8 @@ struct ZoneFeed {
         var cursor = start
         while true {
             let changes = try reader.changes(
-                in: zone.key, after: cursor, limit: context.limits.recordsPerPage)
+                in: zone.key, seenWith: rights, after: cursor,
+                limit: context.limits.recordsPerPage)
             kept += changes.rows.prefix { $0.version < bounds.below }
             while let first = kept.first {
                 // Whole requests give way, so that no page ends inside one.
@@ -135,11 +139,11 @@ struct ZoneFeed {
             records: try results(kept.reversed(), item, zone),
             syncToken: hasOlder
                 ? tokens.token(
-                    zone, cursor: start.version,
+                    zone, access: rights.access, cursor: start.version,
                     skipTombstonesThrough: start.skipTombstonesThrough,
                     reverse: ChangeToken.Reverse(below: oldest, end: bounds.end))
                 : tokens.token(
-                    zone, cursor: bounds.end,
+                    zone, access: rights.access, cursor: bounds.end,
                     skipTombstonesThrough: start.skipTombstonesThrough),
             moreComing: hasOlder)
     }
@@ -153,7 +157,8 @@ struct ZoneFeed {
             guard access[row.type].mayRead(row) else { return nil }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
-                numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions)
+                numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions,
+                viewer: context.caller.userRecordName)
         }
     }
 }

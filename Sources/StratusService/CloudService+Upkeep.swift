@@ -26,6 +26,9 @@ extension CloudService {
         let summary = try await subscriptions.summary(of: store)
         let isRemoved = try await store.write { writer in
             guard let zone = try writer.livingZone(named: name) else { return false }
+            if let news = try ShareNews(endOf: zone, user: user, device: "", writer) {
+                try writer.enqueue(news.bytes)
+            }
             try writer.deleteZone(zone.key, reason: reason)
             if summary.wantsNews {
                 // Nobody's device made the change: all are told.

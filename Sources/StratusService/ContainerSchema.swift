@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusWire
 
 /// The record types of a container and their fields, its roles and what these may do.
 public struct ContainerSchema: Hashable, Sendable {
@@ -52,6 +53,11 @@ public struct ContainerSchema: Hashable, Sendable {
             type: type, isEncrypted: row.isEncrypted, indexes: row.indexes)
     }
 
+    /// The fields that every share may have.
+    static let shareFields: [String: FieldType] = [
+        "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
+    ]
+
     public mutating func addType(_ recordType: String) {
         if types[recordType] == nil { types[recordType] = [:] }
     }
@@ -75,7 +81,10 @@ public struct ContainerSchema: Hashable, Sendable {
     /// What is said of a field, or of a system field by its `SchemaSystemField` name; nil for one that
     /// the schema does not name.
     public func rule(for field: String, of recordType: String) -> FieldRule? {
-        types[recordType]?[field]
+        if recordType == ShareDictionary.recordType, let type = Self.shareFields[field] {
+            return FieldRule(type: type, isEncrypted: false)
+        }
+        return types[recordType]?[field]
     }
 
     public func grants(of recordType: String) -> Grants { grants[recordType] ?? .standard }

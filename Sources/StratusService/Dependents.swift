@@ -27,6 +27,7 @@ struct Dependents {
 
     private let reader: any StoreReader
     private let zones: [String: ZoneRow]
+    private let rights: [String: ZoneRights]
     /// What the store said: asked once, since a chain may need many rounds.
     private var known: [Question: (names: [String], limit: Int)] = [:]
     private var saved: Set<RecordKey> = []
@@ -38,9 +39,12 @@ struct Dependents {
     /// Too many questions were asked.
     struct Entangled: Error {}
 
-    init(reader: any StoreReader, zones: [String: ZoneRow], questions: Int) {
+    init(
+        reader: any StoreReader, zones: [String: ZoneRow], rights: [String: ZoneRights], questions: Int
+    ) {
         self.reader = reader
         self.zones = zones
+        self.rights = rights
         self.questions = questions
     }
 
@@ -91,10 +95,24 @@ struct Dependents {
         let names =
             switch question.bond {
             case .child: try reader.children(of: name, in: zone, limit: limit)
-            case .deleteSelf: try reader.holders(of: name, .deleteSelf, in: zone, limit: limit)
+            case .deleteSelf:
+                try writable(
+                    reader.holders(of: name, .deleteSelf, in: zone, limit: limit), in: zone,
+                    rights[question.target.zoneName] ?? .own)
             case .validate: try reader.holders(of: name, .validate, in: zone, limit: limit)
             }
         known[question] = (names, limit)
         return names
+    }
+
+    /// Leaves out what a participant may not delete: it stays, and refers to nothing.
+    private func writable(
+        _ names: [String], in zone: ZoneRow.Key, _ rights: ZoneRights
+    ) throws -> [String] {
+        if rights.isOwn || names.isEmpty { return names }
+        let rows = try reader.records(named: names, in: zone)
+        return names.filter { name in
+            rows[name].map { $0.shareRoot != name && rights.canWrite(under: $0.shareRoot) } ?? false
+        }
     }
 }

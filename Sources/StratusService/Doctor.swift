@@ -110,7 +110,7 @@ private struct StoredContents {
         }
         for row in try reader.outbox(limit: .max) {
             do {
-                _ = try News(bytes: row.body)
+                if ShareNews(bytes: row.body) == nil { _ = try News(bytes: row.body) }
             } catch {
                 report("What waits to be told can be read.", "\(row.identifier)")
             }
@@ -121,7 +121,15 @@ private struct StoredContents {
         records += 1
         if row.changeTag.isEmpty { report("A record has a change tag.", row.name) }
         guard !row.isDeleted else { return }
-        guard schema.hasType(row.type) else {
+        do {
+            let isShare = try RecordSharing(row).share != nil
+            if isShare != (row.type == ShareDictionary.recordType) {
+                report("Shares and no other records say what a share says.", row.name)
+            }
+        } catch {
+            report("What a record says of sharing can be read.", row.name)
+        }
+        guard schema.hasType(row.type) || row.type == ShareDictionary.recordType else {
             return report("A record's type is in its container's schema.", row.name)
         }
         let fields: [Field]

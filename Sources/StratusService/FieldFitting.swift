@@ -27,6 +27,9 @@ struct FieldFitting {
     ///
     /// - Throws: ``ServiceError`` when the container has no room for it.
     mutating func fitType() throws {
+        // The type of shares is there from the beginning, also where the schema is fixed.
+        let isFixed = context.address.environment != .development
+        if isFixed, recordType == ShareDictionary.recordType { return }
         if !schema.hasType(recordType) {
             guard schema.types.count < context.limits.recordTypesPerContainer else {
                 throw ServiceError.tooManyRecordTypes
@@ -43,7 +46,7 @@ struct FieldFitting {
     ///
     /// - Throws: ``ServiceError`` when it has none.
     mutating func fitted(_ field: Field) throws -> Field {
-        guard Names.isIdentifier(field.name) else {
+        guard Names.isIdentifier(field.name) || isShareField(field.name) else {
             throw ServiceError.invalid(
                 "A field's name is a letter, then letters, digits and underscores.")
         }
@@ -107,6 +110,10 @@ struct FieldFitting {
                     + "the field is defined as ENCRYPTED_\(rule.type.rawValue)")
         }
         return .bytes(bytes)
+    }
+
+    private func isShareField(_ name: String) -> Bool {
+        recordType == ShareDictionary.recordType && ContainerSchema.shareFields[name] != nil
     }
 
     /// References get their zone written out and cannot leave it.

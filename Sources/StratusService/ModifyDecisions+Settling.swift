@@ -23,7 +23,7 @@ extension ModifyDecisions {
         // A cascade as large as it may be, and a few rounds of what usual requests need.
         let questions = 8 * (context.limits.recordsPerCascade + 4 * plan.items.count)
         var dependents = Dependents(
-            reader: reader, zones: stored.zones, questions: questions)
+            reader: reader, zones: stored.zones, rights: stored.rights, questions: questions)
         do {
             for _ in 0..<Self.rounds {
                 if try settleOnce(isAtomic: isAtomic, &dependents) { return }
@@ -103,7 +103,9 @@ extension ModifyDecisions {
             guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
                 case .save = decisions[index], !operation.required.allSatisfy(mayExist)
             else { continue }
-            fail(operation.key, .referenceViolation)
+            fail(
+                operation.key,
+                operation.share == nil ? .referenceViolation : .shareWithoutRoot)
             refused.append(operation.key)
         }
         // Who needed one that was refused and is not there yet.
@@ -112,7 +114,9 @@ extension ModifyDecisions {
             for index in requirers[key] ?? [] {
                 guard case .ready(let operation) = plan.items[index], case .save = decisions[index]
                 else { continue }
-                fail(operation.key, .referenceViolation)
+                fail(
+                operation.key,
+                operation.share == nil ? .referenceViolation : .shareWithoutRoot)
                 refused.append(operation.key)
             }
         }
@@ -153,7 +157,7 @@ extension ModifyDecisions {
 
     // MARK: Refusing
 
-    private mutating func fail(_ key: RecordKey, _ error: ServiceError) {
+    mutating func fail(_ key: RecordKey, _ error: ServiceError) {
         guard let index = indexByKey[key] else { return }
         if case .failed = decisions[index] { return }
         decisions[index] = .failed(failure(key, error))

@@ -81,7 +81,8 @@ struct ModifyDecisions {
             if let old, error.code == .conflict || error.code == .exists,
                 plan.access[old.type].mayRead(old)
             {
-                failure.serverRecord = RecordDictionary(old, in: context.zoneID(zone.name))
+                failure.serverRecord = RecordDictionary(
+                    old, in: context.zoneID(zone.name), viewer: context.caller.userRecordName)
             }
             return .failed(failure)
         }
@@ -91,6 +92,7 @@ struct ModifyDecisions {
         guard operation.assets.allSatisfy(stored.assets.contains) else {
             return .failed(failure(operation.key, .collectedAsset))
         }
+        if let old, isLeaving(operation, old) { return leaving(operation, old) }
         guard !operation.kind.isDeletion else {
             guard let old else { return .alreadyGone }
             return .delete(tombstone(of: old), old: old)
@@ -98,7 +100,8 @@ struct ModifyDecisions {
         do {
             let content = try content(
                 of: operation, old: operation.kind.isReplacement ? nil : old)
-            let row = try row(operation, content, old: old, zone: zone.key)
+            var row = try row(operation, content, old: old, zone: zone.key)
+            try addSharing(to: &row, operation, old: old)
             return .save(row, fields: content.fields, old: old)
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
@@ -111,6 +114,8 @@ struct ModifyDecisions {
 
     /// Why an operation cannot be done on what is stored; nil when it can.
     private func objection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+        if let old, isLeaving(operation, old) { return nil }
+        if let error = sharingObjection(to: operation, old: old) { return error }
         guard let old else {
             switch operation.kind {
             case .update, .replace: return .recordNotFound
@@ -157,7 +162,7 @@ struct ModifyDecisions {
             createdMilliseconds: old?.createdMilliseconds ?? nowMilliseconds,
             modifiedMilliseconds: nowMilliseconds, creator: old?.creator ?? user, modifier: user,
             modifierDevice: device, parent: parent, shareRoot: old?.shareRoot,
-            payload: content.payload)
+            payload: content.payload, sharing: old?.sharing ?? [])
     }
 
     /// What to store: made before the transaction, unless the record changed since.
@@ -182,6 +187,7 @@ struct ModifyDecisions {
         row.payload = []
         row.parent = nil
         row.shareRoot = nil
+        row.sharing = []
         row.modifiedMilliseconds = nowMilliseconds
         row.modifier = context.caller.userRecordName ?? old.modifier
         row.modifierDevice = context.caller.device
@@ -209,7 +215,8 @@ struct ModifyDecisions {
             {
                 room -= ancestor.payload.count
                 failure.ancestorRecord = RecordDictionary(
-                    ancestor, in: context.zoneID(operation.key.zoneName))
+                    ancestor, in: context.zoneID(operation.key.zoneName),
+                    viewer: context.caller.userRecordName)
             }
             decisions[index] = .failed(failure)
         }
@@ -285,15 +292,23 @@ struct ModifyDecisions {
     func results() throws -> [RecordResult] {
         try zip(plan.items, decisions).map { item, decision in
             switch (decision, item) {
+            case (.save(let row, _, _), .ready(let operation)) where operation.kind.isDeletion:
+                // The caller left the share; for him it is gone.
+                return .deleted(
+                    RecordResult.Tombstone(
+                        recordName: row.name,
+                        recordType: context.caller.wantsExtensions ? row.type : nil,
+                        zoneID: context.zoneID(operation.key.zoneName)))
             case (.save(let row, _, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
                     numbersAsStrings: operation.numbersAsStrings,
-                    tellsType: context.caller.wantsExtensions)
+                    tellsType: context.caller.wantsExtensions,
+                    viewer: context.caller.userRecordName)
             case (.delete(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
-                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions)
+                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions, viewer: nil)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

@@ -44,15 +44,16 @@ struct ModifyPlan: Sendable {
         _ request: RecordsModify.Request, in context: RequestContext, store: any RecordStore
     ) async throws -> ModifyPlan {
         let keys = try keys(of: request, in: context)
-        let stored = try await rowsNeeded(for: request, keys, store: store)
+        let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
         let assets = try await AssetClaims.make(request, keys, in: context, store: store)
+        let person = try await sharingPerson(of: request, keys, stored, in: context)
         var schema = try await context.service.schemas.schema(of: context.address)
         // Another request may fix a field's type between our look and our extension of the schema;
         // then everything is checked once more against what is there now.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
-                assets: assets)
+                assets: assets, person: person)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
@@ -107,7 +108,8 @@ struct ModifyPlan: Sendable {
 
     /// The rows that updates are merged with and typeless operations learn their type from.
     private static func rowsNeeded(
-        for request: RecordsModify.Request, _ keys: [RecordKey?], store: any RecordStore
+        for request: RecordsModify.Request, _ keys: [RecordKey?], in context: RequestContext,
+        store: any RecordStore
     ) async throws -> [RecordKey: RecordRow] {
         let needed = zip(request.operations, keys).compactMap { operation, key in
             operation.kind.isDeletion || operation.kind == .create
@@ -119,9 +121,9 @@ struct ModifyPlan: Sendable {
         return try await store.read { reader in
             var rows: [RecordKey: RecordRow] = [:]
             for (zoneName, keys) in Dictionary(grouping: needed, by: \.zoneName) {
-                guard let zone = try reader.livingZone(named: zoneName) else { continue }
-                for row in try reader.records(named: keys.map(\.name), in: zone.key).values
-                where !row.isDeleted {
+                guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
+                for row in try reader.records(named: keys.map(\.name), in: zone.row.key).values
+                where !row.isDeleted && zone.rights.canRead(row) {
                     rows[RecordKey(zoneName: zoneName, name: row.name)] = row
                 }
             }
@@ -154,6 +156,10 @@ struct PlannedOperation: Sendable {
     var assets: [BlobName]
     /// Why an asset among the changes cannot be saved, if nothing else is wrong.
     var assetRefusal: ServiceError?
+    /// What the owner wants of a share.
+    var share: PlannedShare?
+    /// The short GUID that the record gets if it has none yet.
+    var shortGUID: String?
     /// The records that must exist: the new parent and the targets of VALIDATE references.
     var required: [RecordKey]
     var desiredKeys: [String]?

@@ -14,10 +14,12 @@ struct ModifyPlanning {
     private(set) var growth: [SchemaFieldRow] = []
     private let stored: [RecordKey: RecordRow]
     private let assets: AssetClaims
+    /// The caller, where shares are saved.
+    let person: ParticipantIdentity?
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
-        stored: [RecordKey: RecordRow], assets: AssetClaims
+        stored: [RecordKey: RecordRow], assets: AssetClaims, person: ParticipantIdentity?
     ) {
         self.request = request
         self.context = context
@@ -25,6 +27,7 @@ struct ModifyPlanning {
         access = context.recordAccess(schema)
         self.stored = stored
         self.assets = assets
+        self.person = person
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
@@ -90,7 +93,7 @@ struct ModifyPlanning {
             try checkType(recordType)
             try checkAccess(to: key, type: recordType, isCreation: operation.kind == .create)
         }
-        if record.createShortGUID { throw ServiceError.invalid("Sharing is not served yet.") }
+        try planSharing(of: record, type: recordType, into: &planned)
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
             guard Names.isRecordName(name), name != key.name else {
@@ -112,9 +115,7 @@ struct ModifyPlanning {
     }
 
     private func checkType(_ recordType: String) throws {
-        if recordType == "cloudkit.share" {
-            throw ServiceError.invalid("Sharing is not served yet.")
-        }
+        if recordType == ShareDictionary.recordType { return }
         guard Names.isIdentifier(recordType) else {
             throw ServiceError.invalid(
                 "A record type's name is a letter, then letters, digits and underscores.")

@@ -8,6 +8,7 @@ struct ModifyOutcome: Sendable {
     /// Set when the request failed as a whole: an atomic zone that was the request's only one.
     var failure: RequestFailure?
     var hasNews = false
+    var sharing = SharingOutcome()
 }
 
 /// The part of a modify request that runs inside the store's transaction: read, decide, write.
@@ -27,25 +28,30 @@ struct ModifyTransaction: Sendable {
         if let repetition, let bytes = try writer.outcome(of: repetition.key) {
             let results = try OperationOutcome(bytes: bytes).replay(
                 request, in: writer, context, access: plan.access)
-            return ModifyOutcome(answer: try answer(results, in: writer))
+            return ModifyOutcome(
+                answer: try answer(results, in: writer),
+                sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
-        let stored = try StoredRecords(plan, reader: writer)
+        let stored = try StoredRecords(plan, context, reader: writer)
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
         decisions.decideEach()
-        try decisions.settle(isAtomic: request.isAtomic, reader: writer)
-        if let quota = try Quota(in: context, reader: writer) {
-            while decisions.apply(quota) {
-                try decisions.settle(isAtomic: request.isAtomic, reader: writer)
-            }
-        }
+        let quota = try Quota(in: context, reader: writer)
+        var hasRefused: Bool
+        repeat {
+            try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+            hasRefused = try decisions.failUnshareable(writer)
+            if let quota, decisions.apply(quota) { hasRefused = true }
+        } while hasRefused
         try decisions.completeConflicts(reader: writer)
-        let hasWritten = try write(&decisions, in: writer)
+        let sharing = try decisions.settleSharing(writer)
+        let hasWritten = try write(&decisions, sharing, in: writer)
         let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
                 answer: RecordsModify.Answer(records: results),
-                failure: RequestFailure(.atomicFailure, records: results))
+                failure: RequestFailure(.atomicFailure, records: results),
+                sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
         if let repetition, decisions.hasSuccess {
             try repetition.keep(
@@ -53,7 +59,9 @@ struct ModifyTransaction: Sendable {
                 nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
-            answer: try answer(results, in: writer), hasNews: hasWritten && summary.wantsNews)
+            answer: try answer(results, in: writer),
+            hasNews: hasWritten && (summary.wantsNews || !sharing.zonesWithShares.isEmpty),
+            sharing: decisions.sharingOutcome(after: sharing))
     }
 
     private func answer(
@@ -68,7 +76,8 @@ struct ModifyTransaction: Sendable {
     ///
     /// - Returns: Whether there was anything to store.
     private func write(
-        _ decisions: inout ModifyDecisions, in writer: any StoreWriter
+        _ decisions: inout ModifyDecisions, _ sharing: SharingConsequences,
+        in writer: any StoreWriter
     ) throws -> Bool {
         let incarnation = try writer.incarnation
         var hasWritten = false
@@ -78,7 +87,9 @@ struct ModifyTransaction: Sendable {
             guard !indices.isEmpty else { continue }
             hasWritten = true
             let cascaded = decisions.cascadedNames(in: zone.name)
-            let versions = try writer.takeVersions(indices.count + cascaded.count, in: zone.key)
+            let touched = sharing.touched[zone.name] ?? []
+            let versions = try writer.takeVersions(
+                indices.count + cascaded.count + touched.count, in: zone.key)
             var numbers = versions.lazy.map {
                 RecordRow.Number(
                     version: $0, commitVersion: versions.upperBound,
@@ -87,6 +98,9 @@ struct ModifyTransaction: Sendable {
             var report = NewsReport(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
                 summary: summary)
+            if sharing.zonesWithShares.contains(zone.name) {
+                report.share = try ShareNews(before: writer, zone, context)
+            }
             for index in indices {
                 guard let number = numbers.next() else { break }
                 try put(decisions.number(index, number), in: writer, &report)
@@ -101,6 +115,15 @@ struct ModifyTransaction: Sendable {
                     try put(.init(row: row, fields: [], old: old), in: writer, &report)
                 }
             }
+            for write in touched {
+                guard let number = numbers.next() else { break }
+                try put(touched: write, number, in: writer, &report)
+            }
+            // Last, so that it takes along what the others leave behind.
+            for share in sharing.ended[zone.name] ?? [] {
+                try writer.deleteShare(share.name, in: zone.key)
+            }
+            try report.share?.enqueue(after: writer, zone)
             try writer.deleteAncestors(
                 replacedThrough: versions.upperBound - context.limits.ancestorChanges, in: zone.key)
             try report.enqueue(in: writer)
@@ -118,7 +141,26 @@ struct ModifyTransaction: Sendable {
         try write.putReferences(in: writer)
         try write.putAssets(in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
+        try writer.putSharing(write)
         try report.add(write, in: writer)
+    }
+
+    /// Stores what sharing does to a record that the request does not name: its place changes, and not
+    /// its content nor its change tag. A share that goes with its root is a record that is deleted.
+    private func put(
+        touched write: ModifyDecisions.Write, _ number: RecordRow.Number,
+        in writer: any StoreWriter, _ report: inout NewsReport
+    ) throws {
+        var write = write
+        guard !write.row.isDeleted else {
+            write.row = write.row.numbered(number)
+            return try put(write, in: writer, &report)
+        }
+        write.row.version = number.version
+        write.row.commitVersion = number.commitVersion
+        try writer.put(write.row)
+        try writer.putSharing(write)
+        report.share?.add(write)
     }
 }
 
@@ -134,6 +176,8 @@ extension [String] {
 struct StoredRecords {
     /// The living zones of the request by name.
     private(set) var zones: [String: ZoneRow] = [:]
+    /// What the caller may do in them.
+    private(set) var rights: [String: ZoneRights] = [:]
     /// The zones of the request that the user purged.
     private var purged: Set<String> = []
     private var rows: [RecordKey: RecordRow] = [:]
@@ -141,7 +185,7 @@ struct StoredRecords {
     private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
-    init(_ plan: ModifyPlan, reader: any StoreReader) throws {
+    init(_ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader) throws {
         var names: [String: Set<String>] = [:]
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
@@ -151,9 +195,11 @@ struct StoredRecords {
             }
         }
         for zoneName in Set(plan.items.compactMap(\.zoneName)).union(names.keys) {
-            guard let zone = try reader.zone(named: zoneName) else { continue }
-            guard zone.deletion == nil else {
-                if zone.deletion == .purged { purged.insert(zoneName) }
+            let zone: ZoneRow
+            do {
+                (zone, rights[zoneName]) = try context.existingZone(named: zoneName, reader)
+            } catch let error as ServiceError {
+                if error == .purgedZone { purged.insert(zoneName) }
                 continue
             }
             zones[zoneName] = zone
@@ -170,9 +216,19 @@ struct StoredRecords {
         return purged.contains(zoneName) ? .purgedZone : .zoneNotFound
     }
 
-    /// The record, if it is there and not deleted.
+    /// The record, if it is there, not deleted, and the caller can see it.
     func living(_ key: RecordKey) -> RecordRow? {
-        guard let row = rows[key], !row.isDeleted else { return nil }
+        guard let row = rows[key], !row.isDeleted, canRead(row, key) else { return nil }
         return row
+    }
+
+    /// Whether there is such a record, which the caller cannot see.
+    func isHidden(_ key: RecordKey) -> Bool {
+        guard let row = rows[key], !row.isDeleted else { return false }
+        return !canRead(row, key)
+    }
+
+    private func canRead(_ row: RecordRow, _ key: RecordKey) -> Bool {
+        rights[key.zoneName]?.canRead(row) ?? false
     }
 }

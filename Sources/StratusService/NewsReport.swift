@@ -8,6 +8,8 @@ struct NewsReport {
     let user: String
     let device: String
     let summary: SubscriptionSummary
+    /// What the participants of shares are told; nil where nothing is shared.
+    var share: ShareNews?
     private var changes: [News.Change] = []
     private var hasEnqueued = false
 
@@ -23,6 +25,7 @@ struct NewsReport {
     }
 
     mutating func add(_ write: ModifyDecisions.Write, in writer: any StoreWriter) throws {
+        share?.add(write)
         guard summary.wantsRecords else { return }
         let reason: NotificationPayload.Reason =
             write.row.isDeleted

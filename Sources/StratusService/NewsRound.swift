@@ -53,16 +53,23 @@ struct NewsRound {
     }
 
     private mutating func match(_ row: OutboxRow, _ incarnation: Incarnation) async throws {
-        // News of another version's format cannot be told by this one; it is only a hint.
-        guard let news = try? News(bytes: row.body) else { return }
         let identifier = NotificationIdentifier(
             address: store.address, incarnation: incarnation, row: row.identifier)
+        if let news = ShareNews(bytes: row.body) {
+            return try await tellParticipants(news, identifier)
+        }
+        // News of another version's format cannot be told by this one; it is only a hint.
+        guard let news = try? News(bytes: row.body) else { return }
         let summary = try await notifications.subscriptions.summary(of: store)
         try await tell(
             summary.entries(concerning: news), news,
             store.address.owner == nil ? .public : .private,
             identifier, in: store)
-        guard summary.hasParticipants else { return }
+    }
+
+    private mutating func tellParticipants(
+        _ news: ShareNews, _ identifier: NotificationIdentifier
+    ) async throws {
         for audience in try await notifications.audiences(of: news, in: store) {
             let own = try await notifications.storehouse.store(
                 for: DatabaseAddress(

@@ -1,7 +1,8 @@
 import StratusRecords
 import StratusStorage
+import StratusWire
 
-/// Somebody beside a database's own subscribers whom its news concerns: a participant of a share.
+/// A participant of a zone's shares whom news concerns.
 ///
 /// Told through the participant's database subscriptions to the shared database, which are stored in
 /// the participant's own private one.
@@ -12,15 +13,32 @@ struct NewsAudience: Sendable {
 }
 
 extension Notifications {
-    /// The participants whom a private database's news concerns: nobody, until sharing is served.
+    /// Whom a change of a shared zone concerns: who may see something of what changed, and who gained or
+    /// lost access by it.
     ///
-    /// Asked once for each piece of news of a database whose reader ``StratusStorage/StoreReader``
-    /// says that it has participants.
-    func audiences(of news: News, in store: any RecordStore) async throws -> [NewsAudience] { [] }
-}
-
-extension StoreReader {
-    /// Whether people other than its owner may see something of a database. Remembered with the
-    /// database's subscriptions: who changes it calls ``SubscriptionBook/changed(in:)``.
-    func hasParticipants() throws -> Bool { false }
+    /// Who has access is read when it is told: somebody who was removed meanwhile is told that the zone
+    /// is gone, and no more.
+    func audiences(
+        of news: ShareNews, in store: any RecordStore
+    ) async throws -> [NewsAudience] {
+        let rows = try await store.read { reader -> [ShareAccessRow] in
+            guard let zone = try reader.livingZone(named: news.zoneName) else { return [] }
+            return try reader.audience(of: zone.key)
+        }
+        let access = Dictionary(grouping: rows, by: \.user)
+        return news.affected.union(access.keys).sorted().compactMap { user in
+            var types = news.recordTypes(seenWith: access[user] ?? [])
+            if news.affected.contains(user) { types.insert(ShareDictionary.recordType) }
+            guard !types.isEmpty else { return nil }
+            let changes = types.sorted().map {
+                // Subscriptions to a database ask for the types alone.
+                News.Change(recordName: "", recordType: $0, reason: .recordUpdated, row: nil)
+            }
+            return NewsAudience(
+                user: user,
+                news: News(
+                    zoneName: news.zoneName, user: news.user, device: news.device, changes: changes,
+                    subject: access[user] == nil ? .zoneDeleted : .records))
+        }
+    }
 }

@@ -96,13 +96,16 @@ struct OperationOutcome {
             throw ServiceError.invalid(
                 "Another request was sent under this operation's identifier.")
         }
+        let viewer = context.caller.userRecordName
         return try zip(request.operations, items).map { operation, item in
             let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
             func stored(_ name: String) throws -> RecordRow? {
-                guard let zoneName, let zone = try reader.livingZone(named: zoneName) else {
-                    return nil
-                }
-                return try reader.records(named: [name], in: zone.key)[name]
+                guard let zoneName,
+                    let zone = try context.livingZone(named: zoneName, reader),
+                    let row = try reader.records(named: [name], in: zone.row.key)[name],
+                    zone.rights.canRead(row)
+                else { return nil }
+                return row
             }
             switch item {
             case .failure(let bytes):
@@ -112,10 +115,10 @@ struct OperationOutcome {
                     access[row.type].mayRead(row)
                 {
                     let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
-                    failure.serverRecord = RecordDictionary(row, in: zoneID)
+                    failure.serverRecord = RecordDictionary(row, in: zoneID, viewer: viewer)
                     if context.caller.wantsExtensions, let tag = operation.record.recordChangeTag {
                         failure.ancestorRecord = try reader.ancestor(of: row, tagged: tag)
-                            .map { RecordDictionary($0, in: zoneID) }
+                            .map { RecordDictionary($0, in: zoneID, viewer: viewer) }
                     }
                 }
                 return .failure(failure)
@@ -139,7 +142,7 @@ struct OperationOutcome {
                 return try RecordResult(
                     row, in: zoneID, keys: access[row.type].mayRead(row) ? keys : [],
                     numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings,
-                    tellsType: context.caller.wantsExtensions)
+                    tellsType: context.caller.wantsExtensions, viewer: viewer)
             }
         }
     }

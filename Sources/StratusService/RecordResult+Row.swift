@@ -5,10 +5,12 @@ import StratusWire
 extension RecordResult {
     /// A stored record as an answer has it: there, or gone.
     ///
-    /// - Parameter tellsType: Whether a tombstone says its record's type, which is ours alone.
+    /// - Parameters:
+    ///   - tellsType: Whether a tombstone says its record's type, which is ours alone.
+    ///   - viewer: Who asks: a share says more to its participants.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
-        tellsType: Bool
+        tellsType: Bool, viewer: String?
     ) throws {
         self =
             row.isDeleted
@@ -17,7 +19,8 @@ extension RecordResult {
                     recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID))
             : .record(
                 try RecordDictionary(
-                    row, in: zoneID, keys: keys, numbersAsStrings: numbersAsStrings))
+                    row, in: zoneID, keys: keys, numbersAsStrings: numbersAsStrings,
+                    viewer: viewer))
     }
 }
 
@@ -25,14 +28,15 @@ extension RecordDictionary {
     /// A stored record. Its fields are the stored bytes, unread unless only some keys are wanted or
     /// numbers in another form.
     init(
-        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool
+        _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
+        viewer: String?
     ) throws {
-        self.init(row, in: zoneID)
+        self.init(row, in: zoneID, viewer: viewer)
         fields = .encoded(
             try fields.encoded(only: keys, numbersAsStrings: numbersAsStrings))
     }
 
-    init(_ row: RecordRow, in zoneID: ZoneIDDictionary) {
+    init(_ row: RecordRow, in zoneID: ZoneIDDictionary, viewer: String?) {
         self.init(
             recordName: row.name, recordType: row.type, recordChangeTag: row.changeTag,
             fields: .encoded(row.payload),
@@ -44,5 +48,9 @@ extension RecordDictionary {
                 timestampMilliseconds: row.modifiedMilliseconds, userRecordName: row.modifier,
                 deviceID: row.modifierDevice),
             parentRecordName: row.parent.map { .some($0) } ?? .absent)
+        // What a later version wrote of sharing is not shown; the fields are all the same.
+        if !row.sharing.isEmpty, let sharing = try? RecordSharing(row) {
+            show(sharing, to: viewer)
+        }
     }
 }

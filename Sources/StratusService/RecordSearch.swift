@@ -21,16 +21,13 @@ struct RecordSearch: Sendable {
 
     /// The records after a position, in one zone or in all.
     func page(
-        of reader: any StoreReader, zoneName: String?, after start: RecordOrder.Position?
+        of reader: any StoreReader, in context: RequestContext, zoneName: String?,
+        after start: RecordOrder.Position?
     ) throws -> Page {
-        var zones = try reader.zones()
-        if let zoneName {
-            guard let zone = try reader.livingZone(named: zoneName) else {
-                throw ServiceError.zoneNotFound
-            }
-            zones = [zone]
-        }
-        zones.sort { StoredNameOrder.isBefore($0.name, $1.name) }
+        var zones = try (zoneName.map { [$0] } ?? reader.zones().map(\.name))
+            .compactMap { try context.livingZone(named: $0, reader) }
+        if zoneName != nil, zones.isEmpty { throw ServiceError.zoneNotFound }
+        zones.sort { StoredNameOrder.isBefore($0.row.name, $1.row.name) }
         let found =
             try order.isByName
             ? inScanOrder(reader, zones, after: start) : sorted(reader, zones, after: start)
@@ -39,14 +36,15 @@ struct RecordSearch: Sendable {
 
     /// Without sort keys the scan's own order is the query's, and a page begins where the last ended.
     private func inScanOrder(
-        _ reader: any StoreReader, _ zones: [ZoneRow], after start: RecordOrder.Position?
+        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)],
+        after start: RecordOrder.Position?
     ) throws -> [Found] {
         var found: [Found] = []
-        for zone in zones {
+        for (zone, rights) in zones {
             if let start, StoredNameOrder.isBefore(zone.name, start.zoneName) { continue }
             let name = start?.zoneName == zone.name ? start?.recordName : nil
             try reader.scan(type: recordType, in: zone.key, after: name) { row in
-                if try matcher.matches(row) {
+                if try rights.canRead(row) && matcher.matches(row) {
                     let position = try order.position(of: row, in: zone.name)
                     found.append(Found(position: position, row: row))
                 }
@@ -59,7 +57,8 @@ struct RecordSearch: Sendable {
 
     /// The first records of the order after `start`. At most two pages are held at a time.
     private func sorted(
-        _ reader: any StoreReader, _ zones: [ZoneRow], after start: RecordOrder.Position?
+        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)],
+        after start: RecordOrder.Position?
     ) throws -> [Found] {
         var best: [Found] = []
         var last: RecordOrder.Position?
@@ -70,9 +69,9 @@ struct RecordSearch: Sendable {
                 last = best.last?.position
             }
         }
-        for zone in zones {
+        for (zone, rights) in zones {
             try reader.scan(type: recordType, in: zone.key, after: nil) { row in
-                guard try matcher.matches(row) else { return true }
+                guard try rights.canRead(row) && matcher.matches(row) else { return true }
                 let position = try order.position(of: row, in: zone.name)
                 if let start, !order.isBefore(start, position) { return true }
                 if let last, !order.isBefore(position, last) { return true }

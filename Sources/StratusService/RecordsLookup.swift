@@ -12,13 +12,7 @@ extension RecordsLookup: ServedEndpoint {
         try context.checkNames(request.desiredKeys)
         for item in request.records { try context.checkNames(item.desiredKeys) }
         guard let store = try await context.store() else {
-            return Answer(
-                records: request.records.map {
-                    .failure(
-                        RecordFailure(
-                            recordName: $0.recordName, zoneID: $0.zoneID ?? request.zoneID,
-                            error: .zoneNotFound))
-                })
+            return try await sharedAnswer(request, in: context)
         }
         try await UsersRecord.makeIfNeeded(
             named: request.records.map(\.recordName), in: context, store: store)
@@ -40,16 +34,17 @@ extension RecordsLookup: ServedEndpoint {
         var room = context.limits.recordBytesPerLookup
         var objections: [String: ServiceError] = [:]
         for zoneName in Set(zoneNames.compactMap { $0 }) {
-            let zone: ZoneRow
+            let zone: (row: ZoneRow, rights: ZoneRights)
             do {
-                zone = try reader.existingZone(named: zoneName)
+                zone = try context.existingZone(named: zoneName, reader)
             } catch let error as ServiceError {
                 objections[zoneName] = error
                 continue
             }
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
-            rows[zoneName] = try Self.rows(Array(Set(names)), in: zone, reader, &room)
+            rows[zoneName] = try Self.rows(Array(Set(names)), in: zone.row, reader, &room)
+                .filter { zone.rights.canRead($0.value) }
         }
         return Answer(
             records: try zip(request.records, zoneNames).map { item, zoneName in
@@ -73,7 +68,8 @@ extension RecordsLookup: ServedEndpoint {
                 return .record(
                     try RecordDictionary(
                         row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
-                        numbersAsStrings: request.numbersAsStrings))
+                        numbersAsStrings: request.numbersAsStrings,
+                        viewer: context.caller.userRecordName))
             })
     }
 

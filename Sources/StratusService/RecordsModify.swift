@@ -21,7 +21,7 @@ extension RecordsModify: ServedEndpoint {
         try context.checkNames(request.desiredKeys)
         for operation in request.operations { try context.checkNames(operation.desiredKeys) }
         guard let address = try context.databaseAddress() else {
-            return refusedAnswer(request)
+            return try await sharedAnswer(request, in: context)
         }
         let service = context.service
         let store = try await service.store(for: address)
@@ -34,21 +34,12 @@ extension RecordsModify: ServedEndpoint {
             told: service.notifications.told(of: address),
             nowMilliseconds: service.settings.nowMilliseconds(), seal: try await context.tokenSeal()
         )
+        try await plan.registerShortGUIDs(in: context)
         let outcome = try await store.write { try transaction.run(in: $0) }
+        await outcome.sharing.forgetShortGUIDs(in: context)
         service.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if outcome.hasNews { service.notifications.tell(store) }
         if let failure = outcome.failure { throw failure }
         return outcome.answer
-    }
-
-    /// The shared database has no zones until sharing is served.
-    private static func refusedAnswer(_ request: Request) -> Answer {
-        Answer(
-            records: request.operations.map {
-                .failure(
-                    RecordFailure(
-                        recordName: $0.record.recordName,
-                        zoneID: $0.record.zoneID ?? request.zoneID, error: .zoneNotFound))
-            })
     }
 }

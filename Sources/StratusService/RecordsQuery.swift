@@ -14,9 +14,7 @@ extension RecordsQuery: ServedEndpoint {
         try context.checkNames(request.desiredKeys)
         let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
         guard let address = try context.databaseAddress() else {
-            // The shared database has no zones until sharing is served.
-            if isZoneWide { return Answer(records: []) }
-            throw ServiceError.zoneNotFound
+            return try await sharedAnswer(request, in: context)
         }
         let zoneName = try isZoneWide ? nil : context.existingZoneName(request.zoneID)
         let schema = try await context.service.schemas.schema(of: context.address)
@@ -43,7 +41,7 @@ extension RecordsQuery: ServedEndpoint {
         let tokenSeal = try await context.tokenSeal()
         let (page, token) = try await context.service.store(for: address).read(.zone) { reader in
             (
-                try search.page(of: reader, zoneName: zoneName, after: start),
+                try search.page(of: reader, in: context, zoneName: zoneName, after: start),
                 try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
             )
         }
@@ -52,7 +50,8 @@ extension RecordsQuery: ServedEndpoint {
                 .record(
                     try RecordDictionary(
                         $0.row, in: context.zoneID($0.position.zoneName),
-                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings))
+                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+                        viewer: context.caller.userRecordName))
             },
             continuationMarker: try page.hasMore
                 ? page.found.last.map {

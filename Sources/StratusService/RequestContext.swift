@@ -11,6 +11,9 @@ public struct RequestContext: Sendable {
     public let scope: DatabaseScope?
     /// What stands before the paths of addresses in answers (``Credentials/origin``).
     let origin: String
+    /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
+    /// database.
+    private(set) var viewedOwner: String?
 
     public init(
         service: CloudService, caller: Caller, address: ContainerAddress, scope: DatabaseScope?,
@@ -40,13 +43,23 @@ public struct RequestContext: Sendable {
         return user
     }
 
-    /// The stored database of the request; nil for the shared one, which is a view on others' and
-    /// shows nothing yet.
+    /// The part of a request in the shared database that is about one owner's zones.
+    func viewing(_ owner: String) -> RequestContext {
+        var context = self
+        context.viewedOwner = owner
+        return context
+    }
+
+    /// Whether the request is about the shared database and not yet about one owner's part of it.
+    var isSharedDatabase: Bool { scope == .shared && viewedOwner == nil }
+
+    /// The stored database of the request; nil for the shared one as a whole, which is a view on
+    /// others'.
     func databaseAddress() throws -> DatabaseAddress? {
         switch scope {
         case .public: DatabaseAddress(address, .public)
         case .private: DatabaseAddress(address, .private(owner: try user()))
-        case .shared: nil
+        case .shared: viewedOwner.map { DatabaseAddress(address, .private(owner: $0)) }
         case nil: throw ServiceError.invalid("Name a database: public, private or shared.")
         }
     }
@@ -91,13 +104,23 @@ public struct RequestContext: Sendable {
     ///
     /// In the public database it is `__defaultOwner__` for everybody, as in the framework.
     var zoneOwner: String {
-        scope == .private ? caller.userRecordName ?? ZoneID.currentUserName : ZoneID.currentUserName
+        switch scope {
+        case .private: caller.userRecordName ?? ZoneID.currentUserName
+        case .shared: viewedOwner ?? ZoneID.currentUserName
+        case .public, nil: ZoneID.currentUserName
+        }
     }
 
     /// The name of the zone that a request means; nil when the caller can have no such zone: another
-    /// owner's, or a custom zone of the public database.
+    /// owner's, a custom zone of the public database, or a default zone of the shared one. Whether
+    /// there is such a zone, and what of it the caller can see, say ``ZoneRights``.
     func zoneName(_ zoneID: ZoneIDDictionary?) -> String? {
-        guard scope != .shared else { return nil }
+        if scope == .shared {
+            guard let zoneID, let viewedOwner, zoneID.ownerRecordName == viewedOwner,
+                zoneID.zoneName != ZoneID.defaultZoneName
+            else { return nil }
+            return zoneID.zoneName
+        }
         guard let zoneID else { return ZoneID.defaultZoneName }
         guard isOwner(zoneID.ownerRecordName) else { return nil }
         if scope == .public, zoneID.zoneName != ZoneID.defaultZoneName { return nil }
@@ -107,6 +130,7 @@ public struct RequestContext: Sendable {
     /// Tells whether a zone identifier's owner means the caller, or in the public database everybody.
     func isOwner(_ name: String?) -> Bool {
         guard let name, name != ZoneID.currentUserName else { return true }
+        if scope == .shared { return name == viewedOwner }
         return name == caller.userRecordName || scope == .public && name == "_defaultOwner"
     }
 
@@ -122,12 +146,12 @@ public struct RequestContext: Sendable {
         of zoneID: ZoneIDDictionary?, in reader: any StoreReader, seal: Seal?
     ) throws -> String? {
         guard let seal, let name = zoneName(zoneID), let address = try databaseAddress(),
-            let zone = try reader.livingZone(named: name), zone.hasFeed
+            let (zone, rights) = try livingZone(named: name, reader), zone.hasFeed
         else { return nil }
         let tokens = ChangeTokens(
             seal: seal, address: address, incarnation: try reader.incarnation,
             nowMilliseconds: service.settings.nowMilliseconds())
-        return tokens.token(zone, cursor: zone.version)
+        return tokens.token(zone, access: rights.access, cursor: zone.version)
     }
 
     /// A zone's identifier as answers have it.

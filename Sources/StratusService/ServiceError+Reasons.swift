@@ -16,9 +16,13 @@ extension ServiceError {
         static let zoneNotFound = 26
         static let limitExceeded = 27
         static let userDeletedZone = 28
+        static let tooManyParticipants = 29
+        static let alreadyShared = 30
         static let referenceViolation = 31
         static let accountRestricted = 32
+        static let participantMayNeedVerification = 33
         static let assetNotAvailable = 35
+        static let participantAlreadyInvited = 37
     }
 
     static func invalid(_ reason: String) -> ServiceError {
@@ -105,6 +109,28 @@ extension ServiceError {
         .validatingReferenceError, "The record that a reference or parent names does not exist.",
         frameworkCode: Framework.referenceViolation)
 
+    // MARK: Sharing
+
+    static let notPermitted = ServiceError(
+        .accessDenied, "WRITE operation not permitted",
+        frameworkCode: Framework.permissionFailure)
+    static let shareWithoutRoot = invalid("Cannot share - no such record exists to share")
+    static let alreadyShared = ServiceError(
+        .badRequest, "The record or its zone is shared already.",
+        frameworkCode: Framework.alreadyShared)
+    static let shareNotFound = ServiceError(
+        .notFound, "Share not found", frameworkCode: Framework.unknownItem)
+    static let tooManyParticipants = ServiceError(
+        .badRequest, "The share has as many participants as a share may have.",
+        frameworkCode: Framework.tooManyParticipants)
+    static let participantAlreadyInvited = ServiceError(
+        .badRequest, "Name a participant once.",
+        frameworkCode: Framework.participantAlreadyInvited)
+    static let verificationNeeded = ServiceError(
+        .accessDenied, "Verify that one of the invited addresses is yours.",
+        frameworkCode: Framework.participantMayNeedVerification)
+    static let tooManyRecordsToShare = overLimit(
+        "Share, unshare or move fewer records at a time.")
     static let stillReferred = ServiceError(
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",

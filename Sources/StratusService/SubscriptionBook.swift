@@ -22,9 +22,7 @@ final class SubscriptionBook: Sendable {
         if let known { return known }
         let owner = store.address.owner
         let summary = try await store.read { reader in
-            SubscriptionSummary(
-                try reader.subscriptions(of: nil), owner: owner,
-                hasParticipants: try reader.hasParticipants())
+            SubscriptionSummary(try reader.subscriptions(of: nil), owner: owner)
         }
         state.withLock { state in
             guard state.changes == changes else { return }
@@ -58,8 +56,6 @@ struct SubscriptionSummary: Sendable {
     private var entries: [Entry] = []
     /// The owner's subscriptions to the shared database.
     private(set) var sharedEntries: [Entry] = []
-    /// Whether people who are no subscribers here may have to be told.
-    let hasParticipants: Bool
     /// Whether somebody asks about records or types rather than just about changes.
     private(set) var wantsRecords: Bool
     /// Whether anybody is told of changes: subscribers, or participants who have subscribed elsewhere.
@@ -67,13 +63,10 @@ struct SubscriptionSummary: Sendable {
     private var occasions: [String: Set<SubscriptionDictionary.Occasion>] = [:]
     private var queryEntries: [String: [Entry]] = [:]
 
-    /// - Parameters:
-    ///   - owner: Whose database it is; nil for the public one.
-    ///   - hasParticipants: Whether shares give others a view on it.
-    init(_ rows: [SubscriptionRow], owner: String?, hasParticipants: Bool) {
-        self.hasParticipants = hasParticipants
-        wantsRecords = hasParticipants
-        var wantsNews = hasParticipants
+    /// - Parameter owner: Whose database it is; nil for the public one.
+    init(_ rows: [SubscriptionRow], owner: String?) {
+        wantsRecords = false
+        var wantsNews = false
         for row in rows {
             // A body that cannot be read was written by a later version; it fires when that runs again.
             guard let subscription = try? row.subscription() else { continue }

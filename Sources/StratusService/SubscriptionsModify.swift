@@ -106,7 +106,9 @@ private struct SubscriptionChanges {
             guard info.additionalFields.count <= context.limits.additionalFieldsPerNotification
             else { throw ServiceError.overLimit("Name fewer additional fields.") }
         }
-        if let type = subscription.recordType, !Names.isIdentifier(type) {
+        if let type = subscription.recordType, !Names.isIdentifier(type),
+            type != ShareDictionary.recordType
+        {
             throw ServiceError.invalid("A record type is a letter, then letters, digits and _.")
         }
     }

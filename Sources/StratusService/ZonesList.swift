@@ -8,7 +8,9 @@ extension ZonesList: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
-        guard let address = try context.databaseAddress() else { return Answer(zones: []) }
+        guard let address = try context.databaseAddress() else {
+            return try await sharedAnswer(request, in: context)
+        }
         let seal = try await context.service.seal()
         let now = context.service.settings.nowMilliseconds()
         return try await context.service.store(for: address).read { reader in
@@ -27,11 +29,13 @@ extension ZonesList: ServedEndpoint {
 
 extension ZoneDictionary {
     /// A zone that is there. Its token stands at the zone's newest change.
-    init(_ row: ZoneRow, in context: RequestContext, tokens: ChangeTokens) {
+    init(
+        _ row: ZoneRow, in context: RequestContext, tokens: ChangeTokens, access: Int64 = 0
+    ) {
         let isCustom = row.name != ZoneID.defaultZoneName
         self.init(
             zoneID: context.zoneID(row.name),
-            syncToken: isCustom ? tokens.token(row, cursor: row.version) : nil,
+            syncToken: isCustom ? tokens.token(row, access: access, cursor: row.version) : nil,
             isAtomic: isCustom, isDeleted: false)
     }
 }

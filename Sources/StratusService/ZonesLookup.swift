@@ -10,10 +10,7 @@ extension ZonesLookup: ServedEndpoint {
     ) async throws -> Answer {
         try context.checkCount(request.zones.count)
         guard let address = try context.databaseAddress() else {
-            return Answer(
-                zones: request.zones.map {
-                    .failure(ZoneFailure(zoneID: $0, error: .zoneNotFound))
-                })
+            return try await sharedAnswer(request, in: context)
         }
         let seal = try await context.service.seal()
         let now = context.service.settings.nowMilliseconds()
@@ -24,9 +21,11 @@ extension ZonesLookup: ServedEndpoint {
             return Answer(
                 zones: try request.zones.map { zoneID in
                     guard let name = context.zoneName(zoneID),
-                        let row = try reader.livingZone(named: name)
+                        let zone = try context.livingZone(named: name, reader)
                     else { return .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound)) }
-                    return .zone(ZoneDictionary(row, in: context, tokens: tokens))
+                    return .zone(
+                        ZoneDictionary(
+                            zone.row, in: context, tokens: tokens, access: zone.rights.access))
                 })
         }
     }

@@ -10,6 +10,7 @@ extension ZonesModify: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
+        if context.isSharedDatabase { return try await sharedAnswer(request, in: context) }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
         }
@@ -94,6 +95,9 @@ private struct ZoneChanges {
             throw ServiceError.invalid("The default zone cannot be deleted.")
         }
         guard let zone = try writer.livingZone(named: name) else { return }
+        let shareNews = try ShareNews(
+            endOf: zone, user: context.user(), device: context.caller.device, writer)
+        if let shareNews { try writer.enqueue(shareNews.bytes) }
         try writer.deleteZone(zone.key, reason: .deleted)
         try report(.zoneDeleted, name)
     }

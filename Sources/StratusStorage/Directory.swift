@@ -25,7 +25,7 @@ public protocol Storehouse: Sendable {
 }
 
 /// What the service knows apart from records: who may ask, and where they listen.
-public protocol Directory: AccountDirectory, SchemaDirectory {
+public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 

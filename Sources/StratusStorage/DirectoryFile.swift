@@ -20,6 +20,7 @@ enum DirectoryFile {
                 { try $0.execute(sql: schemaRoles) },
                 { try $0.execute(sql: accountTables) },
                 { try $0.execute(sql: deviceTables) },
+                { try $0.execute(sql: sharingTables) },
             ])
     }
 

@@ -22,6 +22,7 @@ final class MemoryDirectory: Directory {
         var discoverable: [ContainerAddress: Set<String>] = [:]
         var serverKeys: [String: ServerKeyRow] = [:]
         var schemas: [ContainerAddress: SchemaRows] = [:]
+        var shortGUIDs: [String: ShortGUIDRow] = [:]
     }
 
     private let key: [UInt8]
@@ -137,6 +138,24 @@ final class MemoryDirectory: Directory {
             state.devices = state.devices.filter {
                 $0.key.pushToken != pushToken || address != nil && $0.key.address != address
             }
+        }
+    }
+
+    // MARK: Sharing
+
+    func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow? {
+        try use { $0.shortGUIDs[shortGUID] }
+    }
+
+    func put(_ rows: [ShortGUIDRow]) async throws {
+        try use { state in
+            for row in rows { state.shortGUIDs[row.shortGUID] = row }
+        }
+    }
+
+    func deleteShortGUIDs(_ shortGUIDs: [String]) async throws {
+        try use { state in
+            for shortGUID in shortGUIDs { state.shortGUIDs[shortGUID] = nil }
         }
     }
 }

@@ -8,6 +8,7 @@ struct MemoryState: Sendable {
         /// Which record took which version, where that is still its newest.
         var names: TreeDictionary<Int64, String> = [:]
         var recordBytes: Int64 = 0
+        var sharing = Sharing()
         /// Who refers to whom, by the target.
         var holders: TreeDictionary<ReferenceKey, TreeSet<String>> = [:]
         /// Replaced states of records by the version of the change that replaced them …
@@ -44,6 +45,9 @@ struct MemoryState: Sendable {
     var outboxTold: Int64 = 0
     /// … up to this.
     var outboxLast: Int64 = 0
+
+    /// The zones of others that the owner takes part in.
+    var sharedZones: TreeDictionary<SharedZoneKey, SharedZoneRow> = [:]
 
     init(incarnation: Incarnation) {
         self.incarnation = incarnation

@@ -73,6 +73,7 @@ extension MemoryTransaction {
             zone.names[row.version] = nil
             count += 1
         }
+        zone.sharing.events = zone.sharing.events.filter { $0.value.version > version }
         zone.row.floor = max(zone.row.floor, min(zone.row.version, version))
         state.zones[key] = zone
         return count

@@ -18,7 +18,7 @@ final class MemoryTransaction: StoreWriter {
         state.incarnation = incarnation
     }
 
-    private func takeDatabaseVersion() -> Int64 {
+    func takeDatabaseVersion() -> Int64 {
         state.databaseVersion += 1
         return state.databaseVersion
     }

@@ -58,6 +58,28 @@ extension RecordFile {
                 """),
         usageLaw,
         StoredLaw(
+            "A share has its record.",
+            breaches: """
+                SELECT share.name FROM share LEFT JOIN record
+                    ON record.zone = share.zone AND record.name = share.name
+                        AND record.deleted = 0 AND record.type = 'cloudkit.share'
+                WHERE record.name IS NULL
+                """),
+        StoredLaw(
+            "What lies under a root is shared.",
+            breaches: """
+                SELECT record.name FROM record LEFT JOIN share
+                    ON share.zone = record.zone AND share.root = record.share_root
+                WHERE record.share_root IS NOT NULL AND share.name IS NULL
+                """),
+        StoredLaw(
+            "Access is by a share.",
+            breaches: """
+                SELECT share_access.user FROM share_access LEFT JOIN share
+                    ON share.zone = share_access.zone AND share.name = share_access.share
+                WHERE share.name IS NULL
+                """),
+        StoredLaw(
             "Who has a reference with an action is there.",
             breaches: """
                 SELECT reference_.holder FROM reference_ LEFT JOIN record

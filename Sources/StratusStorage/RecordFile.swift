@@ -21,6 +21,7 @@ enum RecordFile {
                 },
                 { try $0.execute(sql: assetTables) },
                 { try $0.execute(sql: usageTables) },
+                { try $0.execute(sql: sharingTables) },
             ])
     }
 

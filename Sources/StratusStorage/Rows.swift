@@ -88,12 +88,15 @@ public struct RecordRow: Hashable, Sendable {
     public var shareRoot: String?
     /// The fields as normalised wire bytes; empty on tombstones. The store does not look inside.
     public var payload: [UInt8]
+    /// Of a share what it says, of a shared root which share it has; empty for all others. The store
+    /// does not look inside.
+    public var sharing: [UInt8]
 
     public init(
         zone: ZoneRow.Key, name: String, type: String, version: Int64, commitVersion: Int64,
         changeTag: String, isDeleted: Bool, creatorDevice: String, createdMilliseconds: Int64,
         modifiedMilliseconds: Int64, creator: String, modifier: String, modifierDevice: String,
-        parent: String?, shareRoot: String?, payload: [UInt8]
+        parent: String?, shareRoot: String?, payload: [UInt8], sharing: [UInt8] = []
     ) {
         self.zone = zone
         self.name = name
@@ -111,6 +114,7 @@ public struct RecordRow: Hashable, Sendable {
         self.parent = parent
         self.shareRoot = shareRoot
         self.payload = payload
+        self.sharing = sharing
     }
 }
 

@@ -48,6 +48,10 @@ extension SQLiteTransaction {
         .bind(2, version)
         .run()
         let count = database.changesCount
+        try statement("DELETE FROM share_event WHERE zone = ? AND version <= ?")
+            .bind(1, zone.rawValue)
+            .bind(2, version)
+            .run()
         try statement("UPDATE zone SET floor = max(floor, min(version, ?)) WHERE zone = ?")
             .bind(1, version)
             .bind(2, zone.rawValue)

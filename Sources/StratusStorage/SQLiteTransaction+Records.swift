@@ -4,7 +4,8 @@ extension SQLiteTransaction {
 
     static let recordColumns = """
         zone, name, type, version, commit_version, change_tag, deleted, creator_device, created_ms, \
-        modified_ms, creator, modifier, modifier_device, parent, share_root, payload
+        modified_ms, creator, modifier, modifier_device, parent, share_root, payload, \
+        sharing
         """
 
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow] {
@@ -23,7 +24,7 @@ extension SQLiteTransaction {
         let statement = try putRecordStatement(
             """
             INSERT INTO record (\(Self.recordColumns))
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (zone, name) DO UPDATE SET
                 type = excluded.type, version = excluded.version,
                 commit_version = excluded.commit_version, change_tag = excluded.change_tag,
@@ -31,7 +32,8 @@ extension SQLiteTransaction {
                 created_ms = excluded.created_ms, modified_ms = excluded.modified_ms,
                 creator = excluded.creator, modifier = excluded.modifier,
                 modifier_device = excluded.modifier_device, parent = excluded.parent,
-                share_root = excluded.share_root, payload = excluded.payload
+                share_root = excluded.share_root, payload = excluded.payload,
+                sharing = excluded.sharing
             """)
         try statement.bind(1, row.zone.rawValue)
         try statement.bind(2, row.name)
@@ -49,6 +51,11 @@ extension SQLiteTransaction {
         try statement.bind(14, row.parent)
         try statement.bind(15, row.shareRoot)
         try statement.bind(16, row.payload)
+        if row.sharing.isEmpty {
+            try statement.bind(17, nil as String?)
+        } else {
+            try statement.bind(17, row.sharing)
+        }
         try statement.run()
     }
 
@@ -106,6 +113,7 @@ extension SQLiteTransaction {
             isDeleted: row.integer(6) != 0, creatorDevice: row.text(7),
             createdMilliseconds: row.integer(8), modifiedMilliseconds: row.integer(9),
             creator: row.text(10), modifier: row.text(11), modifierDevice: row.text(12),
-            parent: row.optionalText(13), shareRoot: row.optionalText(14), payload: row.bytes(15))
+            parent: row.optionalText(13), shareRoot: row.optionalText(14), payload: row.bytes(15),
+            sharing: row.bytes(16))
     }
 }

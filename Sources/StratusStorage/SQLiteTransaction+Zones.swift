@@ -60,6 +60,7 @@ extension SQLiteTransaction {
             try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
         }
         try releaseAssets(in: zone)
+        try deleteSharing(in: zone)
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

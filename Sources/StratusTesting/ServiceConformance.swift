@@ -62,7 +62,7 @@ public enum ServiceConformance {
 
     /// All cases, in the order from small to large.
     public static let cases: [Case] =
-        records + batches + references + zones + changes + queries + access
+        records + batches + references + zones + changes + queries + access + sharing
 }
 
 /// Somebody at a device.

@@ -44,8 +44,7 @@ public enum StoreConformance {
     /// All cases, in the order from small to large.
     public static let cases: [Case] =
         writes + zones + changes + references + notes + assets + usage + concurrency + directory
-        + accounts
-        + schemas
+        + accounts + schemas + sharing
 }
 
 extension StoreConformance {

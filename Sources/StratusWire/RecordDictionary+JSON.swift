@@ -34,8 +34,13 @@ extension RecordDictionary: WireReadable, WireWritable {
             // Apple's documents have a dictionary, the live service a string.
             shortGUID =
                 member.isObject ? try member.optional("value") : try String(wire: member)
-        default: break
+        default: try readShare(key, member)
         }
+    }
+
+    private mutating func readShare(_ key: JSONText, _ member: JSONNode) throws(WireError) {
+        var share = share ?? ShareDictionary()
+        if try share.read(key, member) { self.share = share }
     }
 
     /// Writes the record as an answer has it, with everything that other clients insist on.
@@ -77,6 +82,7 @@ extension RecordDictionary: WireReadable, WireWritable {
             writer.object { $0.member("recordName", parent) }
         }
         writer.optional("shortGUID", shortGUID)
+        share?.writeMembers(to: &writer)
     }
 }
 

@@ -35,6 +35,15 @@ public struct RecordDictionary: Hashable, Sendable {
     public var createShortGUID: Bool
     public var shortGUID: String?
 
+    /// What only a share has.
+    public var share: ShareDictionary? {
+        get { shares.first }
+        set { shares = newValue.map { [$0] } ?? [] }
+    }
+
+    /// In an array, so that the many records that are no shares stay small.
+    private var shares: [ShareDictionary] = []
+
     /// A request may leave the parent alone, set it, or clear it (`"parent": null`).
     public enum ParentChange: Hashable, Sendable {
         case absent
@@ -46,7 +55,8 @@ public struct RecordDictionary: Hashable, Sendable {
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
         fields: RecordFields = .values([]), zoneID: ZoneIDDictionary? = nil, created: Stamp? = nil,
         modified: Stamp? = nil, parentRecordName: ParentChange = .absent,
-        shareRecordName: String? = nil, createShortGUID: Bool = false, shortGUID: String? = nil
+        shareRecordName: String? = nil, createShortGUID: Bool = false, shortGUID: String? = nil,
+        share: ShareDictionary? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -59,6 +69,7 @@ public struct RecordDictionary: Hashable, Sendable {
         self.shareRecordName = shareRecordName
         self.createShortGUID = createShortGUID
         self.shortGUID = shortGUID
+        self.share = share
     }
 }
 

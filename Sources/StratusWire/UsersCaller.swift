@@ -28,15 +28,22 @@ public struct UserIdentityDictionary: WireValue {
 
     public init(
         userRecordName: String?, givenName: String? = nil, familyName: String? = nil,
-        emailAddress: String? = nil
+        emailAddress: String? = nil, phoneNumber: String? = nil,
+        lookupUserRecordName: String? = nil
     ) {
         self.userRecordName = userRecordName
         self.givenName = givenName
         self.familyName = familyName
-        lookupInfo = emailAddress.map { UserLookupInfo(emailAddress: $0) }
+        let info = UserLookupInfo(
+            emailAddress: emailAddress, phoneNumber: phoneNumber,
+            userRecordName: lookupUserRecordName)
+        lookupInfo = info.isEmpty ? nil : info
     }
 
     public var emailAddress: String? { lookupInfo?.emailAddress }
+    public var phoneNumber: String? { lookupInfo?.phoneNumber }
+    /// The user record name by which the person was looked up or invited.
+    public var lookupUserRecordName: String? { lookupInfo?.userRecordName }
 }
 
 extension UsersCaller.Answer {

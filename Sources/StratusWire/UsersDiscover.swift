@@ -39,6 +39,8 @@ public struct UserLookupInfo: WireValue {
         self.phoneNumber = phoneNumber
         self.userRecordName = userRecordName
     }
+
+    var isEmpty: Bool { emailAddress == nil && phoneNumber == nil && userRecordName == nil }
 }
 
 extension UserLookupInfo {

@@ -26,6 +26,15 @@ import Testing
             testDescription: "an unknown type",
             law: "A record's type is in its container's schema."
         ) { $0.type = "Unknown" },
+        Case(
+            testDescription: "a share that says nothing",
+            law: "Shares and no other records say what a share says."
+        ) {
+            $0.type = ShareDictionary.recordType; $0.payload = Array("{}".utf8)
+        },
+        Case(
+            testDescription: "broken sharing", law: "What a record says of sharing can be read."
+        ) { $0.sharing = [9] },
         Case(testDescription: "broken bytes", law: "A record's fields can be read.") {
             $0.payload = [1, 2, 3]
         },

@@ -38,6 +38,14 @@ import Testing
         Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
         Breach(
+            "A share has",
+            "INSERT INTO share SELECT zone, 'S', NULL, 'g' FROM zone WHERE name = 'Trips'"),
+        Breach("What lies under", "UPDATE record SET share_root = name WHERE deleted = 0"),
+        Breach(
+            "Access is by",
+            "INSERT INTO share_access SELECT zone, '_b', 'S', NULL, 0, 1 FROM zone WHERE name = 'Trips'"
+        ),
+        Breach(
             "Who has a reference",
             "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
         Breach(

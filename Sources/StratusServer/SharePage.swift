@@ -1,0 +1,46 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StratusService
+import StratusWire
+
+extension Routes {
+    /// `GET /share/{shortGUID}` is where a share's link leads in a browser: the same page for every
+    /// link, good or not. What is shared is the app's to show, to those it is for.
+    func addSharePage(to router: Router<ServerContext>) {
+        router.get("share/:shortGUID") { _, _ in
+            var headers = HTTPFields()
+            headers[.contentType] = "text/html; charset=UTF-8"
+            headers[.cacheControl] = "no-store"
+            headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'"
+            return Response(
+                status: .ok, headers: headers,
+                body: .init(byteBuffer: ByteBuffer(string: Self.sharePage)))
+        }
+    }
+
+    /// Writes the addresses out that the service knows the paths of only.
+    func finish(_ answer: inout RecordsResolve.Answer, _ request: Request) {
+        let origin = origin(of: request)
+        for index in answer.results.indices {
+            guard case .share(var metadata) = answer.results[index], let path = metadata.webpageURL
+            else { continue }
+            metadata.webpageURL = origin + path
+            answer.results[index] = .share(metadata)
+        }
+    }
+
+    private static let sharePage = """
+        <!doctype html>
+        <html lang="en">
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width">
+        <meta name="referrer" content="no-referrer">
+        <title>An invitation</title>
+        <style>body { font: 1.1em/1.5 sans-serif; max-width: 34em; margin: 4em auto; padding: 0 1em }</style>
+        <h1>Something is shared with you</h1>
+        <p>This link is an invitation. Open it in the app that the person who sent it uses,
+        signed in with the account to which it was sent.</p>
+        </html>
+        """
+}

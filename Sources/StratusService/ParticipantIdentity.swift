@@ -1,0 +1,58 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// A caller as a share's invitations know persons: the one place that says which addresses are whose.
+struct ParticipantIdentity: Sendable {
+    var userRecordName: String
+    /// The address that the account has verified, in small letters.
+    var emailAddress: String?
+    /// What a share's participants may see of the person.
+    var dictionary: UserIdentityDictionary
+
+    init(_ user: UserRow) {
+        userRecordName = user.recordName
+        emailAddress = user.isEmailVerified ? user.emailAddress.map(Self.normalized) : nil
+        dictionary = UserIdentityDictionary(
+            userRecordName: user.recordName, emailAddress: emailAddress)
+    }
+
+    /// Addresses are compared without regard to case: no provider tells them apart by it.
+    static func normalized(_ emailAddress: String) -> String {
+        emailAddress.lowercased()
+    }
+
+    /// Whether an invitation means this person.
+    func matches(_ invited: UserIdentityDictionary) -> Bool {
+        if invited.userRecordName == userRecordName { return true }
+        if invited.lookupUserRecordName == userRecordName { return true }
+        return emailAddress != nil && invited.emailAddress.map(Self.normalized) == emailAddress
+    }
+}
+
+extension RequestContext {
+    /// The caller as invitations know persons.
+    func participantIdentity() async throws -> ParticipantIdentity {
+        guard let row = try await service.storehouse.directory.user(recordName: user()) else {
+            throw ServiceError.signInNeeded
+        }
+        return ParticipantIdentity(row)
+    }
+}
+
+extension RecordSharing.Share {
+    /// The participant that a person is, if any: as who has joined, else as who was invited.
+    func index(of person: ParticipantIdentity) -> Int? {
+        participants.firstIndex {
+            $0.dictionary.userIdentity.userRecordName == person.userRecordName
+                && $0.dictionary.status == .accepted
+        }
+            ?? participants.firstIndex {
+                $0.dictionary.userIdentity.userRecordName == person.userRecordName
+            }
+            ?? participants.firstIndex {
+                $0.dictionary.userIdentity.userRecordName == nil
+                    && person.matches($0.dictionary.userIdentity)
+            }
+    }
+}

@@ -1,0 +1,163 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a record's row says of sharing: the content of ``RecordRow/sharing``.
+///
+/// Format 1: the byte 1; short GUID and share name, both optional strings; then on a share the root (an
+/// optional string), the public permission, the number of participants as four bytes, and of each the
+/// eight bytes of `since` and its JSON, counted.
+struct RecordSharing: Hashable, Sendable {
+    /// The short GUID of the record's link.
+    var shortGUID: String?
+    /// The name of the share whose root the record is.
+    var shareName: String?
+    /// What only a share has.
+    var share: Share?
+
+    /// A share as it is stored.
+    struct Share: Hashable, Sendable {
+        /// Nil when the whole zone is shared.
+        var root: String?
+        var publicPermission: SharePermission
+        /// The owner comes first.
+        var participants: [Participant]
+    }
+
+    struct Participant: Hashable, Sendable {
+        var dictionary: ParticipantDictionary
+        /// Another number each time that the participant gains access.
+        var since: Int64
+    }
+
+    init(shortGUID: String? = nil, shareName: String? = nil, share: Share? = nil) {
+        self.shortGUID = shortGUID
+        self.shareName = shareName
+        self.share = share
+    }
+
+    var isEmpty: Bool { shortGUID == nil && shareName == nil && share == nil }
+}
+
+extension RecordSharing {
+    private static let format: UInt8 = 1
+
+    /// Reads what a row says.
+    ///
+    /// - Throws: ``ByteReader/Malformed`` or ``WireError`` when the bytes are of another version.
+    init(_ row: RecordRow) throws {
+        self.init()
+        guard !row.sharing.isEmpty else { return }
+        var reader = ByteReader(row.sharing)
+        guard try reader.byte() == Self.format else { throw ByteReader.Malformed() }
+        shortGUID = try reader.optionalString()
+        shareName = try reader.optionalString()
+        guard !reader.isAtEnd else { return }
+        var share = Share(
+            root: try reader.optionalString(),
+            publicPermission: SharePermission(rawValue: try reader.string()) ?? .none,
+            participants: [])
+        let count: UInt32 = try reader.number()
+        for _ in 0..<count {
+            let since: Int64 = try reader.number()
+            share.participants.append(
+                Participant(dictionary: try readWire(from: try reader.counted()), since: since))
+        }
+        self.share = share
+    }
+
+    /// The bytes for a row.
+    var bytes: [UInt8] {
+        if isEmpty { return [] }
+        var writer = ByteWriter()
+        writer.write(Self.format)
+        writer.write(shortGUID)
+        writer.write(shareName)
+        guard let share else { return writer.bytes }
+        writer.write(share.root)
+        writer.write(share.publicPermission.rawValue)
+        writer.write(number: UInt32(share.participants.count))
+        for participant in share.participants {
+            writer.write(number: participant.since)
+            writer.write(counted: wireBytes(of: participant.dictionary))
+        }
+        return writer.bytes
+    }
+}
+
+extension RecordSharing.Share {
+    var owner: RecordSharing.Participant? { participants.first }
+
+    /// What a participant may do: who joined publicly may what everybody may.
+    func permission(of participant: ParticipantDictionary) -> SharePermission {
+        participant.role == .publicUser ? publicPermission : participant.permission
+    }
+
+    /// Who has access by the share, apart from its owner.
+    func access(by name: String) -> [ShareAccessRow] {
+        participants.compactMap { participant in
+            let dictionary = participant.dictionary
+            let permission = permission(of: dictionary)
+            guard dictionary.role != .owner, dictionary.status == .accepted,
+                permission == .readOnly || permission == .readWrite,
+                let user = dictionary.userIdentity.userRecordName
+            else { return nil }
+            return ShareAccessRow(
+                share: name, user: user, root: root, canWrite: permission == .readWrite,
+                since: participant.since)
+        }
+    }
+
+    /// The share as somebody sees it.
+    ///
+    /// Its owner sees everything; others see who takes part, without anybody's addresses but their
+    /// own; who does not take part sees the owner only.
+    func dictionary(for viewer: String?) -> ShareDictionary {
+        dictionary(
+            as: viewer.flatMap { viewer in
+                participants.firstIndex {
+                    $0.dictionary.userIdentity.userRecordName == viewer
+                }
+            })
+    }
+
+    /// The share as one of its participants sees it, or with nil somebody who is none.
+    func dictionary(as index: Int?) -> ShareDictionary {
+        let all = participants.map { participant in
+            var dictionary = participant.dictionary
+            dictionary.permission = permission(of: dictionary)
+            return dictionary
+        }
+        let own = index.map { all[$0] }
+        let isOwner = own?.role == .owner
+        let shown = all.compactMap { participant -> ParticipantDictionary? in
+            if isOwner || participant == own { return participant }
+            guard participant.role == .owner || own != nil && participant.status == .accepted
+            else { return nil }
+            return participant.withoutAddresses
+        }
+        return ShareDictionary(
+            publicPermission: publicPermission, participants: shown, owner: shown.first,
+            currentUserParticipant: own)
+    }
+}
+
+extension ParticipantDictionary {
+    /// The participant without what only the owner of a share and the person itself may know.
+    var withoutAddresses: ParticipantDictionary {
+        var participant = self
+        participant.userIdentity.lookupInfo = nil
+        return participant
+    }
+}
+
+extension RecordDictionary {
+    /// Adds what the row says of sharing.
+    ///
+    /// - Parameter viewer: Who asks; nil sees no more than somebody who takes no part.
+    mutating func show(_ sharing: RecordSharing, to viewer: String?) {
+        shortGUID = sharing.shortGUID
+        shareRecordName = sharing.shareName
+        share = sharing.share?.dictionary(for: viewer)
+    }
+}

@@ -1,0 +1,122 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsAccept: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Joins the shares that the links of a request lead to. Joining twice is joining once.
+    ///
+    /// The owner's database has the caller as a participant before the caller's has the zone: a crash
+    /// between leaves somebody who may see a zone and does not know it, until he follows the link again.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkShortGUIDs(request)
+        let person = try await context.participantIdentity()
+        var results: [ShareResult] = []
+        for asked in request.shortGUIDs {
+            do {
+                let link = try await ShareLink(asked.value, in: context)
+                let joining = ShareJoining(
+                    asked: asked, link: link, person: person, context: context)
+                results.append(.share(try await joining.join()))
+            } catch let error as ServiceError {
+                results.append(.failure(shortGUID: asked, error))
+            }
+        }
+        return Answer(results: results)
+    }
+}
+
+/// Somebody who follows a link.
+private struct ShareJoining: Sendable {
+    let asked: ShortGUIDDictionary
+    let link: ShareLink
+    let person: ParticipantIdentity
+    let context: RequestContext
+
+    private struct Joined {
+        var metadata: ShareMetadataDictionary
+        var zoneName: String
+        var isOwner: Bool
+    }
+
+    /// - Throws: ``ServiceError`` as for a link that leads nowhere, when it is not for the person.
+    func join() async throws -> ShareMetadataDictionary {
+        let service = context.service
+        let shared = try await SharedDatabase(context)
+        guard try await shared.zones().count < context.limits.zonesPerDatabase else {
+            throw ServiceError.overLimit("Leave zones before joining more.")
+        }
+        let told = service.notifications.told(of: link.store.address)
+        let summary = try await service.subscriptions.summary(of: link.store)
+        let now = service.settings.nowMilliseconds()
+        let joined = try await link.store.write { writer in
+            try told.dequeue(in: writer)
+            return try join(in: writer, summary, nowMilliseconds: now)
+        }
+        service.notifications.tell(link.store)
+        guard !joined.isOwner else { return joined.metadata }
+        let (owner, name) = (link.owner, joined.zoneName)
+        try await shared.own.write { writer in
+            // Seen as nothing yet, so that the next look finds that it changed.
+            if try writer.sharedZone(owner: owner, name: name)?.isDeleted != false {
+                try writer.put(
+                    SharedZoneRow(
+                        owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))
+            }
+        }
+        return joined.metadata
+    }
+
+    private func join(
+        in writer: any StoreWriter, _ summary: SubscriptionSummary, nowMilliseconds: Int64
+    ) throws -> Joined {
+        let view = ShareView(context: context, person: person, owner: link.owner)
+        var target = try ShareLink.Target(asked.value, writer)
+        guard let part = view.part(in: target.share) else {
+            throw view.potentialMatches(in: target.share).isEmpty
+                ? ServiceError.shareNotFound : ServiceError.verificationNeeded
+        }
+        if part.status != .accepted {
+            let old = target.row
+            try target.share.join(person, context.service.settings)
+            target.sharing.share = target.share
+            let version = try writer.takeVersions(1, in: target.zone.key).lowerBound
+            target.row.sharing = target.sharing.bytes
+            target.row.version = version
+            target.row.commitVersion = version
+            target.row.changeTag =
+                ChangeTag(version: version, incarnation: try writer.incarnation).text
+            target.row.modifiedMilliseconds = nowMilliseconds
+            target.row.modifier = person.userRecordName
+            target.row.modifierDevice = context.caller.device
+            let write = ModifyDecisions.Write(row: target.row, fields: [], old: old)
+            var news = try ShareNews(before: writer, target.zone, context)
+            try writer.put(target.row)
+            try write.putAncestor(in: writer, limits: context.limits)
+            try writer.putSharing(write)
+            news.add(write)
+            try news.enqueue(after: writer, target.zone)
+            try tellOwner(of: target, in: writer, summary)
+        }
+        return Joined(
+            metadata: try view.metadata(target, asked, writer), zoneName: target.zone.name,
+            isOwner: part.role == .owner)
+    }
+
+    /// The share changed in the owner's database, as by a save.
+    private func tellOwner(
+        of target: ShareLink.Target, in writer: any StoreWriter, _ summary: SubscriptionSummary
+    ) throws {
+        guard summary.wantsNews else { return }
+        let change = News.Change(
+            recordName: target.row.name, recordType: target.row.type, reason: .recordUpdated,
+            row: summary.wantsRow(ofType: target.row.type, .recordUpdated) ? target.row : nil)
+        let news = News(
+            zoneName: target.zone.name, user: person.userRecordName, device: context.caller.device,
+            changes: summary.wantsRecords ? [change] : [])
+        try writer.enqueue(news.bytes)
+    }
+}

@@ -1,0 +1,41 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsResolve: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Says what the links of a request lead to. A link that is not for the caller, that ended or that
+    /// never was is the same NOT_FOUND.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkShortGUIDs(request)
+        let person = try await context.participantIdentity()
+        var results: [ShareResult] = []
+        for asked in request.shortGUIDs {
+            do {
+                let link = try await ShareLink(asked.value, in: context)
+                let view = ShareView(context: context, person: person, owner: link.owner)
+                let metadata = try await link.store.read { reader in
+                    try view.metadata(
+                        ShareLink.Target(asked.value, reader), asked, reader)
+                }
+                results.append(.share(metadata))
+            } catch let error as ServiceError {
+                results.append(.failure(shortGUID: asked, error))
+            }
+        }
+        return Answer(results: results)
+    }
+}
+
+extension RequestContext {
+    func checkShortGUIDs(_ request: RecordsResolve.Request) throws {
+        // A link is followed by a person.
+        if caller.isServer { throw ServiceError.serverInOthersDatabase }
+        // Under whichever database the caller puts them: the protocol's own path is the public one's.
+        try checkCount(request.shortGUIDs.count)
+        for asked in request.shortGUIDs { try checkNames(asked.rootRecordDesiredKeys) }
+    }
+}

@@ -1,0 +1,210 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a save by the owner makes of a share.
+struct ShareChanges {
+    /// The owner.
+    let owner: ParticipantIdentity
+    let settings: ServiceSettings
+
+    /// A new share: the owner takes part from the beginning.
+    func newShare(root: String?, _ wanted: ShareDictionary) throws -> RecordSharing.Share {
+        let participant = ParticipantDictionary(
+            participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
+            status: .accepted, permission: .readWrite)
+        let share = RecordSharing.Share(
+            root: root, publicPermission: .none,
+            participants: [.init(dictionary: participant, since: 0)])
+        return try changed(share, to: wanted)
+    }
+
+    /// The share with the participants and the public permission that the owner wants; what the request
+    /// does not say stays.
+    func changed(
+        _ old: RecordSharing.Share, to wanted: ShareDictionary
+    ) throws -> RecordSharing.Share {
+        var share = old
+        if let permission = wanted.publicPermission, permission != .unknown {
+            share.publicPermission = permission
+        }
+        if let participants = wanted.participants {
+            try replace(with: participants, in: &share)
+        }
+        if share.publicPermission == .none {
+            // Who joined because everybody could is out when nobody can.
+            share.participants.removeAll { $0.dictionary.role == .publicUser }
+        }
+        guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
+            throw ServiceError.tooManyParticipants
+        }
+        for index in share.participants.indices {
+            let participant = share.participants[index].dictionary
+            // Who may nothing is out; with another permission the link lets him in again.
+            if participant.status == .accepted, participant.permission == .none,
+                participant.role != .publicUser
+            {
+                share.participants[index].dictionary.status = .removed
+            }
+        }
+        return share
+    }
+
+    /// The list of a request is the whole list: who is not in it is removed.
+    private func replace(
+        with wanted: [ParticipantDictionary], in share: inout RecordSharing.Share
+    ) throws {
+        guard wanted.count <= settings.limits.participantsPerShare + 1 else {
+            throw ServiceError.tooManyParticipants
+        }
+        let old = share.participants
+        var kept: Set<Int> = [0]
+        var list = Array(old.prefix(1))
+        for participant in wanted {
+            let identity = try checked(participant.userIdentity)
+            guard let index = index(of: participant, identity, in: old) else {
+                guard participant.role != .owner, !isOwner(identity) else { continue }
+                list.append(try invited(participant, identity))
+                continue
+            }
+            guard index > 0 else { continue }
+            guard kept.insert(index).inserted else {
+                throw ServiceError.participantAlreadyInvited
+            }
+            let isRemoval =
+                participant.status == .removed && old[index].dictionary.status != .removed
+            if isRemoval { continue }
+            var changed = old[index]
+            if changed.dictionary.role != .publicUser, participant.permission != .unknown {
+                changed.dictionary.permission = participant.permission
+            }
+            list.append(changed)
+        }
+        let addresses = list.flatMap { Self.addresses(of: $0.dictionary) }
+        guard Set(addresses).count == addresses.count else {
+            throw ServiceError.participantAlreadyInvited
+        }
+        share.participants = list
+    }
+
+    private func index(
+        of participant: ParticipantDictionary, _ identity: UserIdentityDictionary,
+        in list: [RecordSharing.Participant]
+    ) -> Int? {
+        if let identifier = participant.participantID,
+            let index = list.firstIndex(where: { $0.dictionary.participantID == identifier })
+        {
+            return index
+        }
+        let wanted = Set(Self.addresses(of: identity))
+        return list.firstIndex {
+            !wanted.isDisjoint(with: Self.addresses(of: $0.dictionary))
+        }
+    }
+
+    private func isOwner(_ identity: UserIdentityDictionary) -> Bool {
+        owner.matches(identity)
+    }
+
+    private func invited(
+        _ participant: ParticipantDictionary, _ identity: UserIdentityDictionary
+    ) throws -> RecordSharing.Participant {
+        guard participant.role != .publicUser else {
+            throw ServiceError.invalid("People join a public share by its link; do not add them.")
+        }
+        guard !Self.addresses(of: identity).isEmpty else {
+            throw ServiceError.invalid(
+                "Say whom to invite: an e-mail address, a telephone number or a user record name.")
+        }
+        let permission = participant.permission
+        return RecordSharing.Participant(
+            dictionary: ParticipantDictionary(
+                participantID: settings.newUUID(), userIdentity: identity, role: .user,
+                status: .invited, permission: permission == .unknown ? .readOnly : permission),
+            since: 0)
+    }
+
+    /// What an invitation may say of a person: how to find it, and nothing else.
+    private func checked(
+        _ identity: UserIdentityDictionary
+    ) throws -> UserIdentityDictionary {
+        let checked = UserIdentityDictionary(
+            userRecordName: identity.userRecordName ?? identity.lookupUserRecordName,
+            emailAddress: identity.emailAddress, phoneNumber: identity.phoneNumber,
+            lookupUserRecordName: identity.lookupUserRecordName)
+        let texts = [checked.userRecordName, checked.emailAddress, checked.phoneNumber]
+        guard texts.allSatisfy({ ($0?.utf8.count ?? 1) <= 320 && $0?.isEmpty != true }) else {
+            throw ServiceError.invalid("An address has 1 to 320 bytes.")
+        }
+        return checked
+    }
+
+    private static func addresses(of participant: ParticipantDictionary) -> [String] {
+        addresses(of: participant.userIdentity)
+    }
+
+    /// What tells persons apart.
+    private static func addresses(of identity: UserIdentityDictionary) -> [String] {
+        [
+            identity.userRecordName.map { "user " + $0 },
+            identity.emailAddress.map { "mail " + ParticipantIdentity.normalized($0) },
+            identity.phoneNumber.map { "phone " + $0.filter { !$0.isWhitespace } },
+        ].compactMap { $0 }
+    }
+}
+
+extension ServiceSettings {
+    /// A random number that stands for a moment at which somebody gained access.
+    func newMark() -> Int64 {
+        randomBytes(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    /// The short GUID of a link: 24 characters that need no escaping, of 18 random bytes. Who does not
+    /// have the link does not find it.
+    func newShortGUID() -> String {
+        Base64.addressText(randomBytes(18))
+    }
+}
+
+extension RecordSharing.Share {
+    /// Joins, or comes back.
+    ///
+    /// - Throws: ``ServiceError`` when the person is not invited and the share is not public, or when no
+    ///   place is left.
+    mutating func join(_ person: ParticipantIdentity, _ settings: ServiceSettings) throws {
+        var dictionary: ParticipantDictionary
+        let index = index(of: person)
+        if let index {
+            dictionary = participants[index].dictionary
+        } else {
+            guard publicPermission == .readOnly || publicPermission == .readWrite else {
+                throw ServiceError.shareNotFound
+            }
+            guard participants.count - 1 < settings.limits.participantsPerShare else {
+                throw ServiceError.tooManyParticipants
+            }
+            dictionary = ParticipantDictionary(
+                participantID: settings.newUUID(), userIdentity: person.dictionary,
+                role: .publicUser, permission: publicPermission)
+        }
+        dictionary.status = .accepted
+        // The address by which the person was found stays the one that the owner knows.
+        dictionary.userIdentity.userRecordName = person.userRecordName
+        let joined = RecordSharing.Participant(dictionary: dictionary, since: settings.newMark())
+        if let index { participants[index] = joined } else { participants.append(joined) }
+    }
+
+    /// Leaves; who was invited by name can come back with the same link.
+    mutating func leave(_ user: String) {
+        guard
+            let index = participants.firstIndex(where: {
+                $0.dictionary.userIdentity.userRecordName == user && $0.dictionary.role != .owner
+            })
+        else { return }
+        if participants[index].dictionary.role == .publicUser {
+            participants.remove(at: index)
+        } else {
+            participants[index].dictionary.status = .removed
+        }
+    }
+}

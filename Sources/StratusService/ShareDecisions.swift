@@ -1,0 +1,330 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a modify request does to records that it does not name.
+struct SharingConsequences {
+    /// By zone: rows that come under another share, roots that got or lost one, shares whose root went;
+    /// without their versions.
+    var touched: [String: [ModifyDecisions.Write]] = [:]
+    /// By zone: shares that are deleted, named or not.
+    var ended: [String: [RecordRow]] = [:]
+    /// The zones of the request in which something is or was shared.
+    var zonesWithShares: Set<String> = []
+}
+
+/// Each operation by itself.
+extension ModifyDecisions {
+    /// Why a participant may not do this to a record; nil when he may, and for owners.
+    func sharingObjection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+        guard let rights = stored.rights[operation.key.zoneName], !rights.isOwn else { return nil }
+        guard let old else {
+            let inserts =
+                operation.kind == .create || operation.kind.isForced && !operation.kind.isDeletion
+            return inserts && stored.isHidden(operation.key) ? .notPermitted : nil
+        }
+        if old.type == ShareDictionary.recordType { return .notPermitted }
+        guard rights.canWrite(under: old.shareRoot) else { return .notPermitted }
+        // With its root the share would go, which is not a participant's to end.
+        return operation.kind.isDeletion && old.shareRoot == old.name ? .notPermitted : nil
+    }
+
+    /// Whether a participant deletes the share: he leaves it.
+    func isLeaving(_ operation: PlannedOperation, _ old: RecordRow) -> Bool {
+        guard let rights = stored.rights[operation.key.zoneName] else { return false }
+        return !rights.isOwn && operation.kind.isDeletion
+            && old.type == ShareDictionary.recordType
+    }
+
+    /// The share without the caller. Its change tag counts for nothing: others join and leave, and
+    /// nothing of theirs is overwritten.
+    func leaving(_ operation: PlannedOperation, _ old: RecordRow) -> Decision {
+        do {
+            let user = try context.user()
+            var row = old
+            var sharing = try RecordSharing(old)
+            sharing.share?.leave(user)
+            row.sharing = sharing.bytes
+            row.modifiedMilliseconds = nowMilliseconds
+            row.modifier = user
+            row.modifierDevice = context.caller.device
+            return .save(row, fields: try RecordFields.encoded(old.payload).values(), old: old)
+        } catch {
+            // Stored bytes that cannot be read; others are not concerned.
+            return .failed(
+                failure(
+                    operation.key, ServiceError(.internalError, "The stored share cannot be read."))
+            )
+        }
+    }
+
+    /// Writes into a row what the operation wants of its share or its link.
+    func addSharing(
+        to row: inout RecordRow, _ operation: PlannedOperation, old: RecordRow?
+    ) throws {
+        var sharing = try old.map { try RecordSharing($0) } ?? RecordSharing()
+        if let planned = operation.share {
+            let changes = ShareChanges(owner: planned.person, settings: context.service.settings)
+            if let share = sharing.share {
+                guard planned.wanted.root.map({ $0.recordName == share.root }) ?? true else {
+                    throw ServiceError.invalid("A share keeps its root; delete it first.")
+                }
+                sharing.share = try changes.changed(share, to: planned.wanted)
+            } else {
+                let root = planned.wanted.root?.recordName
+                guard root != nil || row.name == ShareDictionary.zoneShareName else {
+                    throw ServiceError.shareWithoutRoot
+                }
+                sharing.share = try changes.newShare(root: root, planned.wanted)
+                sharing.shortGUID = operation.shortGUID
+                row.shareRoot = root
+            }
+        } else if sharing.shortGUID == nil, let shortGUID = operation.shortGUID {
+            sharing.shortGUID = shortGUID
+        } else {
+            return
+        }
+        row.sharing = sharing.bytes
+    }
+}
+
+/// All operations together.
+extension ModifyDecisions {
+    /// Fails what cannot be shared, and what a participant would put where he may not write.
+    ///
+    /// - Returns: Whether anything failed that had not before.
+    mutating func failUnshareable(_ reader: any StoreReader) throws -> Bool {
+        var hasFailed = false
+        for zone in stored.zones.values {
+            let rights = stored.rights[zone.name] ?? .own
+            let newShares = newShares(in: zone.name)
+            guard !rights.isOwn || !newShares.isEmpty else { continue }
+            var tree = try tree(of: zone, reader)
+            var isShared = try !newShares.isEmpty && reader.hasShares(in: zone.key)
+            let isZoneShared =
+                try isShared && reader.shares(in: zone.key, limit: 1).first?.root == nil
+            for index in newShares {
+                let error = try refusal(
+                    ofShare: index, &tree, isShared: isShared, isZoneShared: isZoneShared)
+                if let error {
+                    fail(index, error)
+                    hasFailed = true
+                } else {
+                    isShared = true
+                }
+            }
+            if rights.isOwn { continue }
+            for index in decisions.indices {
+                guard case .save(let row, _, _) = decisions[index],
+                    plan.items[index].zoneName == zone.name,
+                    row.type != ShareDictionary.recordType
+                else { continue }
+                if try !rights.canWrite(under: tree.shareRoot(of: row.name)) {
+                    fail(index, .notPermitted)
+                    hasFailed = true
+                }
+            }
+        }
+        return hasFailed
+    }
+
+    /// The operations that make a share.
+    private func newShares(in zoneName: String) -> [Int] {
+        decisions.indices.filter { index in
+            guard plan.items[index].zoneName == zoneName,
+                case .save(let row, _, old: nil) = decisions[index]
+            else { return false }
+            return row.type == ShareDictionary.recordType
+        }
+    }
+
+    private func refusal(
+        ofShare index: Int, _ tree: inout ShareTree, isShared: Bool, isZoneShared: Bool
+    ) throws -> ServiceError? {
+        guard case .ready(let operation) = plan.items[index],
+            case .save(let row, _, _) = decisions[index]
+        else { return nil }
+        guard let root = row.shareRoot else { return isShared ? .alreadyShared : nil }
+        if isZoneShared { return .alreadyShared }
+        if let tag = operation.share?.wanted.root?.recordChangeTag, tree.saved[root] == nil,
+            let stored = try tree.record(root), stored.changeTag != tag
+        {
+            return .staleChangeTag
+        }
+        if try tree.shareRoot(of: root) != nil { return .alreadyShared }
+        if (tree.saved[root]?.type ?? "") == ShareDictionary.recordType { return .shareWithoutRoot }
+        if let stored = try tree.record(root), stored.type == ShareDictionary.recordType {
+            return .shareWithoutRoot
+        }
+        tree.created[root] = row.name
+        return nil
+    }
+
+    /// The zone's hierarchies after the request, without the shares that it makes.
+    private func tree(of zone: ZoneRow, _ reader: any StoreReader) throws -> ShareTree {
+        var tree = ShareTree(zone.key, reader: reader)
+        for (item, decision) in zip(plan.items, decisions) where item.zoneName == zone.name {
+            switch decision {
+            case .save(let row, _, let old): tree.save(row, old: old)
+            case .delete(_, let old): tree.delete(old)
+            case .alreadyGone, .failed: break
+            }
+        }
+        let cascaded = cascadedNames(in: zone.name)
+        let step = 400
+        for start in stride(from: 0, to: cascaded.count, by: step) {
+            let names = Array(cascaded[start..<min(start + step, cascaded.count)])
+            let rows = try reader.records(named: names, in: zone.key)
+            for name in names { tree.remove(name) }
+            for row in rows.values where !row.isDeleted { tree.delete(row) }
+        }
+        return tree
+    }
+
+    /// Gives every record of the request its place under the shares, and finds the others whose place
+    /// changes with them. To be called when nothing fails any more.
+    ///
+    /// - Throws: ``ServiceError`` when too many records would change their place.
+    mutating func settleSharing(_ reader: any StoreReader) throws -> SharingConsequences {
+        var consequences = SharingConsequences()
+        for zone in stored.zones.values where zone.hasFeed {
+            let newShares = newShares(in: zone.name)
+            guard try !newShares.isEmpty || reader.hasShares(in: zone.key) else { continue }
+            consequences.zonesWithShares.insert(zone.name)
+            var tree = try tree(of: zone, reader)
+            for index in newShares {
+                if case .save(let row, _, _) = decisions[index], let root = row.shareRoot {
+                    tree.created[root] = row.name
+                }
+            }
+            var shortGUIDs: [String: String] = [:]
+            for root in tree.created.keys {
+                shortGUIDs[root] = try shortGUID(ofRoot: root, &tree)
+            }
+            try placeSaved(in: zone, &tree, shortGUIDs)
+            let touched = try touched(&tree, shortGUIDs)
+            consequences.touched[zone.name] = touched
+            consequences.ended[zone.name] =
+                tree.endedShares + touched.filter { $0.row.isDeleted }.compactMap(\.old)
+        }
+        return consequences
+    }
+
+    /// A root and its share have the same link: the root's own, where it has one.
+    private func shortGUID(ofRoot root: String, _ tree: inout ShareTree) throws -> String? {
+        if !tree.ended.contains(root), let row = try tree.saved[root] ?? tree.record(root),
+            let shortGUID = try RecordSharing(row).shortGUID
+        {
+            return shortGUID
+        }
+        guard let share = tree.created[root], let row = tree.saved[share] else { return nil }
+        return try RecordSharing(row).shortGUID
+    }
+
+    private mutating func placeSaved(
+        in zone: ZoneRow, _ tree: inout ShareTree, _ shortGUIDs: [String: String]
+    ) throws {
+        for index in decisions.indices {
+            guard plan.items[index].zoneName == zone.name,
+                case .save(var row, let fields, let old) = decisions[index]
+            else { continue }
+            if row.type == ShareDictionary.recordType {
+                if old == nil, let root = row.shareRoot {
+                    var sharing = try RecordSharing(row)
+                    sharing.shortGUID = shortGUIDs[root]
+                    row.sharing = sharing.bytes
+                }
+            } else {
+                row.shareRoot = try tree.shareRoot(of: row.name)
+                row.sharing = try rootSharing(of: row, tree, shortGUIDs)
+            }
+            decisions[index] = .save(row, fields: fields, old: old)
+        }
+    }
+
+    /// What a record that got or lost a share says of it.
+    private func rootSharing(
+        of row: RecordRow, _ tree: ShareTree, _ shortGUIDs: [String: String]
+    ) throws -> [UInt8] {
+        if let share = tree.created[row.name] {
+            return RecordSharing(shortGUID: shortGUIDs[row.name], shareName: share).bytes
+        }
+        return tree.ended.contains(row.name) ? [] : row.sharing
+    }
+
+    private func touched(
+        _ tree: inout ShareTree, _ shortGUIDs: [String: String]
+    ) throws -> [Write] {
+        var writes: [Write] = []
+        for name in tree.ended.union(tree.created.keys).sorted() where tree.saved[name] == nil {
+            guard let old = try tree.record(name) else { continue }
+            if tree.gone.contains(name) {
+                // The root went, and the share goes with it.
+                guard let share = try RecordSharing(old).shareName, !tree.gone.contains(share),
+                    let row = try tree.record(share)
+                else { continue }
+                writes.append(Write(row: tombstone(of: row), fields: [], old: row))
+            } else {
+                var row = old
+                row.shareRoot = try tree.shareRoot(of: name)
+                row.sharing = try rootSharing(of: row, tree, shortGUIDs)
+                writes.append(Write(row: row, fields: [], old: old))
+            }
+        }
+        let named = Set(writes.map(\.row.name))
+        let limit = context.limits.recordsPerShareChange
+        for (old, root) in try tree.carriedAlong(limit: limit) where !named.contains(old.name) {
+            var row = old
+            row.shareRoot = root
+            writes.append(Write(row: row, fields: [], old: old))
+        }
+        return writes
+    }
+
+    /// The links that the request drew in vain, and those of the shares that it ended.
+    func sharingOutcome(after consequences: SharingConsequences) -> SharingOutcome {
+        var unused = Set(plan.shortGUIDs)
+        for share in consequences.ended.values.flatMap({ $0 }) {
+            if let shortGUID = (try? RecordSharing(share))?.shortGUID { unused.insert(shortGUID) }
+        }
+        for decision in decisions {
+            switch decision {
+            case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
+                if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
+            case .delete(_, let old) where !old.sharing.isEmpty:
+                // Bytes that cannot be read keep their links, which lead nowhere.
+                if let shortGUID = (try? RecordSharing(old))?.shortGUID { unused.insert(shortGUID) }
+            default: break
+            }
+        }
+        return SharingOutcome(unusedShortGUIDs: unused.sorted())
+    }
+}
+
+extension StoreWriter {
+    /// Keeps what is derived from a record's place under the shares.
+    func putSharing(_ write: ModifyDecisions.Write) throws {
+        let row = write.row
+        if row.type == ShareDictionary.recordType {
+            try putShare(row, old: write.old)
+        } else if let left = write.old?.shareRoot, row.isDeleted || row.shareRoot != left {
+            try put(
+                ShareEventRow(
+                    zone: row.zone, root: left, name: row.name, type: row.type,
+                    version: row.version, commitVersion: row.commitVersion))
+        }
+        if !row.isDeleted, let root = row.shareRoot, write.old?.shareRoot != root {
+            try deleteShareEvent(of: row.name, root: root, in: row.zone)
+        }
+    }
+
+    private func putShare(_ row: RecordRow, old: RecordRow?) throws {
+        // Its end comes last, so that it takes along what the others leave behind.
+        guard !row.isDeleted else { return }
+        let sharing = try RecordSharing(row)
+        guard let share = sharing.share, let shortGUID = sharing.shortGUID else { return }
+        try put(
+            ShareRow(zone: row.zone, name: row.name, root: share.root, shortGUID: shortGUID),
+            access: share.access(by: row.name))
+    }
+}

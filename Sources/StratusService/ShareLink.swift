@@ -1,0 +1,143 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// A share as it is found by the short GUID of its link.
+struct ShareLink: Sendable {
+    var owner: String
+    var store: any RecordStore
+
+    /// - Throws: ``ServiceError`` when the link leads nowhere in this container.
+    init(_ shortGUID: String, in context: RequestContext) async throws {
+        guard (1...255).contains(shortGUID.utf8.count),
+            let row = try await context.service.storehouse.directory.shortGUID(shortGUID),
+            row.address == context.address
+        else { throw ServiceError.shareNotFound }
+        owner = row.owner
+        store = try await context.service.store(
+            for: DatabaseAddress(context.address, .private(owner: row.owner)))
+    }
+
+    /// What the link leads to, in one snapshot.
+    struct Target {
+        var zone: ZoneRow
+        var row: RecordRow
+        var sharing: RecordSharing
+        var share: RecordSharing.Share
+
+        /// - Throws: ``ServiceError`` when it is no longer shared.
+        init(_ shortGUID: String, _ reader: any StoreReader) throws {
+            guard let found = try reader.share(shortGUID: shortGUID),
+                let zone = try reader.zones().first(where: { $0.key == found.zone }),
+                let row = try reader.records(named: [found.name], in: found.zone)[found.name],
+                !row.isDeleted
+            else { throw ServiceError.shareNotFound }
+            let sharing = try RecordSharing(row)
+            guard let share = sharing.share else { throw ServiceError.shareNotFound }
+            self.zone = zone
+            self.row = row
+            self.sharing = sharing
+            self.share = share
+        }
+    }
+}
+
+/// What a caller is shown of the target of a link.
+struct ShareView {
+    let context: RequestContext
+    let person: ParticipantIdentity
+    let owner: String
+
+    /// The target as the caller sees it.
+    ///
+    /// - Throws: ``ServiceError`` as if there were no such link, when it is not for the caller.
+    func metadata(
+        _ target: ShareLink.Target, _ asked: ShortGUIDDictionary, _ reader: any StoreReader
+    ) throws -> ShareMetadataDictionary {
+        var metadata = ShareMetadataDictionary(shortGUID: asked)
+        metadata.containerIdentifier = context.address.container
+        metadata.environment = context.address.environment
+        let share = target.share
+        guard let own = part(in: share) else {
+            // Somebody was invited by an address, which may be the caller's: the link's holder is told
+            // as much of it as tells him which address to verify.
+            let matches = potentialMatches(in: share)
+            guard !matches.isEmpty else { throw ServiceError.shareNotFound }
+            metadata.potentialMatches = matches
+            return metadata
+        }
+        let isOwner = own.role == .owner
+        let place = view(isOwner: isOwner)
+        metadata.databaseScope = isOwner ? .private : .shared
+        metadata.zoneID = place.zoneID(target.zone.name)
+        metadata.rootRecordName = share.root
+        metadata.webpageURL = "/share/" + asked.value
+        metadata.share = RecordDictionary(
+            target.row, in: place.zoneID(target.zone.name), viewer: person.userRecordName)
+        // Who was invited by an address is not yet known by name in the share.
+        metadata.share?.share = share.dictionary(as: share.index(of: person))
+        metadata.ownerIdentity =
+            isOwner
+            ? share.owner?.dictionary.userIdentity
+            : share.owner?.dictionary.withoutAddresses.userIdentity
+        metadata.participantRole = own.role
+        metadata.participantStatus = own.status
+        metadata.participantPermission = share.permission(of: own)
+        if asked.shouldFetchRootRecord == true, let root = share.root,
+            let row = try reader.records(named: [root], in: target.zone.key)[root], !row.isDeleted
+        {
+            metadata.rootRecord = try RecordDictionary(
+                row, in: place.zoneID(target.zone.name), keys: asked.rootRecordDesiredKeys,
+                numbersAsStrings: false, viewer: person.userRecordName)
+        }
+        return metadata
+    }
+
+    /// The caller's part in a share, or the one that he would have; nil when it is not for him.
+    func part(in share: RecordSharing.Share) -> ParticipantDictionary? {
+        if let index = share.index(of: person) {
+            let participant = share.participants[index].dictionary
+            let permission = share.permission(of: participant)
+            return permission == .readOnly || permission == .readWrite ? participant : nil
+        }
+        guard share.publicPermission == .readOnly || share.publicPermission == .readWrite else {
+            return nil
+        }
+        return ParticipantDictionary(
+            userIdentity: person.dictionary, role: .publicUser, status: .invited,
+            permission: share.publicPermission)
+    }
+
+    private func view(isOwner: Bool) -> RequestContext {
+        RequestContext(
+            service: context.service, caller: context.caller, address: context.address,
+            scope: isOwner ? .private : .shared
+        ).viewing(owner)
+    }
+
+    /// The open invitations by address.
+    func potentialMatches(
+        in share: RecordSharing.Share
+    ) -> [ShareMetadataDictionary.PotentialMatch] {
+        share.participants.map(\.dictionary).compactMap { participant in
+            let identity = participant.userIdentity
+            guard participant.status == .invited, identity.userRecordName == nil,
+                participant.permission != .none, let identifier = participant.participantID
+            else { return nil }
+            return ShareMetadataDictionary.PotentialMatch(
+                participantID: identifier, emailAddress: identity.emailAddress.map(Self.masked),
+                phoneNumber: identity.phoneNumber.map(Self.masked))
+        }
+    }
+
+    /// An address of which its owner knows that it is his, and others do not learn it: the first letter,
+    /// and the domain's first and last part's.
+    static func masked(_ address: String) -> String {
+        let parts = address.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let domain = parts.last else {
+            return "•••" + String(address.suffix(2))
+        }
+        let ending = domain.split(separator: ".").last.map { "." + $0 } ?? ""
+        return "\(parts[0].prefix(1))•••@\(domain.prefix(1))•••\(ending)"
+    }
+}

@@ -1,0 +1,113 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a change of a shared zone leaves in the owner's outbox for the participants.
+///
+/// Format 1: the byte 0x53; zone name, user and device as counted strings; the number of views as four
+/// bytes, then each: root (optional) and record type; the number of users as four bytes, then each.
+struct ShareNews: Hashable, Sendable {
+    /// A part of the zone in which something of a type changed.
+    struct View: Hashable, Sendable {
+        /// The root of the share; nil for what lies under none.
+        var root: String?
+        var recordType: String
+    }
+
+    var zoneName: String
+    /// Who made the change, on which device: it is not told.
+    var user: String
+    var device: String
+    var views: Set<View> = []
+    /// Who gained or lost access by it.
+    var affected: Set<String> = []
+    /// Who had access before it.
+    private var audience: Set<ShareAccessRow> = []
+
+    private static let format: UInt8 = 0x53
+
+    init(zoneName: String, user: String, device: String) {
+        self.zoneName = zoneName
+        self.user = user
+        self.device = device
+    }
+
+    /// Begins before anything of the change is written.
+    init(before reader: any StoreReader, _ zone: ZoneRow, _ context: RequestContext) throws {
+        self.init(
+            zoneName: zone.name, user: try context.user(), device: context.caller.device)
+        audience = Set(try reader.audience(of: zone.key))
+    }
+
+    /// The end of a zone; nil when nobody but its owner had it.
+    init?(
+        endOf zone: ZoneRow, user: String, device: String, _ reader: any StoreReader
+    ) throws {
+        self.init(zoneName: zone.name, user: user, device: device)
+        affected = Set(try reader.audience(of: zone.key).map(\.user))
+        if affected.isEmpty { return nil }
+    }
+
+    mutating func add(_ write: ModifyDecisions.Write) {
+        for row in [write.row, write.old].compactMap({ $0 }) {
+            views.insert(View(root: row.shareRoot, recordType: row.type))
+        }
+    }
+
+    /// Puts the news into the outbox, unless they concern nobody.
+    mutating func enqueue(after writer: any StoreWriter, _ zone: ZoneRow) throws {
+        let after = Set(try writer.audience(of: zone.key))
+        affected = Set(audience.symmetricDifference(after).map(\.user))
+        guard !audience.isEmpty || !after.isEmpty else { return }
+        try writer.enqueue(bytes)
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(Self.format)
+        writer.write(zoneName)
+        writer.write(user)
+        writer.write(device)
+        writer.write(number: UInt32(views.count))
+        for view in views {
+            writer.write(view.root)
+            writer.write(view.recordType)
+        }
+        writer.write(number: UInt32(affected.count))
+        for user in affected { writer.write(user) }
+        return writer.bytes
+    }
+}
+
+extension ShareNews {
+    /// Nil when the bytes are other news.
+    init?(bytes: [UInt8]) {
+        guard bytes.first == Self.format else { return nil }
+        var reader = ByteReader(bytes)
+        do {
+            _ = try reader.byte()
+            self.init(
+                zoneName: try reader.string(), user: try reader.string(),
+                device: try reader.string())
+            let viewCount: UInt32 = try reader.number()
+            for _ in 0..<viewCount {
+                views.insert(
+                    View(root: try reader.optionalString(), recordType: try reader.string()))
+            }
+            let userCount: UInt32 = try reader.number()
+            for _ in 0..<userCount { affected.insert(try reader.string()) }
+        } catch {
+            // Of another version; news are hints.
+            return nil
+        }
+    }
+
+    /// The record types of which something changed in what somebody can see.
+    func recordTypes(seenWith access: [ShareAccessRow]) -> Set<String> {
+        let roots = Set(access.map(\.root))
+        let seesAll = roots.contains(nil)
+        return Set(
+            views.filter { seesAll || $0.root != nil && roots.contains($0.root) }
+                .map(\.recordType))
+    }
+}

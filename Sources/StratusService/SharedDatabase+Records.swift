@@ -1,0 +1,143 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsLookup {
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        var syncToken: String?
+        let results = try await database.answers(
+            request.records, zoneID: { $0.zoneID ?? request.zoneID },
+            refused: { item, error in
+                .failure(
+                    RecordFailure(
+                        recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
+                        error: error))
+            },
+            from: { view, items in
+                var part = request
+                part.records = items
+                let answer = try await answer(part, in: view)
+                // There is one of the zone that the request names, in its owner's part only.
+                syncToken = syncToken ?? answer.syncToken
+                return answer.records
+            })
+        return Answer(records: results, syncToken: syncToken)
+    }
+}
+
+extension RecordsModify {
+    /// Each owner's part is a request of its own. When the request is about one owner only, it succeeds
+    /// or fails as one in the private database does.
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        let zoneIDs = request.operations.map { $0.record.zoneID ?? request.zoneID }
+        let isOneOwners = Set(zoneIDs.map { $0?.ownerRecordName }).count == 1
+        func refused(_ operation: Operation, _ error: ServiceError) -> RecordResult {
+            .failure(
+                RecordFailure(
+                    recordName: operation.record.recordName,
+                    zoneID: operation.record.zoneID ?? request.zoneID, error: error))
+        }
+        var syncToken: String?
+        let results = try await database.answers(
+            request.operations, zoneID: { $0.record.zoneID ?? request.zoneID }, refused: refused,
+            from: { view, operations in
+                var part = request
+                part.operations = operations
+                do {
+                    let answer = try await answer(part, in: view)
+                    syncToken = syncToken ?? answer.syncToken
+                    return answer.records
+                } catch  where !isOneOwners {
+                    // The other owners' parts stand: what failed here is said of these operations alone.
+                    let failure = context.service.failure(from: error)
+                    return failure.records ?? operations.map { refused($0, failure.error) }
+                }
+            })
+        return Answer(records: results, syncToken: syncToken)
+    }
+}
+
+extension RecordsQuery {
+    /// Asks the owner of the zone, or for all zones one owner after the other.
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        if request.zoneID == nil, request.isZoneWide {
+            return try await zoneWideAnswer(request, in: database)
+        }
+        guard let owner = request.zoneID?.ownerRecordName,
+            try await database.owners().contains(owner)
+        else { throw ServiceError.zoneNotFound }
+        return try await answer(request, in: context.viewing(owner))
+    }
+
+    /// The zones of all owners: each owner's in the query's order, the owners by name. A page is one
+    /// owner's.
+    private static func zoneWideAnswer(
+        _ request: Request, in database: SharedDatabase
+    ) async throws -> Answer {
+        let owners = try await database.owners().sorted()
+        var start: SharedContinuation?
+        if let text = request.continuationMarker {
+            guard let marker = SharedContinuation(text: text) else {
+                throw ServiceError.invalid(
+                    "The continuation marker belongs to another query; start from the beginning.")
+            }
+            start = marker
+        }
+        for owner in owners where start.map({ owner >= $0.owner }) ?? true {
+            var part = request
+            part.continuationMarker = start?.owner == owner ? start?.marker : nil
+            if start?.owner == owner, start?.marker == nil { continue }
+            let answer = try await answer(part, in: database.context.viewing(owner))
+            if answer.records.isEmpty, answer.continuationMarker == nil { continue }
+            let isLast = answer.continuationMarker == nil && owner == owners.last
+            return Answer(
+                records: answer.records,
+                continuationMarker: isLast
+                    ? nil
+                    : SharedContinuation(owner: owner, marker: answer.continuationMarker).text)
+        }
+        return Answer(records: [])
+    }
+}
+
+/// Where a query over several owners' zones goes on: in an owner's, or after them.
+///
+/// Base64 of the counted owner and the optional marker of that owner's part, which is sealed by itself:
+/// who makes one up gets what the query answers anyhow.
+private struct SharedContinuation {
+    var owner: String
+    var marker: String?
+
+    var text: String {
+        var writer = ByteWriter()
+        writer.write(owner)
+        writer.write(marker)
+        return Base64.text(writer.bytes)
+    }
+
+    init(owner: String, marker: String?) {
+        self.owner = owner
+        self.marker = marker
+    }
+
+    init?(text: String) {
+        guard let bytes = Base64.bytes(text) else { return nil }
+        var reader = ByteReader(bytes)
+        do {
+            owner = try reader.string()
+            marker = try reader.optionalString()
+        } catch {
+            // Not one of ours.
+            return nil
+        }
+    }
+}

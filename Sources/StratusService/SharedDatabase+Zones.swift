@@ -1,0 +1,139 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension ZonesList {
+    /// The zones in which something is shared with the caller now.
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        let zones = try await database.zones().map {
+            ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.owner)
+        }
+        let looked = try await ZonesLookup.sharedResults(zones, in: database)
+        return Answer(
+            zones: looked.compactMap { result in
+                guard case .zone(var zone) = result else { return nil }
+                if !request.wantsAtomic { zone.isAtomic = nil }
+                return .zone(zone)
+            })
+    }
+}
+
+extension ZonesLookup {
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        Answer(
+            zones: try await sharedResults(request.zones, in: try await SharedDatabase(context)))
+    }
+
+    static func sharedResults(
+        _ zones: [ZoneIDDictionary], in database: SharedDatabase
+    ) async throws -> [ZoneResult] {
+        try await database.answers(
+            zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
+            from: { view, zones in
+                try await answer(Request(zones: zones), in: view).zones
+            })
+    }
+}
+
+extension ZonesModify {
+    /// Deleting a zone in the shared database is leaving all of its shares. Zones are made by their
+    /// owners.
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        guard request.operations.allSatisfy({ $0.kind == .delete }) else {
+            throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
+        }
+        let database = try await SharedDatabase(context)
+        let results = try await database.answers(
+            request.operations, zoneID: { $0.zoneID },
+            // What was asked for is the case.
+            refused: { operation, _ in
+                .zone(ZoneDictionary(zoneID: operation.zoneID, isDeleted: true))
+            },
+            from: { view, operations in
+                var results: [ZoneResult] = []
+                for operation in operations {
+                    try await leave(operation.zoneID, in: view)
+                    let zoneID = view.zoneName(operation.zoneID).map(view.zoneID)
+                    results.append(
+                        .zone(
+                            ZoneDictionary(zoneID: zoneID ?? operation.zoneID, isDeleted: true)))
+                }
+                return results
+            })
+        return Answer(zones: results)
+    }
+
+    /// Leaves the shares of a zone one by one, by the same way as deleting their records.
+    private static func leave(_ zoneID: ZoneIDDictionary, in view: RequestContext) async throws {
+        guard let name = view.zoneName(zoneID), let store = try await view.store() else { return }
+        let user = try view.user()
+        let shares = try await store.read { reader -> [String] in
+            guard let zone = try reader.livingZone(named: name) else { return [] }
+            return try reader.access(of: user, in: zone.key).map(\.share)
+        }
+        let batch = view.limits.operationsPerRequest
+        for start in stride(from: 0, to: shares.count, by: batch) {
+            let names = shares[start..<min(start + batch, shares.count)]
+            let operations = names.map {
+                RecordsModify.Operation(.forceDelete, RecordDictionary(recordName: $0))
+            }
+            _ = try await RecordsModify.answer(
+                .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view)
+        }
+    }
+}
+
+extension ChangesDatabase {
+    /// A zone that somebody is no longer let into is deleted in his shared database.
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        let seal = try await context.service.seal()
+        let incarnation = try await database.own.read { try $0.incarnation }
+        let tokens = ChangeTokens(
+            seal: seal,
+            address: SharedDatabase.address(of: try context.user(), in: context.address),
+            incarnation: incarnation, nowMilliseconds: context.service.settings.nowMilliseconds())
+        let known = try await database.own.read { try $0.databaseVersion }
+        let token = try request.syncToken.map {
+            try tokens.readDatabaseToken($0, version: known)
+        }
+        let changes = try await database.changes(after: token?.cursor ?? 0)
+        let skip = token?.skipTombstonesThrough ?? changes.version
+        // Every change has a database version of its own: a page may end anywhere.
+        let page = changes.zones.prefix(context.pageLength(request.resultsLimit))
+        let moreComing = page.count < changes.zones.count
+        let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
+        return Answer(
+            zones: page.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }.map { row in
+                let zoneID = context.viewing(row.owner).zoneID(row.name)
+                var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
+                if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
+                return .zone(zone)
+            },
+            syncToken: tokens.databaseToken(
+                cursor: end ?? changes.version, skipTombstonesThrough: skip),
+            moreComing: moreComing)
+    }
+}
+
+extension ChangesZone {
+    static func sharedAnswer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context)
+        let results = try await database.answers(
+            request.zones, zoneID: { $0.zoneID },
+            refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
+            from: { view, zones in try await answer(Request(zones: zones), in: view).zones })
+        return Answer(zones: results)
+    }
+}

@@ -1,0 +1,136 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// The caller's shared database: a view on zones of other owners, which stores nothing but their names.
+struct SharedDatabase: Sendable {
+    let context: RequestContext
+    /// The caller's own database, which keeps the names.
+    let own: any RecordStore
+
+    /// What stands for the shared database of a user in change tokens and continuation markers.
+    static func address(of user: String, in address: ContainerAddress) -> DatabaseAddress {
+        DatabaseAddress(address, .private(owner: "shared/" + user))
+    }
+
+    init(_ context: RequestContext) async throws {
+        self.context = context
+        own = try await context.service.store(
+            for: DatabaseAddress(context.address, .private(owner: try context.user())))
+    }
+
+    /// The zones that the caller takes part in, as far as he knows: who was removed meanwhile still has
+    /// their names here, and gets nothing by them.
+    func zones() async throws -> [SharedZoneRow] {
+        try await own.read { try $0.sharedZones() }
+    }
+
+    /// Owners of whom the caller knows zones. Only their databases are ever opened: a request cannot
+    /// make databases, or find out who is there, by naming owners.
+    func owners() async throws -> Set<String> {
+        Set(try await zones().map(\.owner))
+    }
+
+    func store(of owner: String) async throws -> any RecordStore {
+        try await context.service.store(
+            for: DatabaseAddress(context.address, .private(owner: owner)))
+    }
+
+    // MARK: Parts of requests
+
+    /// Answers the items of a request owner by owner, and puts the results back in their order.
+    ///
+    /// - Parameters:
+    ///   - zoneID: The zone of an item.
+    ///   - refused: The result of an item whose zone the caller does not see.
+    ///   - answer: Answers the items of one owner, with one result each.
+    func answers<Item, Result>(
+        _ items: [Item], zoneID: (Item) -> ZoneIDDictionary?,
+        refused: (Item, ServiceError) -> Result,
+        from answer: (RequestContext, [Item]) async throws -> [Result]
+    ) async throws -> [Result] {
+        let known = try await owners()
+        var results: [Result?] = items.map { _ in nil }
+        var order: [String] = []
+        var parts: [String: [Int]] = [:]
+        for (index, item) in items.enumerated() {
+            guard let owner = zoneID(item)?.ownerRecordName, known.contains(owner) else {
+                results[index] = refused(item, .zoneNotFound)
+                continue
+            }
+            if parts[owner] == nil { order.append(owner) }
+            parts[owner, default: []].append(index)
+        }
+        for owner in order {
+            let indices = parts[owner] ?? []
+            let part = try await answer(context.viewing(owner), indices.map { items[$0] })
+            for (index, result) in zip(indices, part) { results[index] = result }
+        }
+        return zip(items, results).map { item, result in result ?? refused(item, .zoneNotFound) }
+    }
+
+    // MARK: What changed
+
+    /// Looks at every zone and notes which of them changed in the view, came or went.
+    ///
+    /// - Returns: The zones after a database version, and the version that the list is complete to.
+    func changes(after version: Int64) async throws -> (zones: [SharedZoneRow], version: Int64) {
+        let states = try await states(of: try await zones())
+        let now = try await own.read { reader in
+            let isOld = try Self.outdated(states, in: reader).isEmpty == false
+            return (
+                isOld, try reader.sharedZones(changedAfter: version, limit: .max),
+                try reader.databaseVersion
+            )
+        }
+        guard now.0 else { return (now.1, now.2) }
+        return try await own.write { writer in
+            for row in try Self.outdated(states, in: writer) { try writer.put(row) }
+            return (
+                try writer.sharedZones(changedAfter: version, limit: .max),
+                try writer.databaseVersion
+            )
+        }
+    }
+
+    /// The rows that say something else than what was seen; a zone that came back meanwhile is left.
+    private static func outdated(
+        _ states: [SharedZoneRow], in reader: any StoreReader
+    ) throws -> [SharedZoneRow] {
+        try states.filter { state in
+            guard let row = try reader.sharedZone(owner: state.owner, name: state.name),
+                row.changedAtDatabaseVersion == state.changedAtDatabaseVersion
+            else { return false }
+            return row != state
+        }
+    }
+
+    /// The zones as they are now, each owner's in one snapshot.
+    func states(of zones: [SharedZoneRow]) async throws -> [SharedZoneRow] {
+        var states: [SharedZoneRow] = []
+        for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {
+            let view = context.viewing(owner)
+            let names = rows.map(\.name)
+            let seen = try await store(of: owner).read { reader in
+                try names.map { name -> (version: Int64, access: Int64)? in
+                    guard let zone = try view.livingZone(named: name, reader) else { return nil }
+                    return (
+                        try reader.version(of: zone.row, seenWith: zone.rights),
+                        zone.rights.access
+                    )
+                }
+            }
+            for (row, state) in zip(rows, seen) {
+                var row = row
+                if let state {
+                    row.seenVersion = state.version
+                    row.seenAccess = state.access
+                } else {
+                    row.isDeleted = true
+                }
+                states.append(row)
+            }
+        }
+        return states
+    }
+}

@@ -1,0 +1,158 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// What a caller may do in a zone, read in the snapshot that it is used in.
+struct ZoneRights: Sendable {
+    private enum Extent: Sendable {
+        /// The owner's own zone, and the public database's.
+        case own
+        /// The whole zone is shared.
+        case zone(canWrite: Bool)
+        /// Hierarchies are shared; by root, whether they may be written.
+        case hierarchies([String: Bool])
+    }
+
+    private let extent: Extent
+    /// Stands for the shares that give access, and since when; 0 for the owner. Part of the zone's
+    /// change tokens: a change of what can be seen expires them.
+    let access: Int64
+
+    /// A device that nobody can have: it is longer than a device's name may be.
+    fileprivate static let nobodysDevice = String(
+        repeating: "-", count: Accounts.clientIDBytes + 1)
+
+    static let own = ZoneRights(extent: .own, access: 0)
+
+    private init(extent: Extent, access: Int64) {
+        self.extent = extent
+        self.access = access
+    }
+
+    /// The rights of somebody in another owner's zone; nil when there are none.
+    init?(of user: String, in zone: ZoneRow, reader: any StoreReader) throws {
+        let rows = try reader.access(of: user, in: zone.key)
+        guard !rows.isEmpty else { return nil }
+        access = Self.mark(of: rows)
+        if let whole = rows.first(where: { $0.root == nil }) {
+            extent = .zone(canWrite: whole.canWrite)
+        } else {
+            extent = .hierarchies(
+                Dictionary(
+                    rows.compactMap { row in row.root.map { ($0, row.canWrite) } },
+                    uniquingKeysWith: { $0 || $1 }))
+        }
+    }
+
+    private static func mark(of rows: [ShareAccessRow]) -> Int64 {
+        var writer = ByteWriter()
+        for row in rows {
+            writer.write(row.user)
+            writer.write(row.share)
+            writer.write(row.root)
+            writer.write(number: row.since)
+        }
+        let number = SHA256.hash(data: writer.bytes).prefix(8)
+            .reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        // 0 is the owner's.
+        return number == 0 ? 1 : number
+    }
+
+    var isOwn: Bool { if case .own = extent { true } else { false } }
+
+    /// The roots of the hierarchies that can be seen; nil when all of the zone can.
+    var roots: [String]? {
+        guard case .hierarchies(let roots) = extent else { return nil }
+        return roots.keys.sorted()
+    }
+
+    func canRead(_ row: RecordRow) -> Bool { canRead(under: row.shareRoot) }
+
+    /// Whether a record that the share of this root covers can be seen.
+    func canRead(under root: String?) -> Bool {
+        switch extent {
+        case .own, .zone: true
+        case .hierarchies(let roots): root.map { roots[$0] != nil } ?? false
+        }
+    }
+
+    /// Whether any record of the zone can be changed.
+    var canWriteSomewhere: Bool {
+        switch extent {
+        case .own: true
+        case .zone(let canWrite): canWrite
+        case .hierarchies(let roots): roots.values.contains(true)
+        }
+    }
+
+    /// Whether a record that the share of this root covers can be changed.
+    func canWrite(under root: String?) -> Bool {
+        switch extent {
+        case .own: true
+        case .zone(let canWrite): canWrite
+        case .hierarchies(let roots): root.map { roots[$0] ?? false } ?? false
+        }
+    }
+}
+
+extension RequestContext {
+    /// What the caller may do in a zone of the request's database; nil when the zone must not even
+    /// seem to be there.
+    func rights(in zone: ZoneRow, _ reader: any StoreReader) throws -> ZoneRights? {
+        guard scope == .shared else { return .own }
+        return try ZoneRights(of: user(), in: zone, reader: reader)
+    }
+
+    /// The zone of this name and what the caller may do there, unless it is deleted or not to be seen.
+    func livingZone(
+        named name: String, _ reader: any StoreReader
+    ) throws -> (row: ZoneRow, rights: ZoneRights)? {
+        guard let zone = try reader.livingZone(named: name),
+            let rights = try rights(in: zone, reader)
+        else { return nil }
+        return (zone, rights)
+    }
+}
+
+extension RequestContext {
+    /// The zone of this name and what the caller may do there.
+    ///
+    /// - Throws: ``ServiceError`` when it is not there, or not to be seen.
+    func existingZone(
+        named name: String, _ reader: any StoreReader
+    ) throws -> (row: ZoneRow, rights: ZoneRights) {
+        // Why a zone is gone is its owner's to know.
+        guard scope == .shared else { return (try reader.existingZone(named: name), .own) }
+        guard let zone = try livingZone(named: name, reader) else {
+            throw ServiceError.zoneNotFound
+        }
+        return zone
+    }
+}
+
+extension StoreReader {
+    /// The changes of a zone that somebody can see.
+    ///
+    /// Only the owner's devices learn without a token of the deletion of what they created: the rule
+    /// would tell a participant names from before he came.
+    func changes(
+        in zone: ZoneRow.Key, seenWith rights: ZoneRights, after cursor: ChangeCursor, limit: Int,
+        payloadBytes: Int = .max
+    ) throws -> ChangePage {
+        var cursor = cursor
+        if !rights.isOwn { cursor.device = ZoneRights.nobodysDevice }
+        guard let roots = rights.roots else {
+            return try changes(
+                in: zone, after: cursor, limit: limit, payloadBytes: payloadBytes)
+        }
+        return try sharedChanges(
+            in: zone, roots: roots, after: cursor, limit: limit, payloadBytes: payloadBytes)
+    }
+
+    /// The version of a zone's newest change that somebody can see.
+    func version(of zone: ZoneRow, seenWith rights: ZoneRights) throws -> Int64 {
+        guard let roots = rights.roots else { return zone.version }
+        return try sharedVersion(of: zone.key, roots: roots)
+    }
+}

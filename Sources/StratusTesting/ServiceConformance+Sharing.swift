@@ -1,0 +1,99 @@
+import StratusClient
+import StratusRecords
+import StratusWire
+
+extension ServiceConformance {
+    static let sharing: [Case] = [
+        Case("an invitation is followed, lived with and left") { stage in
+            let alice = try await stage.person("alice")
+            let bob = try await stage.person("bob")
+            let bobsName = try await bob.ask(UsersCaller.self, .init(), in: .public).identity
+                .userRecordName
+            let (zone, link) = try await sharedTrail(of: alice, with: bobsName)
+            try await expectAccept(link, by: bob)
+            let seen = try await bob.lookup(["trail", "diary"], at: zone)
+            _ = try seen[0].asRecord()
+            try expect(seen[1].code, equals: .notFound)
+            let denied = try await bob.modifyShared([.saving("alone")], at: zone)
+            try expect(denied[0].code, equals: .accessDenied)
+            _ = try await bob.modifyShared([.saving("hut", parent: "trail")], at: zone)[0]
+                .asRecord()
+            _ = try await alice.lookup(["hut"])[0].asRecord()
+            _ = try await bob.modifyShared([.init(.delete, .init(recordName: "S"))], at: zone)
+            try expect(try await bob.lookup(["trail"], at: zone)[0].code, equals: .zoneNotFound)
+            try await expectAccept(link, by: bob)
+            _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
+        },
+        Case("a link is nothing to those it is not for") { stage in
+            let alice = try await stage.person("alice")
+            let bob = try await stage.person("bob")
+            let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
+            for endpoint in [link, "nothing"] {
+                let result = try await bob.accept(endpoint)
+                guard case .failure(_, let error) = result else {
+                    throw StoreConformance.Failure(
+                        message: "\(result)", file: #fileID, line: #line)
+                }
+                try expect(error.code, equals: .notFound)
+            }
+            try expect(try await bob.lookup(["trail"], at: zone)[0].code, equals: .zoneNotFound)
+        },
+    ]
+
+    /// A shared root, and a record beside it that is not shared.
+    private static func sharedTrail(
+        of owner: StagePerson, with user: String?
+    ) async throws -> (zone: ZoneIDDictionary, link: String) {
+        try await owner.makeZone("Trips")
+        let participant = ParticipantDictionary(
+            userIdentity: UserIdentityDictionary(
+                userRecordName: nil, lookupUserRecordName: user), permission: .readWrite)
+        let results = try await owner.modify([
+            .saving("trail"), .saving("diary"),
+            .init(
+                .create,
+                RecordDictionary(
+                    recordName: "S", recordType: ShareDictionary.recordType,
+                    share: ShareDictionary(
+                        root: .init(recordName: "trail"), participants: [participant]))),
+        ])
+        let share = try results[2].asRecord()
+        let zone = ZoneIDDictionary(
+            zoneName: "Trips", ownerRecordName: share.share?.owner?.userIdentity.userRecordName)
+        return (zone, share.shortGUID ?? "")
+    }
+
+    private static func expectAccept(_ link: String, by person: StagePerson) async throws {
+        guard case .share(let metadata) = try await person.accept(link) else {
+            throw StoreConformance.Failure(
+                message: "the link was refused", file: #fileID, line: #line)
+        }
+        try expect(metadata.participantStatus, equals: .accepted)
+        try expect(metadata.databaseScope, equals: .shared)
+    }
+}
+
+extension StagePerson {
+    fileprivate func accept(_ link: String) async throws -> ShareResult {
+        try await ask(RecordsAccept.self, .init(shortGUIDs: [.init(value: link)]), in: .public)
+            .results[0]
+    }
+
+    fileprivate func lookup(
+        _ names: [String], at zone: ZoneIDDictionary
+    ) async throws -> [RecordResult] {
+        try await ask(
+            RecordsLookup.self,
+            .init(records: names.map { .init(recordName: $0) }, zoneID: zone), in: .shared
+        ).records
+    }
+
+    fileprivate func modifyShared(
+        _ operations: [RecordsModify.Operation], at zone: ZoneIDDictionary
+    ) async throws -> [RecordResult] {
+        try await ask(
+            RecordsModify.self, .init(operations: operations, zoneID: zone, isAtomic: false),
+            in: .shared
+        ).records
+    }
+}

@@ -1,0 +1,84 @@
+/// What a share record has beside its fields.
+public struct ShareDictionary: Hashable, Sendable {
+    /// The record at the head of the shared hierarchy, in the request that makes the share; nil for
+    /// the share of a whole zone.
+    public var root: Root?
+    /// What everybody may do who has the link.
+    public var publicPermission: SharePermission?
+    /// Nil in a request leaves the participants as they are.
+    public var participants: [ParticipantDictionary]?
+    /// Only in answers.
+    public var owner: ParticipantDictionary?
+    /// The participant who asks; only in answers.
+    public var currentUserParticipant: ParticipantDictionary?
+
+    public struct Root: Hashable, Sendable {
+        public var recordName: String
+        public var recordChangeTag: String?
+
+        public init(recordName: String, recordChangeTag: String? = nil) {
+            self.recordName = recordName
+            self.recordChangeTag = recordChangeTag
+        }
+    }
+
+    /// The record type of shares.
+    public static let recordType = "cloudkit.share"
+    /// The name of the share of a whole zone.
+    public static let zoneShareName = "cloudkit.zoneshare"
+
+    public init(
+        root: Root? = nil, publicPermission: SharePermission? = nil,
+        participants: [ParticipantDictionary]? = nil, owner: ParticipantDictionary? = nil,
+        currentUserParticipant: ParticipantDictionary? = nil
+    ) {
+        self.root = root
+        self.publicPermission = publicPermission
+        self.participants = participants
+        self.owner = owner
+        self.currentUserParticipant = currentUserParticipant
+    }
+}
+
+extension ShareDictionary {
+    /// Reads a member of a record that only shares have.
+    ///
+    /// - Returns: Whether it was one.
+    mutating func read(_ key: JSONText, _ member: JSONNode) throws(WireError) -> Bool {
+        switch key {
+        case "forRecord": root = try Root(wire: member)
+        case "publicPermission": publicPermission = try SharePermission(wire: member)
+        case "participants": participants = try [ParticipantDictionary](wire: member)
+        case "owner": owner = try ParticipantDictionary(wire: member)
+        case "currentUserParticipant":
+            currentUserParticipant = try ParticipantDictionary(wire: member)
+        default: return false
+        }
+        return true
+    }
+
+    /// Writes the members into the record's object that is open.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.optional("forRecord", root)
+        writer.optional("publicPermission", publicPermission)
+        if let participants { writer.member("participants", participants) }
+        writer.optional("owner", owner)
+        writer.optional("currentUserParticipant", currentUserParticipant)
+    }
+}
+
+extension ShareDictionary.Root: WireReadable, WireWritable {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init(
+            recordName: try node.required("recordName"),
+            recordChangeTag: try node.optional("recordChangeTag"))
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            writer.optional("recordChangeTag", recordChangeTag)
+        }
+    }
+}

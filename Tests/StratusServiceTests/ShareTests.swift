@@ -1,0 +1,221 @@
+import StratusRecords
+import StratusService
+import StratusWire
+import Testing
+
+/// Shares as records: made, changed and ended by their owner.
+@Suite struct ShareTests {
+    private func owner(limits: Limits = Limits()) async throws -> Person {
+        let ida = try await World(limits: limits).person("ida@example.org")
+        try await ida.makeZone("Trips")
+        return ida
+    }
+
+    @Test("A share is made with its root in one request, in any order")
+    func withRoot() async throws {
+        let ida = try await owner()
+        let results = try await ida.modify(
+            [
+                share(
+                    .create, "S", of: "trail", participants: [invited("bo@example.org")],
+                    title: "Trip"),
+                hut(.create, "trail", [beds(1)]),
+            ], in: "Trips")
+        let made = try #require(results[0].record)
+        let shortGUID = try #require(made.shortGUID)
+        #expect(shortGUID.utf8.count == 24)
+        #expect(made.share?.publicPermission == SharePermission.none)
+        #expect(made.share?.owner?.userIdentity.userRecordName == ida.name)
+        #expect(made.share?.currentUserParticipant?.role == .owner)
+        #expect(made.share?.participants?.map(\.status) == [.accepted, .invited])
+        #expect(made.share?.participants?[1].userIdentity.emailAddress == "bo@example.org")
+        #expect(made.share?.participants?[1].userIdentity.userRecordName == nil)
+        #expect(results[0].values["cloudkit.title"] == .string("Trip"))
+        let root = try #require(results[1].record)
+        #expect(root.shareRecordName == "S")
+        #expect(root.shortGUID == shortGUID)
+    }
+
+    @Test("A share is made after its root, whose change tag stays good")
+    func afterRoot() async throws {
+        let ida = try await owner()
+        let tag = try await ida.modify(
+            [hut(.create, "trail", [beds(1)]), hut(.create, "hut", parent: .some("trail"))],
+            in: "Trips")[0].record?.recordChangeTag
+        let stale = await ida.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [share(.create, "S", of: "trail", rootTag: "1.zzzz")],
+                zoneID: zone("Trips")))
+        #expect(stale?.records?[0].code == .conflict)
+        let made = try await ida.modify(
+            [share(.create, "S", of: "trail", rootTag: tag)], in: "Trips")[0]
+        let found = try await ida.lookup(["trail", "hut"], in: "Trips")
+        #expect(found[0].record?.shareRecordName == "S")
+        #expect(found[0].record?.shortGUID == made.record?.shortGUID)
+        #expect(found[1].record?.shareRecordName == nil)
+        let saved = try await ida.modify([hut(.update, "trail", [beds(2)], tag: tag)], in: "Trips")
+        #expect(saved[0].record?.shareRecordName == "S")
+    }
+
+    @Test("A share without its root is refused")
+    func withoutRoot() async throws {
+        let ida = try await owner()
+        for operation in [share(.create, "S", of: "nobody"), share(.create, "S")] {
+            let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
+            #expect(result.code == .badRequest)
+            #expect(result.failed?.error.frameworkCode == 12)
+        }
+        let inDefaultZone = try await ida.modify([
+            hut(.create, "trail"), share(.create, "S", of: "trail"),
+        ])
+        #expect(inDefaultZone[1].code == .badRequest)
+        let inPublic = try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail")], scope: .public)
+        #expect(inPublic[1].code == .badRequest)
+    }
+
+    @Test("A record belongs to one share at most")
+    func once() async throws {
+        let ida = try await owner()
+        try await ida.modify(
+            [
+                hut(.create, "trail"), hut(.create, "hut", parent: .some("trail")),
+                hut(.create, "other"), share(.create, "S", of: "trail"),
+            ], in: "Trips")
+        for operation in [
+            share(.create, "T", of: "trail"), share(.create, "T", of: "hut"),
+            share(.create, ShareDictionary.zoneShareName),
+        ] {
+            let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
+            #expect(result.failed?.error.frameworkCode == 30)
+        }
+        // Twice in one request: the first one has it.
+        let twice = try await ida.modify(
+            [share(.create, "T", of: "other"), share(.create, "U", of: "other")],
+            in: zone("Trips"), scope: .private)
+        #expect(twice[0].failed == nil)
+        #expect(twice[1].failed?.error.frameworkCode == 30)
+    }
+
+    @Test("A zone that is shared as a whole has no other shares")
+    func wholeZone() async throws {
+        let ida = try await owner()
+        let made = try await ida.modify(
+            [hut(.create, "trail"), share(.create, ShareDictionary.zoneShareName)], in: "Trips")
+        #expect(made[1].record?.shortGUID != nil)
+        let refused = try await ida.modify(
+            [share(.create, "S", of: "trail")], in: zone("Trips"), scope: .private)[0]
+        #expect(refused.failed?.error.frameworkCode == 30)
+    }
+
+    @Test("A share has change tags like any record")
+    func tags() async throws {
+        let ida = try await owner()
+        let made = try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail")], in: "Trips")[1].record
+        let tag = made?.recordChangeTag
+        let renamed = try await ida.modify([share(.update, "S", tag: tag, title: "A")], in: "Trips")
+        #expect(renamed[0].record?.shortGUID == made?.shortGUID)
+        #expect(renamed[0].record?.share?.participants?.count == 1)
+        let stale = try await ida.modify(
+            [share(.update, "S", tag: tag, title: "B")], in: zone("Trips"), scope: .private)[0]
+        #expect(stale.code == .conflict)
+        #expect(stale.failed?.serverRecord?.share?.owner?.userIdentity.userRecordName == ida.name)
+    }
+
+    @Test("Participants: added, changed, removed, once each and not too many")
+    func participants() async throws {
+        var limits = Limits()
+        limits.participantsPerShare = 2
+        let ida = try await owner(limits: limits)
+        try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail")], in: "Trips")
+        func save(_ list: [ParticipantDictionary]) async throws -> RecordResult {
+            try await ida.modify(
+                [share(.forceUpdate, "S", participants: list)], in: zone("Trips"), scope: .private)[
+                    0]
+        }
+        let two = try await save([invited("bo@example.org"), invited("cy@example.org", .readWrite)])
+        let list = try #require(two.record?.share?.participants)
+        #expect(list.map(\.permission) == [.readWrite, .readOnly, .readWrite])
+        let twice = try await save([invited("bo@example.org"), invited("BO@example.org")])
+        #expect(twice.failed?.error.frameworkCode == 37)
+        let many = try await save(["a@e.org", "b@e.org", "c@e.org"].map { invited($0) })
+        #expect(many.failed?.error.frameworkCode == 29)
+        // By the identifier that the service gave; the owner need not be named and cannot be removed.
+        var kept = list[2]
+        kept.permission = .readOnly
+        kept.status = .invited
+        let one = try await save([kept])
+        #expect(one.record?.share?.participants?.map(\.permission) == [.readWrite, .readOnly])
+        #expect(one.record?.share?.participants?[1].participantID == list[2].participantID)
+        let nobody = try await save([])
+        #expect(nobody.record?.share?.participants?.map(\.role) == [.owner])
+        let nameless = try await save([
+            ParticipantDictionary(
+                userIdentity: UserIdentityDictionary(userRecordName: nil), permission: .readOnly)
+        ])
+        #expect(nameless.failed?.error.frameworkCode == 12)
+    }
+
+    @Test("A record can have a short GUID before it is shared, and its share has the same")
+    func shortGUID() async throws {
+        let ida = try await owner()
+        var operation = hut(.create, "trail")
+        operation.record.createShortGUID = true
+        let shortGUID = try await ida.modify([operation], in: "Trips")[0].record?.shortGUID
+        #expect(shortGUID != nil)
+        #expect(try await ida.resolve(shortGUID ?? "").error?.code == .notFound)
+        let made = try await ida.modify([share(.create, "S", of: "trail")], in: "Trips")[0].record
+        #expect(made?.shortGUID == shortGUID)
+        #expect(try await ida.resolve(shortGUID ?? "").metadata?.participantRole == .owner)
+    }
+
+    @Test("With the root goes the share; without the share the root stays")
+    func ends() async throws {
+        let ida = try await owner()
+        for (deleted, left) in [("trail", "S"), ("S", "trail")] {
+            let made = try await ida.modify(
+                [hut(.forceReplace, "trail"), share(.create, "S", of: "trail")], in: "Trips")
+            try await ida.modify([hut(.forceDelete, deleted)], in: "Trips")
+            let found = try await ida.lookup(["trail", "S"], in: "Trips")
+            #expect(found.compactMap(\.record?.recordName) == (left == "S" ? [] : ["trail"]))
+            #expect(found[0].record?.shareRecordName == nil)
+            let resolved = try await ida.resolve(made[1].record?.shortGUID ?? "")
+            #expect(resolved.error?.code == .notFound)
+        }
+    }
+
+    @Test("More records than a request may carry along are refused, and nothing happened")
+    func limit() async throws {
+        var limits = Limits()
+        limits.recordsPerShareChange = 3
+        let ida = try await owner(limits: limits)
+        let below = (0..<4).map { hut(.create, "hut\($0)", parent: .some("trail")) }
+        try await ida.modify([hut(.create, "trail")] + below, in: "Trips")
+        let refusal = await ida.refusal(
+            RecordsModify.self,
+            .init(operations: [share(.create, "S", of: "trail")], zoneID: zone("Trips")))
+        #expect(refusal?.error.frameworkCode == 27)
+        #expect(try await ida.lookup(["S"], in: "Trips")[0].code == .notFound)
+    }
+
+    @Test("Where the schema is fixed, shares are made all the same")
+    func production() async throws {
+        let ida = try await World(environment: .production).person("ida@example.org")
+        try await ida.makeZone("Trips")
+        let result = try await ida.modify(
+            [share(.create, ShareDictionary.zoneShareName, title: "All")], in: "Trips")[0]
+        #expect(result.values["cloudkit.title"] == .string("All"))
+        let wrong = try await ida.modify(
+            [
+                RecordsModify.Operation(
+                    .forceUpdate,
+                    RecordDictionary(
+                        recordName: ShareDictionary.zoneShareName,
+                        recordType: ShareDictionary.recordType, fields: .values([beds(1)])))
+            ], in: zone("Trips"), scope: .private)[0]
+        #expect(wrong.code == .badRequest)
+    }
+}
