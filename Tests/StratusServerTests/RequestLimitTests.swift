@@ -18,7 +18,9 @@ import Testing
         return CloudService(
             storehouse: MemoryStorehouse(),
             settings: ServiceSettings(
-                isForDevelopment: true, limits: limits, isThrottled: isThrottled))
+                isForDevelopment: true, limits: limits, isThrottled: isThrottled,
+                // Stopped, so that no rate recovers while a test is slow.
+                nowMilliseconds: { 1_800_000_000_000 }))
     }
 
     /// The body is announced and never sent: the answer cannot have waited for it.
