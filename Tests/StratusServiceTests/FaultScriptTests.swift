@@ -113,6 +113,13 @@ import Testing
         let refusal = await alice.refusal(ChangesDatabase.self, .init(syncToken: all))
         #expect(refusal?.error == .expiredChangeToken)
         _ = try await alice.ask(ChangesDatabase.self, .init(syncToken: all))
+
+        try script(Fault(.expireChangeTokens), Fault(.expireChangeTokens))
+        let ofZones = await alice.refusal(ZonesChanges.self, .init(metaSyncToken: all))
+        #expect(ofZones?.error == .expiredChangeToken)
+        let ofRecords = await alice.refusal(
+            RecordsChanges.self, .init(zoneID: zone("Trips"), syncToken: token))
+        #expect(ofRecords?.error == .expiredChangeToken)
     }
 
     @Test(arguments: Fault.ZoneResetReason.allCases)
