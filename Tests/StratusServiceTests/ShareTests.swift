@@ -182,7 +182,8 @@ import Testing
             permission: SharePermission? = nil
         ) async throws -> RecordResult {
             try await person.modify(
-                [share(.forceUpdate, "S", permission: permission, participants: list)], in: trips)[0]
+                [share(.forceUpdate, "S", permission: permission, participants: list)], in: trips)[
+                    0]
         }
         // Before he joined he is nobody.
         #expect(try await save(nil, by: bo).code == .zoneNotFound)
