@@ -190,6 +190,7 @@ struct StoredRecords {
     /// Reads each zone's records in one call.
     init(_ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader) throws {
         var names: [String: Set<String>] = [:]
+        var room = context.limits.recordBytesPerModify
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
@@ -207,7 +208,9 @@ struct StoredRecords {
             }
             zones[zoneName] = zone
             guard let names = names[zoneName] else { continue }
-            for (name, row) in try reader.records(named: Array(names), in: zone.key) {
+            let found = try reader.records(
+                named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge)
+            for (name, row) in found {
                 rows[RecordKey(zoneName: zoneName, name: name)] = row
             }
         }

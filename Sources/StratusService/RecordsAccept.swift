@@ -15,12 +15,16 @@ extension RecordsAccept: ServedEndpoint {
         try context.checkShortGUIDs(request)
         let person = try await context.participantIdentity()
         var results: [ShareResult] = []
+        var room = context.limits.recordBytesPerLookup
         for asked in request.shortGUIDs {
             do {
+                guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(asked.value, in: context)
                 let joining = ShareJoining(
                     asked: asked, link: link, person: person, context: context)
-                results.append(.share(try await joining.join()))
+                let metadata = try await joining.join()
+                room -= metadata.storedBytes
+                results.append(.share(metadata))
             } catch let error as ServiceError {
                 results.append(.failure(shortGUID: asked, error))
             }

@@ -98,6 +98,8 @@ extension ServiceError {
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let lookupTooLarge = overLimit(
         "The records are too many bytes for one answer; look up fewer at a time.")
+    static let modifyTooLarge = overLimit(
+        "The stored records are too many bytes for one request; name fewer of them at a time.")
     static let publicQuotaExceeded = ServiceError(
         .quotaExceeded, "The container's public database is full; delete records of it.",
         frameworkCode: Framework.quotaExceeded)

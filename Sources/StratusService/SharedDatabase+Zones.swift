@@ -130,10 +130,16 @@ extension ChangesZone {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         let database = try await SharedDatabase(context)
-        let results = try await database.answers(
+        var room = context.limits.changedBytesPerAnswer
+        let results: [Result] = try await database.answers(
             request.zones, zoneID: { $0.zoneID },
             refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
-            from: { view, zones in try await answer(Request(zones: zones), in: view).zones })
+            from: { view, zones in
+                guard let address = try view.databaseAddress() else { return [] }
+                let part = try await answer(Request(zones: zones), in: view, address, room: room)
+                for case .page(let page) in part.zones { room -= page.records.storedBytes }
+                return part.zones
+            })
         return Answer(zones: results)
     }
 }
