@@ -318,15 +318,15 @@ struct OrderedWalk {
             let outer = inner + width
             var entries: [(entry: IndexEntry, distance: Double)] = []
             for range in centre.keys(from: max(inner, 0), to: outer) where entries.count <= limit {
-                for entry in try scan.reader.entries(
-                    of: index, in: zone.key, between: range.bounds, isAscending: true,
-                    limit: limit + 1 - entries.count)
-                {
-                    guard let cell = PlaceCell.centre(ofKey: entry.key) else { continue }
-                    let distance = centre.distance(to: cell)
-                    // The place is within two centimetres of its cell's centre.
-                    guard distance > inner - 0.02, distance <= outer + 0.02 else { continue }
-                    entries.append((entry, distance))
+                _ = try stream(index, range.bounds, isAscending: true) { found in
+                    for entry in found {
+                        guard let cell = PlaceCell.centre(ofKey: entry.key) else { continue }
+                        let distance = centre.distance(to: cell)
+                        // The place is within two centimetres of its cell's centre.
+                        guard distance > inner - 0.02, distance <= outer + 0.02 else { continue }
+                        entries.append((entry, distance))
+                    }
+                    return entries.count <= limit
                 }
             }
             guard entries.count > maximumGroup else {
