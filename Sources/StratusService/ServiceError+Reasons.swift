@@ -170,7 +170,10 @@ extension ServiceError {
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
     static let tooManyPolls = ServiceError(
-        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5)
+        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5,
+        frameworkCode: Framework.requestRateLimited)
+    static let unknownPushEnvironment = invalid(
+        "The apnsEnvironment is development or production.")
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
         frameworkCode: Framework.unknownItem)

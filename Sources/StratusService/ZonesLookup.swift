@@ -20,12 +20,15 @@ extension ZonesLookup: ServedEndpoint {
                 nowMilliseconds: now)
             return Answer(
                 zones: try request.zones.map { zoneID in
-                    guard let name = context.zoneName(zoneID),
-                        let zone = try context.livingZone(named: name, reader)
-                    else { return .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound)) }
-                    return .zone(
-                        ZoneDictionary(
-                            zone.row, in: context, tokens: tokens, access: zone.rights.access))
+                    do {
+                        let zone = try context.existingZone(
+                            named: context.existingZoneName(zoneID), reader)
+                        return .zone(
+                            ZoneDictionary(
+                                zone.row, in: context, tokens: tokens, access: zone.rights.access))
+                    } catch let error as ServiceError {
+                        return .failure(ZoneFailure(zoneID: zoneID, error: error))
+                    }
                 })
         }
     }

@@ -50,12 +50,10 @@ public enum ZoneResult: WireValue {
 public struct ZoneFailure: WireValue {
     public var zoneID: ZoneIDDictionary
     public var error: ServiceError
-    public var uuid: String?
 
-    public init(zoneID: ZoneIDDictionary, error: ServiceError, uuid: String? = nil) {
+    public init(zoneID: ZoneIDDictionary, error: ServiceError) {
         self.zoneID = zoneID
         self.error = error
-        self.uuid = uuid
     }
 }
 
@@ -122,15 +120,13 @@ extension ZoneFailure {
     public init(wire node: JSONNode) throws(WireError) {
         self.init(
             zoneID: try node.required("zoneID"),
-            error: try ServiceError(wire: node),
-            uuid: try node.optional("uuid"))
+            error: try ServiceError(wire: node))
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("zoneID", zoneID)
             error.writeMembers(to: &writer)
-            writer.optional("uuid", uuid)
         }
     }
 }

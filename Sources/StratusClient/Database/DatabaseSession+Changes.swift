@@ -58,7 +58,7 @@ extension DatabaseSession {
                     (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
             case .zone(let zone): page.changed.append(reader.zoneID(zone.zoneID))
             case .failure(let failure):
-                throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+                throw CKError(failure.error, about: .zone)
             }
         }
         return page
@@ -86,7 +86,7 @@ extension DatabaseSession {
             switch result {
             case .page(let page): .success(try read(page, in: question.zoneID, &reader))
             case .failure(let failure):
-                .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+                .failure(CKError(failure.error, about: .zone))
             }
         }
     }

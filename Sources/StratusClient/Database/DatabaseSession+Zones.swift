@@ -59,7 +59,7 @@ extension DatabaseSession {
             case .failure(let failure):
                 (
                     reader.zoneID(failure.zoneID),
-                    .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+                    .failure(CKError(failure.error, about: .zone))
                 )
             }
         }
@@ -69,7 +69,7 @@ extension DatabaseSession {
         switch result {
         case .zone(let dictionary): return zone(dictionary, &reader)
         case .failure(let failure):
-            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+            throw CKError(failure.error, about: .zone)
         }
     }
 
@@ -87,7 +87,7 @@ extension DatabaseSession {
 
     private func deleted(_ result: ZoneResult) throws {
         if case .failure(let failure) = result {
-            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+            throw CKError(failure.error, about: .zone)
         }
     }
 }
