@@ -17,6 +17,7 @@ import Testing
         #expect(try await device("ida").accountStatus() == .available)
         // The operator disables the account.
         let cy = try await device("cy")
+        #expect(try await cy.accountStatus() == .available)
         try await cloud.service.accounts.setDisabled(true, "cy")
         #expect(try await cy.accountStatus() == .restricted)
         // The session ended elsewhere: there is an account, but it is not ready.
@@ -40,6 +41,39 @@ import Testing
         let offline = container(
             ScriptedTransport { _, _ in throw TransportError(.noRoute, "No way.") })
         #expect(try await offline.accountStatus() == .available)
+    }
+
+    @Test func everybodyHasAUserRecord() async throws {
+        let cloud = TestCloud()
+        let ida = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
+        let id = try await ida.userRecordID()
+        #expect(id.recordName.hasPrefix("_") && id.zoneID == .default)
+        let database = ida.publicCloudDatabase
+        let record = try await database.record(for: id)
+        #expect(record.recordType == CKRecord.SystemType.userRecord)
+        record["nickname"] = "I."
+        try await database.save(record)
+        #expect(try await database.record(for: id)["nickname"] as? String == "I.")
+        let bo = try await cloud.container(Trip.identifier, user: "bo", device: "phone")
+        record["nickname"] = "B."
+        #expect(
+            await code { try await bo.publicCloudDatabase.save(record) } == .permissionFailure)
+    }
+
+    /// Nothing outlives its process: there is nothing to find.
+    @Test func noOperationIsLongLived() async throws {
+        let ida = container(ScriptedTransport { _, _ in EmptyBody() })
+        #expect(try await ida.allLongLivedOperationIDs() == [])
+        #expect(try await ida.longLivedOperation(for: "x") == nil)
+        let ids: [CKOperation.ID]? = await withCheckedContinuation { continuation in
+            ida.fetchAllLongLivedOperationIDs { ids, _ in continuation.resume(returning: ids) }
+        }
+        let isMissing: Bool = await withCheckedContinuation { continuation in
+            ida.fetchLongLivedOperation(withID: "x") { operation, error in
+                continuation.resume(returning: operation == nil && error == nil)
+            }
+        }
+        #expect(ids == [] && isMissing)
     }
 
     @Test func signingOutInAndSwitchingAreAnnounced() async throws {

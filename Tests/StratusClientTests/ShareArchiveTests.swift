@@ -147,7 +147,8 @@ import Testing
         for missing in ["sharing", "knownSharing", "recordID", "recordType"] {
             #expect(try decode(CKShare.self, parts.filter { $0.key != missing }) == nil)
         }
-        #expect(try decode(CKShareParticipant.self, ["participant": damaged]) == nil)
+        let nobody = Data(#"{"type":"KING"}"#.utf8) as NSData
+        #expect(try decode(CKShareParticipant.self, ["participant": nobody]) == nil)
         #expect(try decode(CKUserIdentity.self, ["identity": "text" as NSString]) == nil)
     }
 
