@@ -69,9 +69,6 @@ struct ShareChanges {
         var kept: Set<Int> = [0]
         var list = Array(old.prefix(1))
         for participant in wanted {
-            guard participant.role != .administrator else {
-                throw ServiceError.invalid("Only its owner administers a share.")
-            }
             let identity = try checked(participant.userIdentity)
             guard let index = index(of: participant, identity, in: old) else {
                 guard participant.role != .owner, !isOwner(identity, of: share) else { continue }

@@ -96,7 +96,8 @@ import Testing
             switch result {
             case .success(let participant):
                 #expect(participant.permission == .readOnly && participant.role == .privateUser)
-                #expect(participant.acceptanceStatus == .pending && participant.type == .privateUser)
+                #expect(
+                    participant.acceptanceStatus == .pending && participant.type == .privateUser)
                 log.add(participant.userIdentity.lookupInfo?.emailAddress ?? "")
             case .failure(let error):
                 log.add("\(info == infos[1]) \((error as? CKError)?.code == .invalidArguments)")

@@ -103,6 +103,8 @@ import Testing
             #expect(
                 (results.saveResults[second.recordID]?.failure as? CKError)?.code == .alreadyShared)
         }
+        let all = CKShare(recordZoneID: trips)
+        #expect(await code { try await database.save(all) } == .invalidArguments)
     }
 
     @Test func aZoneIsSharedAsAWhole() async throws {
@@ -130,6 +132,11 @@ import Testing
         #expect(changes.modificationResultsByID.count == 4)
         let again = CKShare(recordZoneID: trips)
         #expect(await code { try await database.save(again) } == .serverRecordChanged)
+        let part = CKShare(rootRecord: trip.trail)
+        let results = try await database.modifyRecords(saving: [trip.trail, part], deleting: [])
+        #expect(
+            (results.saveResults[part.recordID]?.failure as? CKError)?.code
+                == .serverRejectedRequest)
     }
 
     @Test func participantsAreChangedAndRemoved() async throws {
@@ -151,7 +158,8 @@ import Testing
         let fetched = try #require(
             try await database.record(for: share.recordID) as? CKShare)
         #expect(fetched.participants.map(\.permission) == [.readWrite, .readOnly])
-        #expect(fetched.participants.map(\.participantID) == share.participants.map(\.participantID))
+        #expect(
+            fetched.participants.map(\.participantID) == share.participants.map(\.participantID))
         fetched.removeParticipant(fetched.owner)
         fetched.removeParticipant(try #require(fetched.participants.last))
         try await database.save(fetched)
@@ -203,16 +211,35 @@ import Testing
         #expect(share.participants.count == 101)
     }
 
-    @Test func aPersonIsInvitedOnceAndByOneRoleOnly() async throws {
+    @Test func anAdministratorInvitesAndRemovesOthers() async throws {
+        let trip = try await Trip()
+        let share = try await trip.share { share in
+            let bo = try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org")
+            bo.role = .administrator
+            share.addParticipant(bo)
+        }
+        let joined = try await trip.join(share, trip.bo)
+        #expect(joined.currentUserParticipant?.role == .administrator)
+        let shared = trip.bo.sharedCloudDatabase
+        joined.addParticipant(try await trip.bo.shareParticipant(forEmailAddress: "cy@example.org"))
+        try await shared.save(joined)
+        #expect(joined.participants.map(\.role) == [.owner, .administrator, .privateUser])
+        try await trip.join(share, trip.cy)
+        let fresh = try #require(try await shared.record(for: joined.recordID) as? CKShare)
+        fresh.removeParticipant(try #require(fresh.participants.last))
+        try await shared.save(fresh)
+        #expect(try await trip.cy.sharedCloudDatabase.allRecordZones().isEmpty)
+        fresh.currentUserParticipant?.role = .privateUser
+        #expect(await code { try await shared.save(fresh) } == .permissionFailure)
+    }
+
+    @Test func aPersonIsInvitedOnce() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
         // Another spelling of the address: the service knows that it is the same.
         share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "BO@example.org"))
         #expect(await code { try await database.save(share) } == .participantAlreadyInvited)
-        let other = try #require(try await database.record(for: share.recordID) as? CKShare)
-        other.participants.last?.role = .administrator
-        #expect(await code { try await database.save(other) } == .invalidArguments)
     }
 
     @Test func publicAndPrivateParticipantsDoNotMix() async throws {

@@ -203,7 +203,8 @@ import Testing
         let share = try await trip.shareWithBo()
         let name = try #require(share.url?.lastPathComponent)
         for text in [
-            "https://www.icloud.com/share/\(name)#Sunday", "https://cloud.example.org/share/\(name)",
+            "https://www.icloud.com/share/\(name)#Sunday",
+            "https://cloud.example.org/share/\(name)",
             "cloudkit-icloud.org.example.trails://host/share/\(name)?a=b",
         ] {
             let metadata = try await trip.bo.shareMetadata(for: try #require(URL(string: text)))

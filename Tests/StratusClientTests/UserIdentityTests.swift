@@ -52,9 +52,13 @@ import Testing
             }
         }
         #expect(asked == .granted)
-        let handler: @Sendable (CheckedContinuation<CKUserIdentity?, Never>) -> @Sendable (
-            CKUserIdentity?, (any Error)?
-        ) -> Void = { continuation in { identity, _ in continuation.resume(returning: identity) } }
+        let handler:
+            @Sendable (CheckedContinuation<CKUserIdentity?, Never>) ->
+                @Sendable (
+                    CKUserIdentity?, (any Error)?
+                ) -> Void = { continuation in
+                    { identity, _ in continuation.resume(returning: identity) }
+                }
         let found = [
             await withCheckedContinuation {
                 ida.discoverUserIdentity(
@@ -83,7 +87,8 @@ import Testing
         }
         #expect(byPhone.isEmpty && byID.count == 1)
         let contacts: [CKUserIdentity]? = await withCheckedContinuation { continuation in
-            ida.discoverAllIdentities { identities, _ in continuation.resume(returning: identities) }
+            ida.discoverAllIdentities { identities, _ in continuation.resume(returning: identities)
+            }
         }
         #expect(contacts == [])
     }
@@ -132,9 +137,13 @@ import Testing
     @Test func callbacksOfParticipants() async throws {
         let (ida, bo) = try await people()
         let boID = try await bo.userRecordID()
-        let handler: @Sendable (CheckedContinuation<CKShare.Participant?, Never>) -> @Sendable (
-            CKShare.Participant?, (any Error)?
-        ) -> Void = { continuation in { participant, _ in continuation.resume(returning: participant) } }
+        let handler:
+            @Sendable (CheckedContinuation<CKShare.Participant?, Never>) ->
+                @Sendable (
+                    CKShare.Participant?, (any Error)?
+                ) -> Void = { continuation in
+                    { participant, _ in continuation.resume(returning: participant) }
+                }
         let found = [
             await withCheckedContinuation {
                 ida.fetchShareParticipant(

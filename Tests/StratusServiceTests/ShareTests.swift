@@ -154,10 +154,6 @@ import Testing
         #expect(one.record?.share?.participants?[1].participantID == list[2].participantID)
         let nobody = try await save([])
         #expect(nobody.record?.share?.participants?.map(\.role) == [.owner])
-        var administrator = invited("bo@example.org")
-        administrator.role = .administrator
-        let refused = try await save([administrator])
-        #expect(refused.failed?.error.frameworkCode == 12)
         let nameless = try await save([
             ParticipantDictionary(
                 userIdentity: UserIdentityDictionary(userRecordName: nil), permission: .readOnly)

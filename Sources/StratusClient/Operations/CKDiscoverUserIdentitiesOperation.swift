@@ -7,8 +7,7 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
 
     /// Called once for each person who was found.
-    public var userIdentityDiscoveredBlock:
-        ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
     public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 
     private var oldCompletionBlock: (((any Error)?) -> Void)?

@@ -13,8 +13,7 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
     public var rootRecordDesiredKeys: [CKRecord.FieldKey]?
 
     /// Called once for each link.
-    public var perShareMetadataResultBlock:
-        ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+    public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
     public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
 

@@ -39,7 +39,9 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
     override func report(_ error: CKError?) {
         let missing = CKError(.internalError, "The service answered no token.")
         let result: Result<String, any Error> =
-            if let error { .failure(error) } else { token.map { .success($0) } ?? .failure(missing) }
+            if let error { .failure(error) } else {
+                token.map { .success($0) } ?? .failure(missing)
+            }
         fetchWebAuthTokenResultBlock?(result)
         oldCompletionBlock?(result.success, result.failure)
     }

@@ -23,7 +23,7 @@ extension CKShare {
     public enum ParticipantRole: Int, Sendable {
         case unknown = 0
         case owner = 1
-        /// Not served: a save with an administrator is `CKError.invalidArguments`.
+        /// Invited by name, and may invite and remove others; the owner gives the role.
         case administrator = 2
         /// Invited by name.
         case privateUser = 3

@@ -40,11 +40,8 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     /// Shares a record and all that reaches it by `parent`; sets the record's `share`.
     ///
-    /// - Parameter shareID: in the zone of the root.
+    /// - Parameter shareID: in the zone of the root; with another zone no save succeeds.
     public convenience init(rootRecord: CKRecord, shareID: CKRecord.ID) {
-        precondition(
-            shareID.zoneID == rootRecord.recordID.zoneID,
-            "Give the share an identifier in the zone of its root record.")
         var state = RecordState()
         state.sharing = ShareState(rootName: rootRecord.recordID.recordName)
         self.init(recordID: shareID, state: state)

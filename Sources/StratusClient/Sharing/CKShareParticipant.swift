@@ -31,7 +31,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary.userIdentity) }
 
-    /// `.privateUser` unless the service says otherwise.
+    /// `.privateUser` unless set; the owner of a share may make administrators.
     public var role: CKShare.ParticipantRole {
         get { CKShare.ParticipantRole(dictionary.role) }
         set { state.withLock { $0.role = newValue.word } }

@@ -74,7 +74,7 @@ struct ShareState: Sendable {
     mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
         if publicPermission == .none, permission != .none {
             // Everybody may join now: the open invitations are void.
-            participants.removeAll { $0.acceptanceStatus == .pending && $0.role == .privateUser }
+            participants.removeAll { $0.acceptanceStatus == .pending && $0.role != .owner }
         }
         publicPermission = permission
     }
