@@ -4,8 +4,8 @@ import StratusWire
 
 /// What is behind a share's link, for the user who asks. `CKShare.Metadata` in code.
 ///
-/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal are
-/// metadata of the same share in the same container.
+/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal
+/// are metadata of the same share in the same container.
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let containerIdentifier: String
     /// The share as the user may see it: before joining, with the owner and the user alone.
@@ -30,8 +30,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Makes metadata of an answer.
     ///
-    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody was
-    ///   invited by an address that may be the user's.
+    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
+    ///   was invited by an address that may be the user's.
     init(
         _ dictionary: ShareMetadataDictionary, container: String, linkOrigin: String
     ) throws {

@@ -16,8 +16,8 @@ struct ShareLink {
         return components.url
     }
 
-    /// The short GUID of a link, whatever its scheme and host: a service may have several names, and
-    /// what it does not know it does not find.
+    /// The short GUID of a link, whatever its scheme and host: a service may have several names,
+    /// and what it does not know it does not find.
     ///
     /// - Returns: nil when the address is not a share's.
     static func shortGUID(of url: URL) -> String? {
