@@ -93,6 +93,20 @@ public final class CKShare: CKRecord, @unchecked Sendable {
         } ?? nil
     }
 
+    /// The link for one person, whoever opens it first; nil before the share is saved, after
+    /// somebody joined by it, and of participants who were invited by address.
+    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
+        let title: String? = self[SystemFieldKey.title]
+        return sharing { sharing -> URL? in
+            guard let shortGUID = sharing.shortGUID, let origin = sharing.linkOrigin,
+                let token = sharing.oneTimeToken(of: participantID)
+            else { return nil }
+            return ShareLink(
+                origin: origin, shortGUID: shortGUID, title: title, oneTimeToken: token
+            ).url
+        } ?? nil
+    }
+
     // MARK: Participants
 
     /// What everybody may do who has the link; `.none` is for participants alone.

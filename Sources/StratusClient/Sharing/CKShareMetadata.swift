@@ -18,8 +18,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public let ownerIdentity: CKUserIdentity
     /// Where it was asked for (`shouldFetchRootRecord`), and there is one.
     public let rootRecord: CKRecord?
-    /// The end of the link by which the share was found.
-    let shortGUID: String
+    /// The link by which the share was found.
+    let link: ShortGUIDDictionary
 
     @available(*, deprecated, message: "Use participantRole.")
     public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
@@ -30,10 +30,12 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Makes metadata of an answer.
     ///
+    /// - Parameter link: what was asked for.
     /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
     ///   was invited by an address that may be the user's.
     init(
-        _ dictionary: ShareMetadataDictionary, container: String, linkOrigin: String
+        _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
+        linkOrigin: String
     ) throws {
         var reader = RecordReader(
             scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
@@ -57,7 +59,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         ownerIdentity =
             dictionary.ownerIdentity.map { CKUserIdentity($0) } ?? share.owner.userIdentity
         rootRecord = try dictionary.rootRecord.map { try reader.record($0, in: zoneID) }
-        shortGUID = dictionary.shortGUID.value
+        self.link = link
     }
 
     private static func missingShare(
@@ -102,7 +104,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         coder.encode(Int64(participantPermission.rawValue), forKey: "participantPermission")
         coder.archive(ownerIdentity, "ownerIdentity")
         coder.archive(rootRecord, "rootRecord")
-        coder.archive(shortGUID, "shortGUID")
+        coder.archive(link.value, "shortGUID")
+        coder.archive(link.oneTimeToken, "oneTimeToken")
     }
 
     public init?(coder: NSCoder) {
@@ -114,7 +117,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         self.containerIdentifier = containerIdentifier
         self.share = share
         self.ownerIdentity = ownerIdentity
-        self.shortGUID = shortGUID
+        link = ShortGUIDDictionary(
+            value: shortGUID, oneTimeToken: coder.archivedString("oneTimeToken"))
         hierarchicalRootRecordID = coder.archivedObject(
             CKRecordID.self, "hierarchicalRootRecordID")
         participantRole = coder.archivedWord("participantRole") ?? .unknown
