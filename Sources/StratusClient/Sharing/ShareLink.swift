@@ -1,7 +1,7 @@
 import Foundation
 
-/// The link of a share: `{origin}/share/{short GUID}#{title}`; with a one-time token in its query, the
-/// link of one participant.
+/// The link of a share: `{origin}/share/{short GUID}#{title}`; with a one-time token in its query,
+/// the link of one participant.
 struct ShareLink {
     var origin: String
     var shortGUID: String
