@@ -21,7 +21,7 @@ extension RecordsAccept: ServedEndpoint {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(asked.value, in: context)
                 let joining = ShareJoining(
-                    asked: asked, link: link, person: person, context: context)
+                    asked: asked, link: link, person: person.following(asked), context: context)
                 let metadata = try await joining.join()
                 room -= metadata.storedBytes
                 results.append(.share(metadata))

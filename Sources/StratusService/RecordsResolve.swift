@@ -18,7 +18,8 @@ extension RecordsResolve: ServedEndpoint {
             do {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(asked.value, in: context)
-                let view = ShareView(context: context, person: person, owner: link.owner)
+                let view = ShareView(
+                    context: context, person: person.following(asked), owner: link.owner)
                 let metadata = try await link.store.read { reader in
                     try view.metadata(
                         ShareLink.Target(asked.value, reader), asked, reader)

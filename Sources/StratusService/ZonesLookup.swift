@@ -23,9 +23,10 @@ extension ZonesLookup: ServedEndpoint {
                     do {
                         let zone = try context.existingZone(
                             named: context.existingZoneName(zoneID), reader)
-                        return .zone(
-                            ZoneDictionary(
-                                zone.row, in: context, tokens: tokens, access: zone.rights.access))
+                        var answer = ZoneDictionary(
+                            zone.row, in: context, tokens: tokens, access: zone.rights.access)
+                        answer.shareRecordName = try context.zoneShare(of: zone.row, reader)
+                        return .zone(answer)
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: zoneID, error: error))
                     }

@@ -26,6 +26,8 @@ public protocol WireWritable {
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
+/// | `oneTimeToken` | `lookupInfo` of a participant, item of records/resolve and accept | ``UserLookupInfo/oneTimeToken`` |
+/// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |

@@ -9,7 +9,10 @@ struct DatabaseSession: Sendable {
     let sender: RequestSender
     let core: ContainerCore
 
-    var reader: RecordReader { RecordReader(scope: sender.scope) }
+    var reader: RecordReader {
+        RecordReader(
+            scope: sender.scope, linkOrigin: sender.connection.transport.shareLinkOrigin)
+    }
 
     /// Tells of an answer that has not one result for each item of the request.
     func check(_ resultCount: Int, for itemCount: Int) throws {

@@ -10,17 +10,24 @@ extension CKRecord {
         /// The record before its changes; the ancestor of a conflict.
         var base: RecordState
         var hasAllFields: Bool
+        /// What the owner of a share had decided.
+        var terms: ShareState.Terms?
     }
 
     /// Writes the record for a save.
     ///
+    /// Participants are saved on the share's change tag alone, whatever the policy.
+    ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     func draft(policy: CKModifyRecordsOperation.RecordSavePolicy) throws -> Draft {
         let state = self.state.withLock { $0 }
+        let terms = state.sharing?.terms
+        let isShareChanged = terms.map { state.changeTag == nil || $0 != state.sharing?.known }
         let kind: RecordsModify.Kind =
-            switch policy {
-            case .ifServerRecordUnchanged: state.changeTag == nil ? .create : .update
-            case .changedKeys, .allKeys: .forceUpdate
+            if policy == .ifServerRecordUnchanged || isShareChanged == true {
+                state.changeTag == nil ? .create : .update
+            } else {
+                .forceUpdate
             }
         var dictionary = RecordDictionary(
             recordName: recordID.recordName, recordType: recordType,
@@ -33,17 +40,24 @@ extension CKRecord {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none
         }
+        if let sharing = state.sharing, let terms {
+            dictionary.share = try sharing.draft(terms, isNew: state.changeTag == nil)
+        }
         let hasAllFields = kind == .forceUpdate
         return Draft(
             operation: RecordsModify.Operation(
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
-            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields)
+            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields,
+            terms: terms)
     }
 
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
         state.withLock {
             $0.confirm(server, sentCount: draft.changeCount, hasAllFields: draft.hasAllFields)
+            if let share = server.sharing, let terms = draft.terms {
+                $0.sharing?.confirm(share, sent: terms)
+            }
         }
     }
 }
@@ -54,10 +68,13 @@ extension CKRecord {
 /// `CKCurrentUserDefaultName` everywhere but in the shared database.
 struct RecordReader {
     let scope: DatabaseScope
+    /// The beginning of shares' links.
+    let linkOrigin: String?
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
 
-    init(scope: DatabaseScope) {
+    init(scope: DatabaseScope, linkOrigin: String? = nil) {
         self.scope = scope
+        self.linkOrigin = linkOrigin
     }
 
     mutating func zoneID(_ dictionary: ZoneIDDictionary) -> CKRecordZoneID {
@@ -79,7 +96,7 @@ struct RecordReader {
             throw CKError(.internalError, "The service answered a record without name or type.")
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
-        return CKRecord(
+        return CKRecord.made(
             recordType: type, recordID: CKRecordID(recordName: name, zoneID: zoneID),
             state: try state(dictionary, in: zoneID))
     }
@@ -100,6 +117,11 @@ struct RecordReader {
         }
         state.share = dictionary.shareRecordName.map {
             CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+        }
+        if dictionary.recordType == CKRecord.SystemType.share || dictionary.share != nil {
+            state.sharing = ShareState(
+                dictionary.share ?? ShareDictionary(), shortGUID: dictionary.shortGUID,
+                linkOrigin: linkOrigin)
         }
         let fields: [Field]
         do {
