@@ -85,7 +85,7 @@ extension PredicateOperand {
                 let fields = try? RecordFields.encoded(Array(text.utf8)).values(),
                 let value = fields.first?.value
             else { return nil }
-            var reader = RecordReader(scope: .shared)
+            var reader = RecordReader.local
             self = .value(reader.stored(value, in: .default))
         case ("nil", 1): self = .value(nil)
         case ("list", 2):
