@@ -82,7 +82,10 @@ struct RecordState: Sendable {
             }
         }
         let local = values
-        for (key, value) in local where value.assets != nil && confirmed[key]?.assets != nil {
+        for (key, value) in local
+        where value.assets?.allSatisfy({ $0.fileURL != nil }) == true
+            && confirmed[key]?.assets != nil
+        {
             // The app's own file, or the one that was fetched, serves as well as another download.
             if changes[key] != nil || confirmed[key]?.hasSameAssets(as: value) == true {
                 confirmed[key] = value
