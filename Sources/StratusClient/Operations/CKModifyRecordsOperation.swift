@@ -20,6 +20,8 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     public var recordIDsToDelete: [CKRecord.ID]?
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
     public var isAtomic = true
+    /// Kept, without effect: the protocol carries none, and zone fetches tell none.
+    public var clientChangeTokenData: Data?
 
     /// Called with the part of a record's assets that was sent, and with 1.0 for each record that was
     /// sent; may go back at a repetition.

@@ -51,8 +51,7 @@ extension RecordState {
         guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),
             var base = coder.archivedValues("base"),
-            values.addAssets(coder.archivedTree("assets")),
-            base.addAssets(coder.archivedTree("baseAssets"))
+            values.addAssets(of: coder, "assets"), base.addAssets(of: coder, "baseAssets")
         else { return nil }
         self.values = values.values
         encryptedKeys = values.encryptedKeys
@@ -73,9 +72,10 @@ private struct ArchivedValues {
 
     /// Adds the assets that ``CKRecord/archived(_:)`` wrote.
     ///
-    /// - Returns: false when the tree is none of that kind.
-    mutating func addAssets(_ tree: Any?) -> Bool {
-        guard let fields = tree as? [[Any]] else { return false }
+    /// - Returns: false when the key holds something else.
+    mutating func addAssets(of coder: NSCoder, _ key: String) -> Bool {
+        guard coder.containsValue(forKey: key) else { return true }
+        guard let fields = coder.archivedTree(key) as? [[Any]] else { return false }
         for field in fields {
             guard field.count == 3, let name = field[0] as? String,
                 let isList = field[1] as? Bool, let list = field[2] as? [[String]]

@@ -149,11 +149,10 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         EncryptedValues(record: self)
     }
 
-    /// The words of all string fields, lowercased, each once.
+    /// The words of all string fields in lower case and without diacritics, each once.
     public func allTokens() -> [String] {
         let strings = allKeys().compactMap { object(forKey: $0) as? String }
-        let words = strings.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
-        return Set(words.map(String.init)).sorted()
+        return Set(strings.flatMap(SearchWords.words)).sorted()
     }
 
     public func makeIterator() -> CKRecordKeyValueIterator {
