@@ -32,7 +32,8 @@ import Testing
     }
 
     @discardableResult
-    private func saved(on database: CKDatabase, bytes count: Int = 700_000) async throws -> CKRecord {
+    private func saved(on database: CKDatabase, bytes count: Int = 700_000) async throws -> CKRecord
+    {
         let record = hut("a")
         record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: count))
         record["name"] = "Gipfel"
@@ -300,7 +301,9 @@ import Testing
         let log = Log()
         let save = CKModifyRecordsOperation(recordsToSave: [record])
         save.modifyRecordsResultBlock = { result in
-            if case .failure(let error) = result { log.add("\((error as? CKError)?.code == .operationCancelled)") }
+            if case .failure(let error) = result {
+                log.add("\((error as? CKError)?.code == .operationCancelled)")
+            }
         }
         async let finished: Void = run(save, on: phone)
         for await _ in begun {}

@@ -266,7 +266,8 @@ import Testing
         let text = try await phone.recoveryKey()
         #expect(text.count == 69)
         await #expect(throws: CKError(.invalidArguments)) {
-            try await tablet.useRecoveryKey(String(text.dropLast()) + (text.hasSuffix("0") ? "1" : "0"))
+            try await tablet.useRecoveryKey(
+                String(text.dropLast()) + (text.hasSuffix("0") ? "1" : "0"))
         }
         await #expect(throws: CKError(.invalidArguments)) {
             try await tablet.useRecoveryKey(RecoveryKey.text(of: AccountKey()))
@@ -328,7 +329,8 @@ import Testing
         try await database.save(CKRecordZone(zoneID: trips))
         // As somebody who declared ENCRYPTED STRING: the field is made by a value of that type.
         try await forge(
-            [Field(name: "diary", value: .string("x"), isEncrypted: true)], into: "b", in: container)
+            [Field(name: "diary", value: .string("x"), isEncrypted: true)], into: "b", in: container
+        )
         try await database.save(diary())
         let read = try await database.record(for: hut("a").recordID)
         #expect(read.encryptedValues["diary"] == "We met a marmot.")

@@ -77,7 +77,9 @@ extension DatabaseSession {
 
 extension CKRecord {
     fileprivate var hasSealedValues: Bool {
-        state.withLock { state in state.encryptedKeys.contains { state.values[$0]?.isSealed == true } }
+        state.withLock { state in
+            state.encryptedKeys.contains { state.values[$0]?.isSealed == true }
+        }
     }
 
     fileprivate func open(with key: ZoneKey, at place: SealedValue.Place) {
