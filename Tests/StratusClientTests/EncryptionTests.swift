@@ -323,6 +323,17 @@ import Testing
         }
     }
 
+    @Test func encryptedValuesCannotBeQueried() async throws {
+        let database = try await database()
+        try await database.save(diary())
+        let query = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "diary == 'x'"))
+        let error = await #expect(throws: CKError.self) {
+            _ = try await database.records(matching: query, inZoneWith: trips)
+        }
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.localizedDescription.contains("ENCRYPTED") == true, "\(error as Any)")
+    }
+
     @Test func aSchemaMayDeclareAnotherTypeThanBytes() async throws {
         let container = try await container()
         let database = container.privateCloudDatabase
