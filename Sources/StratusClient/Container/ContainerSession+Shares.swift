@@ -34,8 +34,8 @@ extension ContainerSession {
     private func complete(_ metadata: CKShareMetadata) async {
         guard let record = metadata.rootRecord else { return }
         let session = DatabaseSession(sender: sender, core: core)
-        if let key = metadata.linkKey { session.decrypt(record, with: key) }
         do {
+            if let key = metadata.linkKey { try await session.decrypt(record, with: key) }
             _ = try await session.downloadAssets(of: [record])
         } catch {
             // As said above.

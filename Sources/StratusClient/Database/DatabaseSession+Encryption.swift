@@ -76,8 +76,8 @@ extension DatabaseSession {
     }
 
     /// Makes sense of the encrypted values of a record that a link shows before it is followed.
-    func decrypt(_ record: CKRecord, with key: ZoneKey) {
-        let owner = record.recordID.zoneID.ownerName
+    func decrypt(_ record: CKRecord, with key: ZoneKey) async throws {
+        let owner = try await owner(of: record.recordID.zoneID)
         record.open(with: key, at: place(record.recordID, owner: owner))
     }
 
