@@ -95,6 +95,10 @@ import Testing
         _ = try await phone.records(matching: query, inZoneWith: trips, desiredKeys: [])
         _ = try await phone.recordZoneChanges(
             inZoneWith: trips, since: nil, desiredKeys: ["name"])
+        let cached = try await phone.withoutAssetDownloads.recordZoneChanges(
+            inZoneWith: trips, since: nil)
+        let bare = try cached.modificationResultsByID[record.recordID]?.get().record
+        #expect(bare?["photo"] is CKAsset && (bare?["photo"] as? CKAsset)?.fileURL == nil)
         #expect(transport.counts.downloads == 0)
         _ = try await phone.records(for: [record.recordID], desiredKeys: ["photo"])
         #expect(transport.counts.downloads == 1)

@@ -10,36 +10,24 @@ extension ContainerSession {
     func shareMetadata(
         for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
     ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
+        func link(_ url: URL) throws -> ShortGUIDDictionary {
+            guard let shortGUID = ShareLink.shortGUID(of: url) else {
+                throw CKError(
+                    .invalidArguments, "Give the link of a share: …/share/<identifier>.")
+            }
+            return ShortGUIDDictionary(
+                value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
+                rootRecordDesiredKeys: rootRecord?.desiredKeys,
+                oneTimeToken: ShareLink.oneTimeToken(of: url))
+        }
         let found = try await results(
-            urls,
-            wire: { url in
-                guard let shortGUID = ShareLink.shortGUID(of: url) else {
-                    throw CKError(
-                        .invalidArguments, "Give the link of a share: …/share/<identifier>.")
-                }
-                return ShortGUIDDictionary(
-                    value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
-                    rootRecordDesiredKeys: rootRecord?.desiredKeys)
-            },
+            urls, wire: link,
             ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
-            read: { url, answer in try metadata(answer, ShareLinkKey.key(in: url)) })
-        for metadata in found.compactMap(\.result.success) {
-            await complete(metadata)
-        }
+            read: { url, answer in 
+                try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
+            })
+        await completeRootRecords(of: found.compactMap(\.result.success))
         return found
-    }
-
-    /// Fetches what a root record lacks. Who looks at a link is told of it in any case: what cannot be
-    /// had is nil.
-    private func complete(_ metadata: CKShareMetadata) async {
-        guard let record = metadata.rootRecord else { return }
-        let session = DatabaseSession(sender: sender, core: core)
-        do {
-            if let key = metadata.linkKey { try await session.decrypt(record, with: key) }
-            _ = try await session.downloadAssets(of: [record])
-        } catch {
-            // As said above.
-        }
     }
 
     /// Joins shares, each in its own container.
@@ -62,42 +50,31 @@ extension ContainerSession {
     private func join(
         _ metadatas: [CKShareMetadata]
     ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
-        var joined = try await results(
-            metadatas, wire: { ShortGUIDDictionary(value: $0.shortGUID) },
+        let joined = try await results(
+            metadatas, wire: \.joiningLink,
             ask: { try await send(RecordsAccept.self, .init(shortGUIDs: $0)).results },
-            read: { asked, answer in try metadata(answer, asked.linkKey).share })
-        for index in joined.indices {
-            guard case .success(let share) = joined[index].result else { continue }
-            do {
-                try await keepKey(joined[index].item.linkKey, of: share)
-            } catch {
-                // Told as the item's own result: joining again is joining once.
-                joined[index].result = .failure(CKError(requestFailedWith: error))
-            }
-        }
-        return joined
+            read: { item, answer in
+                try metadata(answer, link: item.joiningLink, key: item.linkKey).share
+            })
+        return await keepingKeys(of: joined)
     }
 
-    /// Keeps the key of a share that was joined, for the values of its zone.
-    private func keepKey(_ key: ZoneKey?, of share: CKShare) async throws {
-        let zoneID = share.recordID.zoneID
-        guard let key, zoneID.ownerName != CKCurrentUserDefaultName else { return }
-        share.state.withLock { $0.sharing?.linkKey = key }
-        do {
-            try await core.connection.keyring.add(key, of: zoneID, core: core, pace: pace)
-        } catch CKError.accountTemporarilyUnavailable {
-            // The keyring's own key is on another device. The person imports it and opens the link
-            // again; the share itself does not depend on it.
-        }
-    }
-
-    private func metadata(_ result: ShareResult, _ key: ZoneKey?) throws -> CKShareMetadata {
+    private func metadata(
+        _ result: ShareResult, link: ShortGUIDDictionary, key: ZoneKey?
+    ) throws -> CKShareMetadata {
         switch result {
         case .share(let dictionary):
             return try CKShareMetadata(
-                dictionary, container: core.identifier,
+                dictionary, link: link, container: core.identifier,
                 linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
         case .failure(_, let error): throw CKError(error, about: .record)
         }
+    }
+}
+
+extension CKShareMetadata {
+    /// What a request to join says; it wants no root record.
+    fileprivate var joiningLink: ShortGUIDDictionary {
+        ShortGUIDDictionary(value: link.value, oneTimeToken: link.oneTimeToken)
     }
 }

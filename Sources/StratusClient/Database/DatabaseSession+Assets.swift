@@ -160,6 +160,7 @@ extension DatabaseSession {
         of records: [CKRecord],
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> [CKRecord.ID: CKError] {
+        guard downloadsAssets else { return [:] }
         let meter = AssetProgress(recordCount: records.count) { progress(records[$0], $1) }
         var waiting: [(record: Int, asset: CKAsset, part: Int)] = []
         for (index, record) in records.enumerated() {

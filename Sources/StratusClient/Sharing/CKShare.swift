@@ -90,9 +90,24 @@ public final class CKShare: CKRecord, @unchecked Sendable {
             guard let shortGUID = sharing.shortGUID, let origin = sharing.linkOrigin else {
                 return nil
             }
-            let url = ShareLink(origin: origin, shortGUID: shortGUID, title: title).url
-            guard let url, let key = sharing.linkKey else { return url }
-            return ShareLinkKey.link(url, with: key)
+            return ShareLink(
+                origin: origin, shortGUID: shortGUID, title: title, key: sharing.linkKey
+            ).url
+        } ?? nil
+    }
+
+    /// The link for one person, whoever opens it first; nil before the share is saved, after
+    /// somebody joined by it, and of participants who were invited by address.
+    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
+        let title: String? = self[SystemFieldKey.title]
+        return sharing { sharing -> URL? in
+            guard let shortGUID = sharing.shortGUID, let origin = sharing.linkOrigin,
+                let token = sharing.oneTimeToken(of: participantID)
+            else { return nil }
+            return ShareLink(
+                origin: origin, shortGUID: shortGUID, title: title, oneTimeToken: token,
+                key: sharing.linkKey
+            ).url
         } ?? nil
     }
 

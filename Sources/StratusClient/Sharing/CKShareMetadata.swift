@@ -18,8 +18,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public let ownerIdentity: CKUserIdentity
     /// Where it was asked for (`shouldFetchRootRecord`), and there is one.
     public let rootRecord: CKRecord?
-    /// The end of the link by which the share was found.
-    let shortGUID: String
+    /// The link by which the share was found.
+    let link: ShortGUIDDictionary
     /// The key of the zone's encrypted values; nil for a link without one.
     let linkKey: ZoneKey?
 
@@ -32,11 +32,12 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Makes metadata of an answer.
     ///
+    /// - Parameter link: what was asked for.
     /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
     ///   was invited by an address that may be the user's.
     init(
-        _ dictionary: ShareMetadataDictionary, container: String, linkOrigin: String,
-        linkKey: ZoneKey? = nil
+        _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
+        linkOrigin: String, linkKey: ZoneKey? = nil
     ) throws {
         var reader = RecordReader(
             scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
@@ -47,6 +48,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         guard let share = try reader.record(record, in: zoneID) as? CKShare else {
             throw CKError(.internalError, "The service answered a share that is another record.")
         }
+        share.state.withLock { $0.sharing?.linkKey = linkKey }
         self.share = share
         containerIdentifier = dictionary.containerIdentifier ?? container
         hierarchicalRootRecordID = dictionary.rootRecordName.map {
@@ -60,7 +62,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         ownerIdentity =
             dictionary.ownerIdentity.map { CKUserIdentity($0) } ?? share.owner.userIdentity
         rootRecord = try dictionary.rootRecord.map { try reader.record($0, in: zoneID) }
-        shortGUID = dictionary.shortGUID.value
+        self.link = link
         self.linkKey = linkKey
     }
 
@@ -106,7 +108,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         coder.encode(Int64(participantPermission.rawValue), forKey: "participantPermission")
         coder.archive(ownerIdentity, "ownerIdentity")
         coder.archive(rootRecord, "rootRecord")
-        coder.archive(shortGUID, "shortGUID")
+        coder.archive(link.value, "shortGUID")
+        coder.archive(link.oneTimeToken, "oneTimeToken")
         coder.archive(linkKey, "linkKey")
     }
 
@@ -119,7 +122,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         self.containerIdentifier = containerIdentifier
         self.share = share
         self.ownerIdentity = ownerIdentity
-        self.shortGUID = shortGUID
+        link = ShortGUIDDictionary(
+            value: shortGUID, oneTimeToken: coder.archivedString("oneTimeToken"))
         linkKey = coder.archivedZoneKey("linkKey")
         hierarchicalRootRecordID = coder.archivedObject(
             CKRecordID.self, "hierarchicalRootRecordID")

@@ -71,6 +71,12 @@ struct ShareState: Sendable {
         currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
     }
 
+    /// The token of a participant whom the service knows; nil of who needs none.
+    func oneTimeToken(of participantID: String) -> String? {
+        known.participants.first { $0.participantID == participantID }?
+            .userIdentity.lookupInfo?.oneTimeToken
+    }
+
     // MARK: What the owner decides
 
     mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
