@@ -30,8 +30,13 @@ extension ContainerSession {
             do {
                 try await keep(key, of: share)
             } catch {
-                // Told as the item's own result: joining again is joining once.
-                joined[index].result = .failure(CKError(requestFailedWith: error))
+                let error = CKError(requestFailedWith: error)
+                // What may succeed a little later is told, as joining again is joining once. Else the
+                // person opens the link again when this device can keep keys, and when it has the
+                // account's own; the share itself does not depend on it.
+                if error.isTransient || error.code == .operationCancelled {
+                    joined[index].result = .failure(error)
+                }
             }
         }
         return joined
@@ -41,11 +46,6 @@ extension ContainerSession {
         let zoneID = share.recordID.zoneID
         guard zoneID.ownerName != CKCurrentUserDefaultName else { return }
         share.state.withLock { $0.sharing?.linkKey = key }
-        do {
-            try await core.connection.keyring.add(key, of: zoneID, core: core, pace: pace)
-        } catch CKError.accountTemporarilyUnavailable {
-            // The keyring's own key is on another device. The person imports it and opens the link
-            // again; the share itself does not depend on it.
-        }
+        try await core.connection.keyring.add(key, of: zoneID, core: core, pace: pace)
     }
 }
