@@ -39,6 +39,8 @@ public final class CloudConnection: Sendable {
 
     private struct Account {
         var isPresent: Bool
+        /// Counts the accounts that there were.
+        var number = 0
         /// The user's record name by container, as far as the service told it.
         var userRecordNames: [String: String] = [:]
     }
@@ -85,7 +87,7 @@ public final class CloudConnection: Sendable {
     /// Tells that the transport's account came or went, or became another's; posts
     /// `CKAccountChanged`, with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
-        account.withLock { $0 = Account(isPresent: hasAccount) }
+        account.withLock { $0 = Account(isPresent: hasAccount, number: $0.number + 1) }
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 
@@ -93,8 +95,14 @@ public final class CloudConnection: Sendable {
         account.withLock { $0.userRecordNames[container] }
     }
 
-    func rememberUser(_ recordName: String, container: String) {
-        account.withLock { $0.userRecordNames[container] = recordName }
+    /// Tells one account from the next.
+    var accountNumber: Int { account.withLock { $0.number } }
+
+    /// Remembers who the user is; not when the answer came after the account changed.
+    func rememberUser(_ recordName: String, container: String, accountNumber: Int) {
+        account.withLock { account in
+            if account.number == accountNumber { account.userRecordNames[container] = recordName }
+        }
     }
 
     // MARK: The process's own
