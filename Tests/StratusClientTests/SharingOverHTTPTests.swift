@@ -27,11 +27,18 @@ import Testing
         }
     }
 
+    private let keys: Scratch
+
+    init() throws {
+        keys = try Scratch()
+    }
+
     private func device(_ origin: String, _ user: String) -> CKContainer {
         CKContainer(
             identifier: Trip.identifier,
             connection: CloudConnection(environmentVariables: [
                 "STRATUS_URL": origin, "STRATUS_DEVICE_ID": user, "STRATUS_DEV_USER": user,
+                "STRATUS_KEY_FOLDER": keys.folder.appendingPathComponent(user).path,
             ]))
     }
 

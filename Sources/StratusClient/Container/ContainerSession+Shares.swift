@@ -20,10 +20,14 @@ extension ContainerSession {
                 rootRecordDesiredKeys: rootRecord?.desiredKeys,
                 oneTimeToken: ShareLink.oneTimeToken(of: url))
         }
-        return try await results(
+        let found = try await results(
             urls, wire: link,
             ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
-            read: { url, answer in try metadata(answer, link: try link(url)) })
+            read: { url, answer in
+                try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
+            })
+        await completeRootRecords(of: found.compactMap(\.result.success))
+        return found
     }
 
     /// Joins shares, each in its own container.
@@ -46,20 +50,23 @@ extension ContainerSession {
     private func join(
         _ metadatas: [CKShareMetadata]
     ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
-        try await results(
+        let joined = try await results(
             metadatas, wire: \.joiningLink,
             ask: { try await send(RecordsAccept.self, .init(shortGUIDs: $0)).results },
-            read: { item, answer in try metadata(answer, link: item.joiningLink).share })
+            read: { item, answer in
+                try metadata(answer, link: item.joiningLink, key: item.linkKey).share
+            })
+        return await keepingKeys(of: joined)
     }
 
     private func metadata(
-        _ result: ShareResult, link: ShortGUIDDictionary
+        _ result: ShareResult, link: ShortGUIDDictionary, key: ZoneKey?
     ) throws -> CKShareMetadata {
         switch result {
         case .share(let dictionary):
             return try CKShareMetadata(
                 dictionary, link: link, container: core.identifier,
-                linkOrigin: core.connection.transport.shareLinkOrigin)
+                linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
         case .failure(_, let error): throw CKError(error, about: .record)
         }
     }

@@ -20,6 +20,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public let rootRecord: CKRecord?
     /// The link by which the share was found.
     let link: ShortGUIDDictionary
+    /// The key of the zone's encrypted values; nil for a link without one.
+    let linkKey: ZoneKey?
 
     @available(*, deprecated, message: "Use participantRole.")
     public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
@@ -35,7 +37,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     ///   was invited by an address that may be the user's.
     init(
         _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
-        linkOrigin: String
+        linkOrigin: String, linkKey: ZoneKey? = nil
     ) throws {
         var reader = RecordReader(
             scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
@@ -46,6 +48,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         guard let share = try reader.record(record, in: zoneID) as? CKShare else {
             throw CKError(.internalError, "The service answered a share that is another record.")
         }
+        share.state.withLock { $0.sharing?.linkKey = linkKey }
         self.share = share
         containerIdentifier = dictionary.containerIdentifier ?? container
         hierarchicalRootRecordID = dictionary.rootRecordName.map {
@@ -60,6 +63,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
             dictionary.ownerIdentity.map { CKUserIdentity($0) } ?? share.owner.userIdentity
         rootRecord = try dictionary.rootRecord.map { try reader.record($0, in: zoneID) }
         self.link = link
+        self.linkKey = linkKey
     }
 
     private static func missingShare(
@@ -106,6 +110,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         coder.archive(rootRecord, "rootRecord")
         coder.archive(link.value, "shortGUID")
         coder.archive(link.oneTimeToken, "oneTimeToken")
+        coder.archive(linkKey, "linkKey")
     }
 
     public init?(coder: NSCoder) {
@@ -119,6 +124,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         self.ownerIdentity = ownerIdentity
         link = ShortGUIDDictionary(
             value: shortGUID, oneTimeToken: coder.archivedString("oneTimeToken"))
+        linkKey = coder.archivedZoneKey("linkKey")
         hierarchicalRootRecordID = coder.archivedObject(
             CKRecordID.self, "hierarchicalRootRecordID")
         participantRole = coder.archivedWord("participantRole") ?? .unknown

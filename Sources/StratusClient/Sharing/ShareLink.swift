@@ -1,12 +1,14 @@
 import Foundation
 
-/// The link of a share: `{origin}/share/{short GUID}#{title}`; with a one-time token in its query,
-/// the link of one participant.
+/// The link of a share: `{origin}/share/{short GUID}#{title}~{key}`; with a one-time token in its
+/// query, the link of one participant.
 struct ShareLink {
     var origin: String
     var shortGUID: String
     var title: String?
     var oneTimeToken: String?
+    /// Of the zone's encrypted values.
+    var key: ZoneKey?
 
     private static let tokenKey = "invitation"
 
@@ -20,7 +22,8 @@ struct ShareLink {
         if let title, !title.isEmpty {
             components.fragment = title.replacingOccurrences(of: " ", with: "_")
         }
-        return components.url
+        guard let url = components.url, let key else { return components.url }
+        return ShareLinkKey.link(url, with: key)
     }
 
     /// The short GUID of a link, whatever its scheme and host: a service may have several names,
