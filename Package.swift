@@ -99,7 +99,7 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+                "StratusRecords", "StratusWire", asyncHTTPClient, crypto, nio, nioHTTP, nioPosix,
             ]),
         .target(
             name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],

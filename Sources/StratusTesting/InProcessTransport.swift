@@ -44,6 +44,48 @@ public final class InProcessTransport: Transport {
         }
     }
 
+    public func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        let token = url.split(separator: "/").last ?? ""
+        do {
+            return try await service.upload(
+                to: String(token), announcedBytes: asset.sizeBytes, asset
+            ).singleFile
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw ServiceFailure(error.error)
+        }
+    }
+
+    public func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        // The address is `/assets/get/{token}/{name}`.
+        let parts = url.split(separator: "/")
+        let token = parts.firstIndex(of: "get").map { parts[parts.index(after: $0)...] }?.first
+        let download: AssetDownload
+        do {
+            download = try await service.download(String(token ?? ""))
+        } catch {
+            throw ServiceFailure(error.error)
+        }
+        var offset: Int64 = 0
+        while offset < download.sizeBytes {
+            try Task.checkCancellation()
+            let piece = try await download.read(at: offset, count: Self.pieceBytes)
+            guard !piece.isEmpty else {
+                throw TransportError(.answerLost, "The asset ended before its last byte.")
+            }
+            offset += Int64(piece.count)
+            try await receive(piece)
+        }
+    }
+
+    /// Bytes of an asset that are handed over at a time.
+    private static let pieceBytes = 256 * 1_024
+
     private func ask<S: ServedEndpoint>(
         _ served: S.Type, _ request: any Sendable, _ target: RequestTarget
     ) async throws -> any Sendable {

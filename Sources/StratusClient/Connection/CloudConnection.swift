@@ -48,20 +48,35 @@ public final class CloudConnection: Sendable {
     /// Names this device to the service, which sends it no notifications of its own changes.
     public let deviceID: String
     let world: World
+    let assetFolder: AssetFolder
+    let keyring: CloudKeyring
     private let account: Mutex<Account>
 
     /// - Parameters:
     ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
     ///     database can be read.
     ///   - deviceID: the same at each start of the same device.
-    public init(
+    ///   - keyStore: where the device keeps the keys of encrypted values.
+    public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
-        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World()
+        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World(),
+        keyStore: any CloudKeyStore = FileKeyStore()
+    ) {
+        self.init(
+            transport: transport, environment: environment, hasAccount: hasAccount,
+            deviceID: deviceID, world: world, keyStore: keyStore, assetFolder: .shared)
+    }
+
+    init(
+        transport: any Transport, environment: ContainerEnvironment, hasAccount: Bool,
+        deviceID: String, world: World, keyStore: any CloudKeyStore, assetFolder: AssetFolder
     ) {
         self.transport = transport
         self.environment = environment
         self.deviceID = deviceID
         self.world = world
+        self.assetFolder = assetFolder
+        keyring = CloudKeyring(store: keyStore)
         account = Mutex(Account(isPresent: hasAccount))
     }
 

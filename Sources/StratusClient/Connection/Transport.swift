@@ -21,6 +21,44 @@ public protocol Transport: Sendable {
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload?
+
+    /// Sends the bytes of an asset to an address that `assets/upload` answered.
+    ///
+    /// - Parameter timeoutSeconds: how long nothing may move.
+    /// - Returns: the value to save.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what reading the asset throws.
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt
+
+    /// Fetches the bytes of an asset.
+    ///
+    /// - Parameters:
+    ///   - url: the asset's `downloadURL`.
+    ///   - timeoutSeconds: how long nothing may move.
+    ///   - receive: takes the pieces in their order.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what `receive` throws.
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws
+}
+
+extension Transport {
+    // A transport may know requests alone.
+
+    public func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+    }
+
+    public func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+    }
 }
 
 /// Which part of the service a request goes to.

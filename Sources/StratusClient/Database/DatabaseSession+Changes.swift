@@ -82,12 +82,34 @@ extension DatabaseSession {
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.zones.count, for: questions.count)
         var reader = reader
-        return try zip(questions, answer.zones).map { question, result in
+        var results: [Result<ZoneChangesPage, CKError>] = try zip(questions, answer.zones).map {
+            question, result in
             switch result {
             case .page(let page): .success(try read(page, in: question.zoneID, &reader))
             case .failure(let failure):
                 .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
             }
+        }
+        if reader.isIncomplete {
+            for index in results.indices {
+                guard case .success(var page) = results[index] else { continue }
+                try await complete(&page)
+                results[index] = .success(page)
+            }
+        }
+        return results
+    }
+
+    private func complete(_ page: inout ZoneChangesPage) async throws {
+        let failures = try await complete(
+            page.changes.compactMap { change in
+                if case .changed(let record) = change { record } else { nil }
+            })
+        guard !failures.isEmpty else { return }
+        for (index, change) in page.changes.enumerated() {
+            guard case .changed(let record) = change, let error = failures[record.recordID]
+            else { continue }
+            page.changes[index] = .failed(record.recordID, error)
         }
     }
 

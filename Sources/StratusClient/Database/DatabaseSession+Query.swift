@@ -44,6 +44,7 @@ extension DatabaseSession {
                 page.matches.append((CKRecordID(recordName: name, zoneID: zone), .failure(error)))
             }
         }
+        if reader.isIncomplete { page.matches = try await complete(page.matches) }
         page.cursor = answer.continuationMarker.map { marker in
             CKQueryCursor(
                 QuerySearch(query: search.query, zoneID: search.zoneID, marker: marker))
