@@ -9,6 +9,7 @@ extension ServiceError {
         static let permissionFailure = 10
         static let unknownItem = 11
         static let invalidArguments = 12
+        static let serverRejectedRequest = 15
         static let changeTokenExpired = 21
         static let zoneBusy = 23
         static let badDatabase = 24
@@ -116,8 +117,13 @@ extension ServiceError {
         frameworkCode: Framework.permissionFailure)
     static let shareWithoutRoot = invalid("Cannot share - no such record exists to share")
     static let alreadyShared = ServiceError(
-        .badRequest, "The record or its zone is shared already.",
+        .badRequest, "The record is shared already.",
         frameworkCode: Framework.alreadyShared)
+    static let zoneSharedAlready = ServiceError(
+        .badRequest, "The record's zone is shared as a whole.",
+        frameworkCode: Framework.serverRejectedRequest)
+    static let recordsSharedAlready = invalid(
+        "Records of the zone are shared; stop sharing them before the zone.")
     static let shareNotFound = ServiceError(
         .notFound, "Share not found", frameworkCode: Framework.unknownItem)
     static let tooManyParticipants = ServiceError(

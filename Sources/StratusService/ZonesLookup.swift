@@ -23,9 +23,10 @@ extension ZonesLookup: ServedEndpoint {
                     guard let name = context.zoneName(zoneID),
                         let zone = try context.livingZone(named: name, reader)
                     else { return .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound)) }
-                    return .zone(
-                        ZoneDictionary(
-                            zone.row, in: context, tokens: tokens, access: zone.rights.access))
+                    var answer = ZoneDictionary(
+                        zone.row, in: context, tokens: tokens, access: zone.rights.access)
+                    answer.shareRecordName = try context.zoneShare(of: zone.row, reader)
+                    return .zone(answer)
                 })
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The way from a client straight into a service of the same process: typed requests go in, typed
 /// answers come out, no byte is written.
-public final class InProcessTransport: Transport {
+public final class InProcessTransport: AccountTransport {
     private let service: CloudService
     private let device: String
     private let webAuthToken: Mutex<String?>
@@ -86,20 +86,46 @@ public final class InProcessTransport: Transport {
     /// Bytes of an asset that are handed over at a time.
     private static let pieceBytes = 256 * 1_024
 
+    public func changeAccount(webAuthToken token: String?) {
+        webAuthToken.withLock { $0 = token }
+    }
+
+    public func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        let answer = try await respond(UsersCaller.self, EmptyBody(), target, apiToken: apiToken)
+        guard let token = answer.rotatedWebAuthToken else {
+            throw ServiceFailure(
+                ServiceError(.authenticationRequired, "Sign in: tokens belong to an account."))
+        }
+        return token
+    }
+
     private func ask<S: ServedEndpoint>(
         _ served: S.Type, _ request: any Sendable, _ target: RequestTarget
     ) async throws -> any Sendable {
         guard let request = request as? S.Request else { return EmptyBody() }
+        return try await respond(
+            S.self, request, target, apiToken: ServiceSettings.developmentToken
+        ).answer
+    }
+
+    private func respond<S: ServedEndpoint>(
+        _ served: S.Type, _ request: S.Request, _ target: RequestTarget, apiToken: String
+    ) async throws -> ServedAnswer<S.Answer> {
         let token = webAuthToken.withLock { $0 }
         do {
             let answer = try await service.respond(
                 to: S.self, request,
                 from: Credentials(
-                    apiToken: ServiceSettings.developmentToken, webAuthToken: token,
+                    apiToken: apiToken, webAuthToken: token,
                     clientID: device, wantsExtensions: true),
                 at: target.container, scope: target.scope)
-            if let next = answer.rotatedWebAuthToken { webAuthToken.withLock { $0 = next } }
-            return answer.answer
+            if let next = answer.rotatedWebAuthToken {
+                // Not when the account changed meanwhile.
+                webAuthToken.withLock { if $0 == token { $0 = next } }
+            }
+            return answer
         } catch  where error.error == .connectionDropped {
             // As HTTPTransport tells it: nobody knows whether the request was served.
             throw TransportError(

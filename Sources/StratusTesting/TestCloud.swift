@@ -54,6 +54,14 @@ public final class TestCloud: Sendable {
             identifier: identifier, connection: try await connect(user: user, device: device))
     }
 
+    /// Signs somebody in on a device, in place of who was; `CKAccountChanged` is posted.
+    ///
+    /// Signing out is `connection.signOut()`.
+    public func signIn(_ user: String, on connection: CloudConnection) async throws {
+        let session = try await service.signInForDevelopment(user: user)
+        try connection.signIn(webAuthToken: session.webAuthToken)
+    }
+
     private func signIn(_ user: String?) async throws -> String? {
         guard let user else { return nil }
         return try await service.signInForDevelopment(user: user).webAuthToken

@@ -26,6 +26,7 @@ public protocol WireWritable {
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType`, `zoneID` | tombstone | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
+/// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `deleted` | subscription | ``SubscriptionResult/deleted(subscriptionID:)`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |

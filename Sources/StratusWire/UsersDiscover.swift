@@ -68,7 +68,10 @@ extension UsersDiscover.Request {
     }
 
     public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("lookupInfos", lookupInfos) }
+        writer.object { writer in
+            // Nobody in particular: the contacts, which are asked for without a body.
+            if !lookupInfos.isEmpty { writer.member("lookupInfos", lookupInfos) }
+        }
     }
 }
 

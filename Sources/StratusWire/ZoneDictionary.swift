@@ -27,16 +27,19 @@ public struct ZoneDictionary: WireValue {
     public var isDeleted: Bool?
     /// An extension, on deleted zones: `deleted`, `purged` or `encryptedDataReset`.
     public var deletionReason: String?
+    /// An extension: the share of the whole zone, for who may see it.
+    public var shareRecordName: String?
 
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
-        isDeleted: Bool? = nil, deletionReason: String? = nil
+        isDeleted: Bool? = nil, deletionReason: String? = nil, shareRecordName: String? = nil
     ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.isAtomic = isAtomic
         self.isDeleted = isDeleted
         self.deletionReason = deletionReason
+        self.shareRecordName = shareRecordName
     }
 }
 
@@ -89,7 +92,8 @@ extension ZoneDictionary {
             syncToken: try node.optional("syncToken"),
             isAtomic: try node.optional("atomic"),
             isDeleted: try node.optional("deleted"),
-            deletionReason: try node.optional("deletionReason"))
+            deletionReason: try node.optional("deletionReason"),
+            shareRecordName: try node["share"]?.optional("recordName"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -99,6 +103,10 @@ extension ZoneDictionary {
             writer.optional("atomic", isAtomic)
             writer.optional("deleted", isDeleted)
             writer.optional("deletionReason", deletionReason)
+            if let shareRecordName {
+                writer.key("share")
+                writer.object { $0.member("recordName", shareRecordName) }
+            }
         }
     }
 }

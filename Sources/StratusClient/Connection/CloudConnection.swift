@@ -83,10 +83,10 @@ public final class CloudConnection: Sendable {
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
     /// Tells that the transport's account came or went, or became another's; posts
-    /// `CKAccountChanged`.
+    /// `CKAccountChanged`, with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
         account.withLock { $0 = Account(isPresent: hasAccount) }
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 
     func userRecordName(container: String) -> String? {

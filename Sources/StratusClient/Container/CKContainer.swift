@@ -127,6 +127,11 @@ extension ContainerCore {
             throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
         }
         if let known = connection.userRecordName(container: identifier) { return known }
+        return try await askedUserRecordName(pace: pace)
+    }
+
+    /// The same, asked of the service now.
+    func askedUserRecordName(pace: RequestPace) async throws -> String {
         let answer = try await sender(scope: .public, pace: pace)
             .send(UsersCaller.self, EmptyBody())
         guard let name = answer.identity.userRecordName else {

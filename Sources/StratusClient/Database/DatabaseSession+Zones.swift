@@ -82,7 +82,11 @@ extension DatabaseSession {
             capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
             if dictionary.isAtomic == false { capabilities.remove(.atomic) }
         }
-        return CKRecordZone(zoneID: zoneID, capabilities: capabilities)
+        return CKRecordZone(
+            zoneID: zoneID, capabilities: capabilities,
+            share: dictionary.shareRecordName.map {
+                CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+            })
     }
 
     private func deleted(_ result: ZoneResult) throws {

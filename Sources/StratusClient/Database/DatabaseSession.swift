@@ -9,7 +9,10 @@ struct DatabaseSession: Sendable {
     let sender: RequestSender
     let core: ContainerCore
 
-    var reader: RecordReader { RecordReader(scope: sender.scope) }
+    var reader: RecordReader {
+        RecordReader(
+            scope: sender.scope, linkOrigin: sender.connection.transport.shareLinkOrigin)
+    }
 
     /// Fetches what records of an answer lack: the sense of encrypted values, and their assets.
     ///

@@ -21,8 +21,13 @@ struct ModifyBatch {
         self.records = records
         self.recordIDs = recordIDs
         self.isAtomic = isAtomic
+        let recordIDsToSave = Set(records.map(\.recordID))
         drafts = records.map { record in
             do {
+                if let root = record.rootOfNewShare, !recordIDsToSave.contains(root) {
+                    throw CKError(
+                        .invalidArguments, "Save a new share together with its root record.")
+                }
                 return .success(try record.draft(policy: policy))
             } catch {
                 // Told as the record's own result.
@@ -164,7 +169,7 @@ struct ModifyBatch {
                 details[CKRecordChangedErrorAncestorRecordKey] =
                     try reader.record(ancestor, in: zoneID)
             } else if draft.base.changeTag != nil {
-                details[CKRecordChangedErrorAncestorRecordKey] = CKRecord(
+                details[CKRecordChangedErrorAncestorRecordKey] = CKRecord.made(
                     recordType: record.recordType, recordID: record.recordID, state: draft.base)
             }
         }

@@ -33,6 +33,7 @@ extension CKRecord {
         coder.archive(state.modifierName, "modifierName")
         coder.archive(state.share, "share")
         coder.archive(state.parent, "parent")
+        state.sharing?.archive(with: coder)
     }
 }
 
@@ -47,6 +48,10 @@ extension RecordState {
         modifierName = coder.archivedString("modifierName")
         share = coder.archivedObject(CKReference.self, "share")
         parent = coder.archivedObject(CKReference.self, "parent")
+        if coder.containsValue(forKey: "sharing") {
+            guard let sharing = ShareState(coder: coder) else { return nil }
+            self.sharing = sharing
+        }
         guard coder.containsValue(forKey: "values") else { return }
         guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),

@@ -18,6 +18,8 @@ extension CKRecord {
         var hasAllFields: Bool
         /// The values of the assets that were uploaded.
         var receipts: [ObjectIdentifier: AssetReceipt] = [:]
+        /// What the owner of a share had decided.
+        var terms: ShareState.Terms?
     }
 
     struct AssetField: Sendable {
@@ -28,13 +30,18 @@ extension CKRecord {
 
     /// Writes the record for a save, but for its assets and encrypted values.
     ///
+    /// Participants are saved on the share's change tag alone, whatever the policy.
+    ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     func draft(policy: CKModifyRecordsOperation.RecordSavePolicy) throws -> Draft {
         let state = self.state.withLock { $0 }
+        let terms = state.sharing?.terms
+        let isShareChanged = terms.map { state.changeTag == nil || $0 != state.sharing?.known }
         let kind: RecordsModify.Kind =
-            switch policy {
-            case .ifServerRecordUnchanged: state.changeTag == nil ? .create : .update
-            case .changedKeys, .allKeys: .forceUpdate
+            if policy == .ifServerRecordUnchanged || isShareChanged == true {
+                state.changeTag == nil ? .create : .update
+            } else {
+                .forceUpdate
             }
         var dictionary = RecordDictionary(
             recordName: recordID.recordName, recordType: recordType,
@@ -53,6 +60,9 @@ extension CKRecord {
             assetFields.append(AssetField(name: key, assets: assets, isList: value.isList))
         }
         keys.subtract(assetFields.map(\.name))
+        if let sharing = state.sharing, let terms {
+            dictionary.share = try sharing.draft(terms, isNew: state.changeTag == nil)
+        }
         let hasAllFields = kind == .forceUpdate
         let openKeys = keys.filter { state.mustEncrypt($0) }
         for key in openKeys where state.values[key]?.isReference == true {
@@ -63,7 +73,8 @@ extension CKRecord {
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
             fields: try Self.fields(Array(keys), of: state), openKeys: openKeys,
             assetFields: assetFields,
-            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields)
+            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields,
+            terms: terms)
     }
 
     private static func cannotBeEncrypted(_ key: String) -> CKError {
@@ -81,6 +92,9 @@ extension CKRecord {
     func confirm(_ draft: Draft, _ server: RecordState) {
         state.withLock {
             $0.confirm(server, sentCount: draft.changeCount, hasAllFields: draft.hasAllFields)
+            if let share = server.sharing, let terms = draft.terms {
+                $0.sharing?.confirm(share, sent: terms)
+            }
         }
     }
 }
@@ -122,13 +136,16 @@ struct RecordReader {
     let scope: DatabaseScope
     /// Whether encrypted values are read in the clear, as this device keeps them for itself.
     private var isLocal = false
+    /// The beginning of shares' links.
+    let linkOrigin: String?
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
     /// Whether records were made that lack their assets' bytes, or the sense of encrypted values; see
     /// `DatabaseSession.complete(_:progress:)`.
     private(set) var isIncomplete = false
 
-    init(scope: DatabaseScope) {
+    init(scope: DatabaseScope, linkOrigin: String? = nil) {
         self.scope = scope
+        self.linkOrigin = linkOrigin
     }
 
     /// For what this device wrote for itself: owners' names stand there as they were shown.
@@ -157,7 +174,7 @@ struct RecordReader {
             throw CKError(.internalError, "The service answered a record without name or type.")
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
-        return CKRecord(
+        return CKRecord.made(
             recordType: type, recordID: CKRecordID(recordName: name, zoneID: zoneID),
             state: try state(dictionary, in: zoneID))
     }
@@ -178,6 +195,11 @@ struct RecordReader {
         }
         state.share = dictionary.shareRecordName.map {
             CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+        }
+        if dictionary.recordType == CKRecord.SystemType.share || dictionary.share != nil {
+            state.sharing = ShareState(
+                dictionary.share ?? ShareDictionary(), shortGUID: dictionary.shortGUID,
+                linkOrigin: linkOrigin)
         }
         let fields: [Field]
         do {

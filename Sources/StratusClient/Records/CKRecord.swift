@@ -176,6 +176,17 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
-        CKRecord(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+        var state = self.state.withLock { $0 }
+        state.sharing = state.sharing?.copied
+        return CKRecord.made(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    /// Makes a record of a state: a share where it is one.
+    static func made(
+        recordType: RecordType, recordID: CKRecord.ID, state: RecordState
+    ) -> CKRecord {
+        state.sharing == nil
+            ? CKRecord(recordType: recordType, recordID: recordID, state: state)
+            : CKShare(recordID: recordID, state: state)
     }
 }

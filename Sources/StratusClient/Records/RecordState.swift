@@ -26,6 +26,15 @@ struct RecordState: Sendable {
     /// The count at which the parent was changed; nil when it is as the service knows it.
     var parentSerial: Int?
 
+    /// What only a share has.
+    var sharing: ShareState? {
+        get { shares.first }
+        set { shares = newValue.map { [$0] } ?? [] }
+    }
+
+    /// In an array, so that the many records that are no shares stay small.
+    private var shares: [ShareState] = []
+
     /// Sets a field; nil removes it. Each of the two views knows only its own fields.
     mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
         if encryptedKeys.contains(key) != isEncrypted {
@@ -61,6 +70,7 @@ struct RecordState: Sendable {
         }
         base.changes = [:]
         base.parentSerial = nil
+        base.sharing = sharing?.base
         return base
     }
 
