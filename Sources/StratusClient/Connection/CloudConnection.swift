@@ -16,6 +16,8 @@ public final class CloudConnection: Sendable {
     /// The clock, and chance, as arguments, so that tests own both.
     public struct World: Sendable {
         public var now: @Sendable () -> Date
+        /// Seconds of a clock that never goes back.
+        public var uptimeSeconds: @Sendable () -> Double
         /// Waits for a number of seconds; throws when the task is cancelled.
         public var sleep: @Sendable (_ seconds: Double) async throws -> Void
         /// A number from 0 up to 1.
@@ -28,9 +30,13 @@ public final class CloudConnection: Sendable {
                 try await Task.sleep(for: .seconds($0))
             },
             random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-            makeUUID: @escaping @Sendable () -> UUID = { UUID() }
+            makeUUID: @escaping @Sendable () -> UUID = { UUID() },
+            uptimeSeconds: @escaping @Sendable () -> Double = {
+                ProcessInfo.processInfo.systemUptime
+            }
         ) {
             self.now = now
+            self.uptimeSeconds = uptimeSeconds
             self.sleep = sleep
             self.random = random
             self.makeUUID = makeUUID
@@ -47,7 +53,7 @@ public final class CloudConnection: Sendable {
     public let environment: ContainerEnvironment
     /// Names this device to the service, which sends it no notifications of its own changes.
     public let deviceID: String
-    let world: World
+    package let world: World
     private let account: Mutex<Account>
 
     /// - Parameters:
