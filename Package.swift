@@ -139,7 +139,10 @@ let package = Package(
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(
             name: "StratusSyncTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
+                "StratusTesting", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
