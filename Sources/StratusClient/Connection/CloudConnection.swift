@@ -47,6 +47,8 @@ public final class CloudConnection: Sendable {
         var isPresent: Bool
         /// The user's record name by container, as far as the service told it.
         var userRecordNames: [String: String] = [:]
+        /// How often the account came, went or became another's.
+        var changeCount = 0
     }
 
     public let transport: any Transport
@@ -76,9 +78,14 @@ public final class CloudConnection: Sendable {
     /// Tells that the transport's account came or went, or became another's; posts
     /// `CKAccountChanged`.
     public func accountChanged(hasAccount: Bool) {
-        account.withLock { $0 = Account(isPresent: hasAccount) }
+        account.withLock {
+            $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
+        }
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
     }
+
+    /// How often the account changed: another number is perhaps another user.
+    package var accountChangeCount: Int { account.withLock { $0.changeCount } }
 
     func userRecordName(container: String) -> String? {
         account.withLock { $0.userRecordNames[container] }

@@ -29,19 +29,25 @@ extension EngineDriver {
 
     private func currentUser() async throws -> String? {
         let container = database.container
-        let isUnknown = isAccountUnknown.withLock { isUnknown in
-            defer { isUnknown = false }
-            return isUnknown
+        guard !isAccountKnown else { return state.ledger.userRecordName }
+        let change = container.connection.accountChangeCount
+        let name =
+            container.connection.hasAccount
+            ? try await container.userRecordID().recordName : nil
+        guard container.connection.accountChangeCount == change else {
+            throw Self.accountUnknown
         }
-        guard isUnknown else { return state.ledger.userRecordName }
-        guard container.connection.hasAccount else { return nil }
-        do {
-            return try await container.userRecordID().recordName
-        } catch {
-            isAccountUnknown.withLock { $0 = true }
-            throw error
-        }
+        checkedAccountChange = change
+        return name
     }
+
+    /// Whether the account is the one that the state belongs to; nothing is sent or taken before.
+    var isAccountKnown: Bool {
+        checkedAccountChange == database.container.connection.accountChangeCount
+    }
+
+    private static let accountUnknown = CKError(
+        .operationCancelled, "The account changed meanwhile; the next sync looks it up.")
 
     /// A session that knows nothing of the former user's database.
     private func restartedSession(_ change: EngineLedger.AccountChange) -> SyncSession {
@@ -69,9 +75,7 @@ extension EngineDriver {
     }
 
     private func checkAccountIsKnown() throws {
-        if isAccountUnknown.withLock({ $0 }) {
-            throw CKError(.operationCancelled, "The account may have changed; it is looked up first.")
-        }
+        guard isAccountKnown else { throw Self.accountUnknown }
     }
 
     private static func subscribe(

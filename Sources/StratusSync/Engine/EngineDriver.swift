@@ -22,9 +22,8 @@ actor EngineDriver {
     var openZone: ZoneID?
     /// Cancels the request that is under way.
     var cancelRequest: (@Sendable () -> Void)?
-    /// Whether the account may be another than the state's; nothing is sent or taken until that is
-    /// known.
-    nonisolated let isAccountUnknown = Mutex(true)
+    /// The connection's account change at which the account was looked up; nil before.
+    var checkedAccountChange: Int?
     /// ``EngineLedger/additionCount`` as far as the session knows.
     var seenAdditions: Int64 = 0
 
@@ -75,7 +74,6 @@ actor EngineDriver {
             forName: .CKAccountChanged, object: nil, queue: nil
         ) { [weak self] _ in
             guard let self else { return }
-            self.isAccountUnknown.withLock { $0 = true }
             Task { await self.accountMayHaveChanged() }
         }
         if isAutomatic {
@@ -213,6 +211,8 @@ actor EngineDriver {
     // MARK: What happens outside
 
     private func accountMayHaveChanged() async {
+        // The notification does not say whose account it is, and a process can be several devices.
+        guard !isAccountKnown else { return }
         session.accountChanged(at: now)
         cancelRequest?()
         guard !isAutomatic, let engine else { return wake() }

@@ -310,6 +310,7 @@ final class EngineApp: CKSyncEngineDelegate {
                 case .unknownItem:
                     state.file.known[name] = nil
                     again.append(.saveRecord(recordID))
+                case .limitExceeded: again.append(.saveRecord(recordID))
                 default: break
                 }
             }

@@ -281,15 +281,21 @@ import Testing
     }
 
     @Test func thePublicDatabaseIsRefused() async throws {
-        await #expect(processExitsWith: .failure) {
+        let result = try await #require(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
             let connection = try await TestCloud().connect(user: "ida", device: "phone")
             let container = CKContainer(identifier: "iCloud.x", connection: connection)
             _ = EngineApp(container.publicCloudDatabase).engine
         }
+        let words = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(words.contains("Give a sync engine the private or the shared database"))
     }
 
     @Test func aDelegateThatWaitsForItsOwnEngineIsStopped() async throws {
-        await #expect(processExitsWith: .failure) {
+        let result = try await #require(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
             let app = try await EngineWorld().app("phone")
             app.whenEvent { _, engine in
                 // The process ends here.
@@ -297,6 +303,8 @@ import Testing
             }
             try await app.engine.fetchChanges()
         }
+        let words = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(words.contains("after the delegate's method has returned"))
     }
 
     @Test func aTaskThatTheDelegateStartsMayWaitForTheEngine() async throws {
