@@ -11,6 +11,8 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
+let orderedCollections = Target.Dependency.product(
+    name: "OrderedCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
@@ -102,7 +104,8 @@ let package = Package(
                 "StratusRecords", "StratusWire", asyncHTTPClient, crypto, nio, nioHTTP, nioPosix,
             ]),
         .target(
-            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],
+            name: "StratusSync",
+            dependencies: ["StratusClient", "StratusRecords", orderedCollections],
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
@@ -136,7 +139,10 @@ let package = Package(
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(
             name: "StratusSyncTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
+                "StratusTesting", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [

@@ -16,6 +16,8 @@ public final class CloudConnection: Sendable {
     /// The clock, and chance, as arguments, so that tests own both.
     public struct World: Sendable {
         public var now: @Sendable () -> Date
+        /// Seconds of a clock that never goes back.
+        public var uptimeSeconds: @Sendable () -> Double
         /// Waits for a number of seconds; throws when the task is cancelled.
         public var sleep: @Sendable (_ seconds: Double) async throws -> Void
         /// A number from 0 up to 1.
@@ -28,9 +30,13 @@ public final class CloudConnection: Sendable {
                 try await Task.sleep(for: .seconds($0))
             },
             random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-            makeUUID: @escaping @Sendable () -> UUID = { UUID() }
+            makeUUID: @escaping @Sendable () -> UUID = { UUID() },
+            uptimeSeconds: @escaping @Sendable () -> Double = {
+                ProcessInfo.processInfo.systemUptime
+            }
         ) {
             self.now = now
+            self.uptimeSeconds = uptimeSeconds
             self.sleep = sleep
             self.random = random
             self.makeUUID = makeUUID
@@ -41,13 +47,15 @@ public final class CloudConnection: Sendable {
         var isPresent: Bool
         /// The user's record name by container, as far as the service told it.
         var userRecordNames: [String: String] = [:]
+        /// How often the account came, went or became another's.
+        var changeCount = 0
     }
 
     public let transport: any Transport
     public let environment: ContainerEnvironment
     /// Names this device to the service, which sends it no notifications of its own changes.
     public let deviceID: String
-    let world: World
+    package let world: World
     let assetFolder: AssetFolder
     let keyring: CloudKeyring
     private let account: Mutex<Account>
@@ -85,9 +93,14 @@ public final class CloudConnection: Sendable {
     /// Tells that the transport's account came or went, or became another's; posts
     /// `CKAccountChanged`, with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
-        account.withLock { $0 = Account(isPresent: hasAccount) }
+        account.withLock {
+            $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
+        }
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
+
+    /// How often the account changed: another number is perhaps another user.
+    package var accountChangeCount: Int { account.withLock { $0.changeCount } }
 
     func userRecordName(container: String) -> String? {
         account.withLock { $0.userRecordNames[container] }

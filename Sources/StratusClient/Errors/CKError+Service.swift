@@ -115,7 +115,7 @@ extension CKError {
     /// Gathers the errors of items, for the completion blocks that know only one error.
     ///
     /// - Returns: nil when there are none.
-    static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
+    package static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
         guard !errors.isEmpty else { return nil }
         return CKError(
             .partialFailure, "Some items failed; see partialErrorsByItemID.",

@@ -1,0 +1,96 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusSync
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Random edits on two or three devices, with random failures and restarts, end the same
+/// everywhere.
+@Suite struct EnginePropertyTests {
+    struct Random: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    @Test(arguments: 1...60) func devicesConverge(_ seed: UInt64) async throws {
+        var random = Random(state: seed)
+        let world = EngineWorld()
+        var apps: [EngineApp] = []
+        for number in 0..<(2 + Int(seed % 2)) {
+            apps.append(try await world.app("device\(number)"))
+        }
+        apps[0].makeZone()
+        try await apps[0].engine.sendChanges()
+        for step in 0..<60 {
+            if Int.random(in: 0..<4, using: &random) == 0 { addFault(to: world.cloud, &random) }
+            let index = Int.random(in: 0..<apps.count, using: &random)
+            await act(on: apps[index], step, &random)
+        }
+        world.cloud.faults.clear()
+        // Everybody sends, then everybody hears; twice, as a merge makes new changes.
+        for _ in 0..<3 {
+            for app in apps {
+                try await app.engine.sendChanges()
+                try await app.engine.fetchChanges()
+            }
+        }
+        let expected = try await stored(world)
+        for app in apps {
+            #expect(app.texts == expected, "seed \(seed)")
+            #expect(app.engine.state.pendingRecordZoneChanges.isEmpty, "seed \(seed)")
+            #expect(app.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty, "seed \(seed)")
+        }
+    }
+
+    private func act(on app: EngineApp, _ step: Int, _ random: inout Random) async {
+        let name = String("abcdefgh".randomElement(using: &random) ?? "a")
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<4: app.write(name, "\(1_000 + step)")
+        case 4: app.erase(name)
+        // What fails now is tried again later, and must be there then.
+        case 5..<7: try? await app.engine.sendChanges()
+        case 7..<9: try? await app.engine.fetchChanges()
+        default:
+            // The state is written down before the process ends, as an app's own file would be.
+            try? await app.engine.sendChanges(.init(scope: .recordIDs([])))
+            app.restart()
+        }
+    }
+
+    private func addFault(to cloud: TestCloud, _ random: inout Random) {
+        let effects: [CloudFaults.Effect] = [
+            .answer(.throttled, retryAfterSeconds: 1), .answer(.tryAgainLater),
+            .answer(.zoneBusy), .dropConnectionBeforeCommit, .dropConnectionAfterCommit,
+            .answer(.badRequest, frameworkCode: 27),
+        ]
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
+        case 1: cloud.faults.next(of: ChangesDatabase.self, .expireChangeTokens)
+        case 2: cloud.faults.resetZone("Huts", reason: .encryptedDataReset)
+        case 3:
+            cloud.faults.next(
+                of: ChangesZone.self, .answer(.tryAgainLater, retryAfterSeconds: 1))
+        default:
+            if let effect = effects.randomElement(using: &random) {
+                cloud.faults.next(of: RecordsModify.self, effect)
+            }
+        }
+    }
+
+    /// What the service has in the end.
+    private func stored(_ world: EngineWorld) async throws -> [String: String] {
+        let reader = try await world.app("reader")
+        try await reader.engine.fetchChanges()
+        return reader.texts
+    }
+}
