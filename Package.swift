@@ -200,6 +200,10 @@ let package = Package(
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
         .target(name: "CoreLocation"),
+        // What the founding documents show, in the manner of their time: only `import CloudKit`.
+        .executableTarget(
+            name: "document-programs", dependencies: ["CloudKit"],
+            path: "Tests/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -207,6 +211,9 @@ let package = Package(
     for target in package.targets
     where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
+    }
+    for target in package.targets where target.name == "JourneyTests" {
+        target.dependencies.append("document-programs")
     }
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")

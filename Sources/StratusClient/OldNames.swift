@@ -1,3 +1,5 @@
+import Foundation
+
 // Names of Swift 3, for code of that time. The classes bear their old names themselves: Foundation
 // on Linux archives only classes that stand at top level.
 
@@ -41,6 +43,17 @@ extension DeletedRecordBlockTaking {
 extension CKFetchRecordZoneChangesOperation: DeletedRecordBlockTaking {
     public func takeDeletedRecordBlock(_ block: ((CKRecord.ID) -> Void)?) {
         recordWithIDWasDeletedBlock = block.map { block in { recordID, _ in block(recordID) } }
+    }
+}
+
+// MARK: Data of Foundation
+
+extension NSKeyedUnarchiver {
+    /// Reads what an archiver wrote into an `NSMutableData`, as Apple's page "Maintaining a Local
+    /// Cache of CloudKit Records" does.
+    @available(*, deprecated, message: "Use init(forReadingFrom:).")
+    public convenience init(forReadingWith data: NSData) {
+        self.init(forReadingWith: data as Data)
     }
 }
 
