@@ -27,7 +27,8 @@ public final class CloudConnection: Sendable {
         public init(
             now: @escaping @Sendable () -> Date = { Date() },
             sleep: @escaping @Sendable (Double) async throws -> Void = {
-                try await Task.sleep(for: .seconds($0))
+                // A duration cannot hold every number, and ends the process that tries.
+                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
             },
             random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
             makeUUID: @escaping @Sendable () -> UUID = { UUID() },

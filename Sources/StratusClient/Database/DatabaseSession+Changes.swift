@@ -123,12 +123,12 @@ extension DatabaseSession {
             case .record(let dictionary):
                 changes.append(.changed(try reader.record(dictionary, in: zoneID)))
             case .deleted(let tombstone):
-                let recordID = CKRecordID(recordName: tombstone.recordName, zoneID: zoneID)
+                let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)
                 changes.append(.deleted(recordID, tombstone.recordType ?? ""))
             case .failure(let failure):
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)
                 guard let name = failure.recordName else { throw error }
-                changes.append(.failed(CKRecordID(recordName: name, zoneID: zoneID), error))
+                changes.append(.failed(CKRecordID(known: name, zoneID: zoneID), error))
             }
         }
         return ZoneChangesPage(

@@ -41,7 +41,7 @@ extension DatabaseSession {
                 // Without a name there is no item to which the error belongs.
                 guard let name = failure.recordName else { throw error }
                 let zone = failure.zoneID.map { reader.zoneID($0) } ?? zoneID
-                page.matches.append((CKRecordID(recordName: name, zoneID: zone), .failure(error)))
+                page.matches.append((CKRecordID(known: name, zoneID: zone), .failure(error)))
             }
         }
         if reader.isIncomplete { page.matches = try await complete(page.matches) }

@@ -14,7 +14,7 @@ extension EngineDriver {
             return current != nil
         }
         session = restartedSession(change)
-        func user(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name) }
+        func user(_ name: String) -> CKRecord.ID { CKRecord.ID(known: name) }
         let type: CKSyncEngine.Event.AccountChange.ChangeType =
             switch change {
             case .signIn(let name): .signIn(currentUser: user(name))
