@@ -84,7 +84,7 @@ struct CloudKitDatabase: RemoteDatabase {
 
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
         try await Self.translating {
-            let page = try await database.recordZoneChanges(
+            let page = try await database.withoutAssetDownloads.recordZoneChanges(
                 inZoneWith: CKRecordZone.ID(zone),
                 since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit)
             var records: [RecordSnapshot] = []

@@ -19,7 +19,7 @@ extension RecordsAccept: ServedEndpoint {
             do {
                 let link = try await ShareLink(asked.value, in: context)
                 let joining = ShareJoining(
-                    asked: asked, link: link, person: person, context: context)
+                    asked: asked, link: link, person: person.following(asked), context: context)
                 results.append(.share(try await joining.join()))
             } catch let error as ServiceError {
                 results.append(.failure(shortGUID: asked, error))

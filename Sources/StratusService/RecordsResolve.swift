@@ -16,7 +16,8 @@ extension RecordsResolve: ServedEndpoint {
         for asked in request.shortGUIDs {
             do {
                 let link = try await ShareLink(asked.value, in: context)
-                let view = ShareView(context: context, person: person, owner: link.owner)
+                let view = ShareView(
+                    context: context, person: person.following(asked), owner: link.owner)
                 let metadata = try await link.store.read { reader in
                     try view.metadata(
                         ShareLink.Target(asked.value, reader), asked, reader)

@@ -26,6 +26,7 @@ public protocol WireWritable {
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType`, `zoneID` | tombstone | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
+/// | `oneTimeToken` | `lookupInfo` of a participant, item of records/resolve and accept | ``UserLookupInfo/oneTimeToken`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `deleted` | subscription | ``SubscriptionResult/deleted(subscriptionID:)`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |

@@ -158,6 +158,22 @@ import Testing
         return results.all.first ?? .failure(CKError(.internalError))
     }
 
+    /// Ida's answer comes when Bo is signed in: her next token is not taken for his.
+    @Test func aLateAnswerOfAnEarlierAccountChangesNothing() async throws {
+        let gate = Gate()
+        let cloud = gate.cloud()
+        let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
+        gate.delayNextList(of: cloud)
+        async let zones = phone.privateCloudDatabase.allRecordZones()
+        await gate.waitUntilDelayed()
+        try await cloud.signIn("bo", on: phone.connection)
+        gate.open()
+        #expect(try await zones.count == 1)
+        try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Bo's"))
+        let idas = try await cloud.container(Trip.identifier, user: "ida", device: "tablet")
+        #expect(try await idas.privateCloudDatabase.allRecordZones().count == 1)
+    }
+
     @Test func anAccountThatIsFixedCannotBeChanged() async {
         let fixed = container(ScriptedTransport { _, _ in EmptyBody() })
         #expect(await code { try fixed.connection.signOut() } == .invalidArguments)

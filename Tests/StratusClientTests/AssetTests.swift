@@ -32,7 +32,8 @@ import Testing
     }
 
     @discardableResult
-    private func saved(on database: CKDatabase, bytes count: Int = 700_000) async throws -> CKRecord {
+    private func saved(on database: CKDatabase, bytes count: Int = 700_000) async throws -> CKRecord
+    {
         let record = hut("a")
         record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: count))
         record["name"] = "Gipfel"
@@ -94,6 +95,10 @@ import Testing
         _ = try await phone.records(matching: query, inZoneWith: trips, desiredKeys: [])
         _ = try await phone.recordZoneChanges(
             inZoneWith: trips, since: nil, desiredKeys: ["name"])
+        let cached = try await phone.withoutAssetDownloads.recordZoneChanges(
+            inZoneWith: trips, since: nil)
+        let bare = try cached.modificationResultsByID[record.recordID]?.get().record
+        #expect(bare?["photo"] is CKAsset && (bare?["photo"] as? CKAsset)?.fileURL == nil)
         #expect(transport.counts.downloads == 0)
         _ = try await phone.records(for: [record.recordID], desiredKeys: ["photo"])
         #expect(transport.counts.downloads == 1)
@@ -300,7 +305,9 @@ import Testing
         let log = Log()
         let save = CKModifyRecordsOperation(recordsToSave: [record])
         save.modifyRecordsResultBlock = { result in
-            if case .failure(let error) = result { log.add("\((error as? CKError)?.code == .operationCancelled)") }
+            if case .failure(let error) = result {
+                log.add("\((error as? CKError)?.code == .operationCancelled)")
+            }
         }
         async let finished: Void = run(save, on: phone)
         for await _ in begun {}

@@ -50,7 +50,9 @@ final class DamagedCoder: NSCoder {
         switch parts[key] {
         case .text(let text): text as NSString as? Object
         case .data(let data): data as NSData as? Object
-        case .object(let parts): Object(coder: DamagedCoder(parts))
+        // An archive names the class, and refuses another.
+        case .object(let parts) where type != NSString.self && type != NSData.self:
+            Object(coder: DamagedCoder(parts))
         default: nil
         }
     }
@@ -108,7 +110,7 @@ final class DamagedCoder: NSCoder {
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let index = Int.random(in: 0..<bytes.count, using: &random)
             switch Int.random(in: 0..<4, using: &random) {
-            case 0: bytes[index] ^= 1 << .random(in: 0..<8, using: &random)
+            case 0: bytes[index] ^= 1 << Int.random(in: 0..<8, using: &random)
             case 1: bytes[index] = Array("[]{}\",:0-eE".utf8).randomElement(using: &random) ?? 0
             case 2: bytes.remove(at: index)
             default: bytes.insert(bytes[index], at: index)

@@ -266,7 +266,8 @@ import Testing
         let text = try await phone.recoveryKey()
         #expect(text.count == 69)
         await #expect(throws: CKError(.invalidArguments)) {
-            try await tablet.useRecoveryKey(String(text.dropLast()) + (text.hasSuffix("0") ? "1" : "0"))
+            try await tablet.useRecoveryKey(
+                String(text.dropLast()) + (text.hasSuffix("0") ? "1" : "0"))
         }
         await #expect(throws: CKError(.invalidArguments)) {
             try await tablet.useRecoveryKey(RecoveryKey.text(of: AccountKey()))
@@ -322,13 +323,25 @@ import Testing
         }
     }
 
+    @Test func encryptedValuesCannotBeQueried() async throws {
+        let database = try await database()
+        try await database.save(diary())
+        let query = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "diary == 'x'"))
+        let error = await #expect(throws: CKError.self) {
+            _ = try await database.records(matching: query, inZoneWith: trips)
+        }
+        #expect(error?.code == .invalidArguments)
+        #expect(error?.localizedDescription.contains("ENCRYPTED") == true, "\(error as Any)")
+    }
+
     @Test func aSchemaMayDeclareAnotherTypeThanBytes() async throws {
         let container = try await container()
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
         // As somebody who declared ENCRYPTED STRING: the field is made by a value of that type.
         try await forge(
-            [Field(name: "diary", value: .string("x"), isEncrypted: true)], into: "b", in: container)
+            [Field(name: "diary", value: .string("x"), isEncrypted: true)], into: "b", in: container
+        )
         try await database.save(diary())
         let read = try await database.record(for: hut("a").recordID)
         #expect(read.encryptedValues["diary"] == "We met a marmot.")
@@ -340,57 +353,69 @@ import Testing
         let owner = try await container()
         let mine = owner.privateCloudDatabase
         try await mine.save(CKRecordZone(zoneID: trips))
+        let share = CKShare(recordZoneID: trips)
+        share[CKShare.SystemFieldKey.title] = "Our trips"
+        share.publicPermission = .readWrite
+        try await mine.save(share)
         try await mine.save(diary())
-        let (link, ownerName) = try await share(owner)
+        let link = try #require(share.url)
+        let stored = try await mine.record(for: share.recordID) as? CKShare
+        #expect(stored?.url == link && ShareLinkKey.key(in: link) != nil)
 
-        let guest = try await container(
-            user: "ben", device: "bens", keyStore: MemoryKeyStore())
-        let zoneID = CKRecordZone.ID(zoneName: "Trips", ownerName: ownerName)
-        let recordID = CKRecord.ID(recordName: "a", zoneID: zoneID)
-        try await accept(link, guest)
+        let guest = try await container(user: "ben", device: "bens", keyStore: MemoryKeyStore())
+        let cut = try #require(URL(string: String(link.absoluteString.prefix { $0 != "#" })))
+        let theirs = try await guest.accept(try await guest.shareMetadata(for: cut))
+        let recordID = CKRecord.ID(recordName: "a", zoneID: theirs.recordID.zoneID)
         let shared = guest.sharedCloudDatabase
         // By a link that was cut off he sees the record, and no more.
         #expect(try await shared.record(for: recordID).encryptedValues["diary"] == nil)
-        try await guest.core.keepKey(of: link, for: zoneID, pace: RequestPace())
+        let metadata = try await guest.shareMetadata(for: link)
+        let archived = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClass: CKShareMetadata.self,
+                from: try NSKeyedArchiver.archivedData(
+                    withRootObject: metadata, requiringSecureCoding: true)))
+        let joined = try await guest.accept(archived)
+        #expect(joined.url == link)
         let record = try await shared.record(for: recordID)
         #expect(record.encryptedValues["diary"] == "We met a marmot.")
         record.encryptedValues["diary"] = "Ben saw it too."
         try await shared.save(record)
-        #expect(
-            try await mine.record(for: hut("a").recordID).encryptedValues["diary"]
-                == "Ben saw it too.")
+        let seen = try await mine.record(for: hut("a").recordID)
+        #expect(seen.encryptedValues["diary"] == "Ben saw it too.")
 
         // His other device needs his own key only.
-        let keys = MemoryKeyStore()
-        let second = try await container(user: "ben", device: "second", keyStore: keys)
+        let second = try await container(
+            user: "ben", device: "second", keyStore: MemoryKeyStore())
         try await second.useRecoveryKey(try await guest.recoveryKey())
         let read = try await second.sharedCloudDatabase.record(for: recordID)
         #expect(read.encryptedValues["diary"] == "Ben saw it too.")
     }
 
-    /// Shares the zone with everybody who has the link.
-    private func share(_ owner: CKContainer) async throws -> (link: URL, owner: String) {
-        let record = RecordDictionary(
-            recordName: ShareDictionary.zoneShareName, recordType: ShareDictionary.recordType,
-            zoneID: trips.dictionary, share: ShareDictionary(publicPermission: .readWrite))
-        let answer = try await owner.connection.transport.send(
-            RecordsModify.self, .init(operations: [.init(.create, record)]),
-            to: target(.private), timeoutSeconds: 10)
-        guard case .record(let share) = answer.records.first, let guid = share.shortGUID else {
-            throw CKError(.internalError, "\(answer)")
-        }
-        let url = try #require(URL(string: "https://cloud.example.org/share/\(guid)#Trips"))
-        let link = try await owner.core.linkWithKey(url, of: trips, pace: RequestPace())
-        return (link, try await owner.userRecordID().recordName)
-    }
-
-    private func accept(_ link: URL, _ guest: CKContainer) async throws {
-        let answer = try await guest.connection.transport.send(
-            RecordsAccept.self,
-            .init(shortGUIDs: [.init(value: link.lastPathComponent)]), to: target(.public),
-            timeoutSeconds: 10)
-        guard case .share = answer.results.first else {
-            throw CKError(.internalError, "\(answer)")
+    @Test func whoLooksAtALinkSeesItsRootRecord() async throws {
+        let owner = try await container()
+        let database = owner.privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: trips))
+        let root = diary()
+        let scratch = try Scratch()
+        root["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: 30))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readOnly
+        let saved = try await database.modifyRecords(saving: [root, share], deleting: [])
+        _ = try saved.saveResults[share.recordID]?.get()
+        let link = try #require(share.url)
+        let guest = try await container(user: "ben", device: "bens", keyStore: MemoryKeyStore())
+        let fetch = CKFetchShareMetadataOperation(shareURLs: [link])
+        fetch.shouldFetchRootRecord = true
+        let (results, result) = AsyncStream<Result<CKShare.Metadata, any Error>>.makeStream()
+        fetch.perShareMetadataResultBlock = { _, found in result.yield(found) }
+        fetch.fetchShareMetadataResultBlock = { _ in result.finish() }
+        guest.add(fetch)
+        for await found in results {
+            let record = try #require(try found.get().rootRecord)
+            #expect(record.encryptedValues["diary"] == "We met a marmot.")
+            let url = try #require((record["photo"] as? CKAsset)?.fileURL)
+            #expect([UInt8](try Data(contentsOf: url)) == content(30))
         }
     }
 

@@ -120,7 +120,8 @@ import Testing
             let record = hut("a")
             let sizes = [0, 1, 700_000, 3_000_000]
             record["photos"] = try sizes.enumerated().map { index, size in
-                CKAsset(fileURL: try scratch.file("photo-\(index)", bytes: size, seed: UInt8(index)))
+                CKAsset(
+                    fileURL: try scratch.file("photo-\(index)", bytes: size, seed: UInt8(index)))
             }
             try await phone.save(record)
             let read = try await tablet.privateCloudDatabase.record(for: record.recordID)
@@ -161,7 +162,8 @@ import Testing
                         origin: "http://127.0.0.1:\(port)",
                         credentials: .init(apiToken: "development"), deviceID: "phone"))
                 let error = await #expect(throws: TransportError.self) {
-                    try await transport.download(from: "/assets/get/a", timeoutSeconds: 0.2) { _ in }
+                    try await transport.download(from: "/assets/get/a", timeoutSeconds: 0.2) { _ in
+                    }
                 }
                 #expect(error?.code == .timedOut)
                 let missing = await #expect(throws: (any Error).self) {

@@ -22,8 +22,9 @@ import Testing
         #expect(try store.key(for: other) == nil)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(names.count == 1)
-        for (path, mode) in [(folder.path, 0o700), (folder.path + "/" + (names.first ?? ""), 0o600)]
-        {
+        for (path, mode) in [
+            (folder.path, 0o700), (folder.path + "/" + (names.first ?? ""), 0o600),
+        ] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode)
         }

@@ -95,26 +95,36 @@ import Testing
             [Filter(.containsAllTokens, .anySearchable, .string("hut"))]
         ),
         (
-            NSPredicate(format: "self.allTokens TOKENMATCHES[cdl] tokenize:using:(%@, 'Cdl')", "hut"),
+            NSPredicate(
+                format: "self.allTokens TOKENMATCHES[cdl] tokenize:using:(%@, 'Cdl')", "hut"),
             [Filter(.containsAllTokens, .anySearchable, .string("hut"))]
         ),
         (
             NSPredicate(format: "name TOKENMATCHES 'hut'"),
             [filter(.containsAllTokens, "name", .string("hut"))]
         ),
-        (NSPredicate(format: "a == \"say \\\"hi\\\"\""), [filter(.equals, "a", .string("say \"hi\""))]),
+        (
+            NSPredicate(format: "a == \"say \\\"hi\\\"\""),
+            [filter(.equals, "a", .string("say \"hi\""))]
+        ),
         (NSPredicate(format: "a == '\\u00e9\\n'"), [filter(.equals, "a", .string("é\n"))]),
-        (NSPredicate(format: "a == %i AnD b == %lld", 1, 2), [
-            filter(.equals, "a", .int64(1)), filter(.equals, "b", .int64(2)),
-        ]),
+        (
+            NSPredicate(format: "a == %i AnD b == %lld", 1, 2),
+            [
+                filter(.equals, "a", .int64(1)), filter(.equals, "b", .int64(2)),
+            ]
+        ),
         (NSPredicate(format: "a == %.2f", 1.25), [filter(.equals, "a", .double(1.25))]),
         (NSPredicate(format: "a == '%@'"), [filter(.equals, "a", .string("%@"))]),
         (NSPredicate(format: "a == 1e3"), [filter(.equals, "a", .double(1_000))]),
         (NSPredicate(format: "#in == TRUE"), [filter(.equals, "in", .int64(1))]),
-        (NSPredicate(format: "a BETWEEN %@", [1, 2.5]), [
-            filter(.greaterThanOrEquals, "a", .double(1)),
-            filter(.lessThanOrEquals, "a", .double(2.5)),
-        ]),
+        (
+            NSPredicate(format: "a BETWEEN %@", [1, 2.5]),
+            [
+                filter(.greaterThanOrEquals, "a", .double(1)),
+                filter(.lessThanOrEquals, "a", .double(2.5)),
+            ]
+        ),
         (
             NSPredicate(format: "NOT (a BEGINSWITH 'x')"),
             [filter(.notBeginsWith, "a", .string("x"))]

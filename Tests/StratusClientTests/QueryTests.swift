@@ -76,7 +76,8 @@ import Testing
             (NSPredicate(format: "text TOKENMATCHES 'marmots'"), ["knorr", "watzmann"]),
             (
                 NSPredicate(
-                    format: "distanceToLocation:fromLocation:(spot, %@) < %f", Self.munich, 90_000.0),
+                    format: "distanceToLocation:fromLocation:(spot, %@) < %f", Self.munich, 90_000.0
+                ),
                 ["alpspitz", "knorr"]
             ),
             (

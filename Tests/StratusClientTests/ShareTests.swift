@@ -25,7 +25,7 @@ import Testing
         #expect(log.all == ["trail true", "share true"])
         let link = try #require(share.url)
         #expect(link.pathComponents.dropLast() == ["/", "share"])
-        #expect(link.fragment == "Sunday's_trail")
+        #expect(link.fragment?.hasPrefix("Sunday's_trail~") == true)
         #expect(share.recordChangeTag != nil && share.changedKeys().isEmpty)
         #expect(share.owner.acceptanceStatus == .accepted && share.owner.permission == .readWrite)
         #expect(
@@ -69,11 +69,11 @@ import Testing
         let share = try await trip.share()
         let path = share.url?.path
         share[CKShare.SystemFieldKey.title] = "Übermorgen"
-        #expect(share.url?.fragment(percentEncoded: false) == "Übermorgen")
+        #expect(share.url?.fragment(percentEncoded: false)?.hasPrefix("Übermorgen~") == true)
         try await trip.ida.privateCloudDatabase.save(share)
         #expect(share.url?.path == path && path != nil)
         share[CKShare.SystemFieldKey.title] = nil
-        #expect(share.url?.fragment == nil)
+        #expect(share.url?.fragment?.hasPrefix("~") == true)
     }
 
     @Test func aShareNeedsItsRootAndACustomPrivateZone() async throws {

@@ -198,6 +198,48 @@ import Testing
         #expect(await code { _ = try await trip.bo.shareMetadata(for: wrong) } == .invalidArguments)
     }
 
+    @Test func aOneTimeLinkIsForWhoeverOpensItFirst() async throws {
+        let trip = try await Trip()
+        let somebody = CKShare.Participant.oneTimeURLParticipant()
+        somebody.permission = .readWrite
+        #expect(somebody.userIdentity.lookupInfo == nil && somebody.role == .privateUser)
+        let share = try await trip.share { share in
+            share.addParticipant(somebody)
+            share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+            #expect(share.oneTimeURL(for: somebody.participantID) == nil)
+        }
+        #expect(share.participants.count == 3)
+        let link = try #require(share.oneTimeURL(for: somebody.participantID))
+        let other = try #require(share.oneTimeURL(for: share.participants[2].participantID))
+        #expect(link != other && link.path == share.url?.path)
+        #expect(share.oneTimeURL(for: share.owner.participantID) == nil)
+        // The share's own link is no invitation.
+        let plain = try #require(share.url)
+        #expect(await code { _ = try await trip.bo.shareMetadata(for: plain) } == .unknownItem)
+        let metadata = try await trip.bo.shareMetadata(for: link)
+        #expect(metadata.participantPermission == .readWrite)
+        #expect(metadata.participantStatus == .pending)
+        let late = try await trip.cy.shareMetadata(for: link)
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: metadata, requiringSecureCoding: true)
+        let kept = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShareMetadata.self, from: data))
+        let joined = try await trip.bo.accept(kept)
+        #expect(joined.currentUserParticipant?.acceptanceStatus == .accepted)
+        #expect(await code { _ = try await trip.cy.accept(late) } == .unknownItem)
+        #expect(await code { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
+        // Who joined has no use for another place, and comes back by any link.
+        _ = try await trip.bo.accept(try await trip.bo.shareMetadata(for: other))
+        let own = try #require(
+            try await trip.ida.privateCloudDatabase.record(for: share.recordID) as? CKShare)
+        #expect(own.participants.map(\.acceptanceStatus) == [.accepted, .accepted, .pending])
+        #expect(own.oneTimeURL(for: own.participants[1].participantID) == nil)
+        #expect(own.oneTimeURL(for: own.participants[2].participantID) == other)
+        let seen = try #require(
+            try await trip.bo.sharedCloudDatabase.record(for: joined.recordID) as? CKShare)
+        #expect(seen.participants.count == 2)
+    }
+
     @Test func linksOfEveryFormAreUnderstood() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()

@@ -9,9 +9,9 @@ import Testing
 @Suite struct SharingOverHTTPTests {
     /// A server, and its address.
     private func withServer(
+        _ cloud: TestCloud = TestCloud(),
         _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        let cloud = TestCloud()
         let (ports, port) = AsyncStream<Int>.makeStream()
         let server = try buildServer(
             cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
@@ -57,6 +57,36 @@ import Testing
                 for: CKRecord.ID(recordName: "trail", zoneID: try #require(zones.first).zoneID))
             #expect(seen.share?.recordID == joined.recordID)
             #expect(try await bo.allUserIdentitiesFromContacts().isEmpty)
+        }
+    }
+
+    @Test func linksOfApplesServiceStandElsewhere() throws {
+        let apples = try #require(
+            HTTPTransport(
+                origin: "https://api.apple-cloudkit.com", credentials: .init(apiToken: "a"),
+                deviceID: "phone"))
+        #expect(apples.shareLinkOrigin == "https://www.icloud.com")
+    }
+
+    /// Ida's answer comes when Bo is signed in: her next token is not taken for his.
+    @Test func aLateAnswerOfAnEarlierAccountChangesNothing() async throws {
+        let gate = Gate()
+        let cloud = gate.cloud()
+        try await withServer(cloud) { origin in
+            let phone = self.device(origin, "ida@example.org")
+            let ida = try await phone.userRecordID()
+            gate.delayNextList(of: cloud)
+            async let zones = phone.privateCloudDatabase.allRecordZones()
+            await gate.waitUntilDelayed()
+            try await cloud.signIn("bo@example.org", on: phone.connection)
+            let bo = try await phone.userRecordID()
+            gate.open()
+            #expect(try await zones.count == 1)
+            #expect(bo != ida)
+            #expect(try await phone.accountStatus() == .available)
+            try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Bo's"))
+            let idas = self.device(origin, "ida@example.org")
+            #expect(try await idas.privateCloudDatabase.allRecordZones().count == 1)
         }
     }
 

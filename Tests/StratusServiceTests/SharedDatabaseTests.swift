@@ -70,6 +70,36 @@ import Testing
         #expect(try await trip.eve.resolve("nothing").error?.code == .notFound)
     }
 
+    @Test("A one-time invitation is whoever's comes first with its token")
+    func oneTimeInvitation() async throws {
+        let trip = try await Trip()
+        let diary = try await trip.ida.modify(
+            [
+                share(
+                    .create, "D", of: "diary", participants: [token("first"), token("second")])
+            ], in: "Trips")[0].record
+        let link = try #require(diary?.shortGUID)
+        #expect(diary?.share?.participants?.count == 3)
+        #expect(try await trip.bo.accept(link).error?.code == .notFound)
+        #expect(try await trip.bo.accept(link, token: "guess").error?.code == .notFound)
+        let seen = try await trip.bo.resolve(link, token: "first").metadata
+        #expect(seen?.participantStatus == .invited && seen?.potentialMatches == nil)
+        #expect(try await trip.bo.accept(link, token: "first").metadata != nil)
+        #expect(try await trip.cy.accept(link, token: "first").error?.code == .notFound)
+        // Who takes part takes no other place; the others see no token.
+        #expect(try await trip.bo.accept(link, token: "second").metadata != nil)
+        let bos = try await trip.bo.lookup(["D"], in: trip.trips)[0].record?.share?.participants
+        #expect(bos?.map(\.status) == [.accepted, .accepted])
+        #expect(bos?.compactMap(\.userIdentity.lookupInfo?.oneTimeToken) == [])
+        #expect(try await trip.cy.accept(link, token: "second").metadata != nil)
+    }
+
+    private func token(_ token: String) -> ParticipantDictionary {
+        var identity = UserIdentityDictionary(userRecordName: nil)
+        identity.lookupInfo = UserLookupInfo(oneTimeToken: token)
+        return ParticipantDictionary(userIdentity: identity, permission: .readOnly)
+    }
+
     @Test(
         "Before the link is followed there is nothing, after it the share and what is below its root"
     )

@@ -119,7 +119,8 @@ final class AssetFolder: Sendable {
 
     /// Locks a file for this process; nil when another has it, or it is not there.
     private static func locked(_ url: URL, isNew: Bool) -> FileHandle? {
-        let descriptor = open(url.path, isNew ? O_CREAT | O_RDWR | O_CLOEXEC : O_RDWR | O_CLOEXEC, 0o600)
+        let descriptor = open(
+            url.path, isNew ? O_CREAT | O_RDWR | O_CLOEXEC : O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)

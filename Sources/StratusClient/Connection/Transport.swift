@@ -6,8 +6,8 @@ import StratusWire
 /// A transport carries typed requests of one device and, where there is one, of one account. It
 /// knows nothing of records or operations, and repeats nothing by itself but a sign-in.
 public protocol Transport: Sendable {
-    /// The beginning of the links of shares, such as `https://cloud.example.org`, without a slash at
-    /// the end.
+    /// The beginning of the links of shares, such as `https://cloud.example.org`, without a slash
+    /// at the end.
     var shareLinkOrigin: String { get }
 
     /// Asks the service.

@@ -12,8 +12,8 @@ public enum CKAccountStatus: Int, Sendable {
 extension CKContainer {
     /// Tells whether private data can be reached; asks the service each time.
     ///
-    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator disabled
-    /// `restricted`. A service that cannot be reached says nothing against the account.
+    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator
+    /// disabled `restricted`. A service that cannot be reached says nothing against the account.
     ///
     /// - Throws: what else went wrong, as `couldNotDetermine` of the completion handler.
     public func accountStatus() async throws -> CKAccountStatus {

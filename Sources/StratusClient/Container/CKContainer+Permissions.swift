@@ -6,8 +6,8 @@ extension CKContainer {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// Other users of the container may find the person by verified e-mail address or user record,
-        /// and see the name.
+        /// Other users of the container may find the person by verified e-mail address or user
+        /// record, and see the name.
         public static let userDiscoverability = Self(rawValue: 1 << 0)
     }
 

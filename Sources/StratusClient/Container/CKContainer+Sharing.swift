@@ -41,7 +41,7 @@ extension CKContainer {
 
     /// Joins a share, whose zone appears in the shared database then.
     ///
-    /// - Throws: as ``shareMetadata(for:)``; `CKError.tooManyParticipants` when nobody else has room.
+    /// - Throws: as ``shareMetadata(for:)``; `CKError.tooManyParticipants` when there is no room.
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         try await session.accept([metadata]).only().result.get()
     }
@@ -72,8 +72,8 @@ extension CKContainer {
         core.call({ try await self.accept(metadatas) }, completion: completionHandler)
     }
 
-    /// Does what Apple's systems do when a person opens a share's link: looks at it, and hands it to
-    /// the app.
+    /// Does what Apple's systems do when a person opens a share's link: looks at it, and hands it
+    /// to the app.
     ///
     /// An app calls this with a link from its command line, a form or a custom address scheme, and
     /// gives it the code of its `application(_:userDidAcceptCloudKitShareWith:)` or

@@ -10,19 +10,24 @@ extension ContainerSession {
     func shareMetadata(
         for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
     ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
-        try await results(
-            urls,
-            wire: { url in
-                guard let shortGUID = ShareLink.shortGUID(of: url) else {
-                    throw CKError(
-                        .invalidArguments, "Give the link of a share: …/share/<identifier>.")
-                }
-                return ShortGUIDDictionary(
-                    value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
-                    rootRecordDesiredKeys: rootRecord?.desiredKeys)
-            },
+        func link(_ url: URL) throws -> ShortGUIDDictionary {
+            guard let shortGUID = ShareLink.shortGUID(of: url) else {
+                throw CKError(
+                    .invalidArguments, "Give the link of a share: …/share/<identifier>.")
+            }
+            return ShortGUIDDictionary(
+                value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
+                rootRecordDesiredKeys: rootRecord?.desiredKeys,
+                oneTimeToken: ShareLink.oneTimeToken(of: url))
+        }
+        let found = try await results(
+            urls, wire: link,
             ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
-            read: { _, answer in try metadata(answer) })
+            read: { url, answer in 
+                try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
+            })
+        await completeRootRecords(of: found.compactMap(\.result.success))
+        return found
     }
 
     /// Joins shares, each in its own container.
@@ -45,19 +50,31 @@ extension ContainerSession {
     private func join(
         _ metadatas: [CKShareMetadata]
     ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
-        try await results(
-            metadatas, wire: { ShortGUIDDictionary(value: $0.shortGUID) },
+        let joined = try await results(
+            metadatas, wire: \.joiningLink,
             ask: { try await send(RecordsAccept.self, .init(shortGUIDs: $0)).results },
-            read: { _, answer in try metadata(answer).share })
+            read: { item, answer in
+                try metadata(answer, link: item.joiningLink, key: item.linkKey).share
+            })
+        return await keepingKeys(of: joined)
     }
 
-    private func metadata(_ result: ShareResult) throws -> CKShareMetadata {
+    private func metadata(
+        _ result: ShareResult, link: ShortGUIDDictionary, key: ZoneKey?
+    ) throws -> CKShareMetadata {
         switch result {
         case .share(let dictionary):
             return try CKShareMetadata(
-                dictionary, container: core.identifier,
-                linkOrigin: core.connection.transport.shareLinkOrigin)
+                dictionary, link: link, container: core.identifier,
+                linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
         case .failure(_, let error): throw CKError(error, about: .record)
         }
+    }
+}
+
+extension CKShareMetadata {
+    /// What a request to join says; it wants no root record.
+    fileprivate var joiningLink: ShortGUIDDictionary {
+        ShortGUIDDictionary(value: link.value, oneTimeToken: link.oneTimeToken)
     }
 }

@@ -32,7 +32,8 @@ extension DatabaseSession {
         var waiting = assetsToSend(&batch, meter)
         // Nothing is sent of a zone in which one record cannot be.
         waiting.removeAll { batch.isSpoilt(records[$0.record].recordID) }
-        for (zoneID, assets) in Dictionary(grouping: waiting, by: { records[$0.record].recordID.zoneID })
+        for (zoneID, assets) in Dictionary(
+            grouping: waiting, by: { records[$0.record].recordID.zoneID })
         {
             for start in stride(from: 0, to: assets.count, by: Self.addressesPerRequest) {
                 let group = Array(assets[start...].prefix(Self.addressesPerRequest))
@@ -43,7 +44,9 @@ extension DatabaseSession {
                     switch result {
                     case .failure(let error): batch.fail(asset.record, with: error)
                     case .success(let receipt):
-                        guard case .success(var draft) = batch.drafts[asset.record] else { continue }
+                        guard case .success(var draft) = batch.drafts[asset.record] else {
+                            continue
+                        }
                         draft.receipts[ObjectIdentifier(asset.asset)] = receipt
                         batch.drafts[asset.record] = .success(draft)
                     }
@@ -157,6 +160,7 @@ extension DatabaseSession {
         of records: [CKRecord],
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> [CKRecord.ID: CKError] {
+        guard downloadsAssets else { return [:] }
         let meter = AssetProgress(recordCount: records.count) { progress(records[$0], $1) }
         var waiting: [(record: Int, asset: CKAsset, part: Int)] = []
         for (index, record) in records.enumerated() {

@@ -58,6 +58,7 @@ extension DatabaseSession {
     /// Makes sense of the encrypted values of fetched records; what this device has no key for stays
     /// sealed, and reads as nil.
     func decrypt(_ records: [CKRecord]) async throws {
+        await addLinkKeys(to: records.compactMap { $0 as? CKShare }, makesKey: false)
         for record in records where record.hasSealedValues {
             let zoneID = record.recordID.zoneID
             let key: ZoneKey?
@@ -73,11 +74,36 @@ extension DatabaseSession {
             record.open(with: key, at: place)
         }
     }
+
+    /// Makes sense of the encrypted values of a record that a link shows before it is followed.
+    func decrypt(_ record: CKRecord, with key: ZoneKey) async throws {
+        let owner = try await owner(of: record.recordID.zoneID)
+        record.open(with: key, at: place(record.recordID, owner: owner))
+    }
+
+    /// Adds to shares the key that their links carry. Sharing does not depend on it: without the key,
+    /// for whatever reason, the link is as it is.
+    ///
+    /// - Parameter makesKey: whether the account's first key is made, so that what is encrypted later
+    ///   can be read by who comes by the link.
+    func addLinkKeys(to shares: [CKShare], makesKey: Bool) async {
+        for share in shares where share.url != nil {
+            do {
+                let key = try await core.connection.keyring.zoneKey(
+                    for: share.recordID.zoneID, core: core, pace: sender.pace, makesKey: makesKey)
+                if let key { share.state.withLock { $0.sharing?.linkKey = key } }
+            } catch {
+                // As said above.
+            }
+        }
+    }
 }
 
 extension CKRecord {
     fileprivate var hasSealedValues: Bool {
-        state.withLock { state in state.encryptedKeys.contains { state.values[$0]?.isSealed == true } }
+        state.withLock { state in
+            state.encryptedKeys.contains { state.values[$0]?.isSealed == true }
+        }
     }
 
     fileprivate func open(with key: ZoneKey, at place: SealedValue.Place) {

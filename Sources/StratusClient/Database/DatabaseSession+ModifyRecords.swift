@@ -37,6 +37,8 @@ extension DatabaseSession {
         try await batch.addServerRecords(to: answer.records, session: self)
         let (outcome, isIncomplete) = batch.outcome(answer.records, reader: reader)
         if isIncomplete { try await complete(outcome) }
+        await addLinkKeys(
+            to: outcome.saves.compactMap { $0.result.success as? CKShare }, makesKey: true)
         return outcome
     }
 

@@ -8,6 +8,8 @@ import StratusWire
 struct DatabaseSession: Sendable {
     let sender: RequestSender
     let core: ContainerCore
+    /// Whether records are fetched with the bytes of their assets.
+    var downloadsAssets = true
 
     var reader: RecordReader {
         RecordReader(

@@ -27,34 +27,3 @@ extension CKContainer {
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
     }
 }
-
-extension ContainerCore {
-    /// A share's link with the key of its zone, for the persons who will get it.
-    ///
-    /// - Parameter zoneID: the share's zone, as it is shown to the user.
-    /// - Returns: the link as it is when this device has no key of the zone.
-    func linkWithKey(
-        _ url: URL, of zoneID: CKRecordZone.ID, pace: RequestPace
-    ) async throws -> URL {
-        do {
-            // Made at the latest here, so that what is encrypted later is readable for who comes by
-            // the link.
-            let key = try await connection.keyring.zoneKey(
-                for: zoneID, core: self, pace: pace, makesKey: true)
-            return key.map { ShareLinkKey.link(url, with: $0) } ?? url
-        } catch CKError.accountTemporarilyUnavailable {
-            // The key is on another device; sharing does not depend on it.
-            return url
-        }
-    }
-
-    /// Keeps the key that a link carries, for the values of the zone that it leads to.
-    ///
-    /// - Parameter zoneID: the zone in the shared database, with its owner's name.
-    func keepKey(
-        of url: URL, for zoneID: CKRecordZone.ID, pace: RequestPace
-    ) async throws {
-        guard let key = ShareLinkKey.key(in: url) else { return }
-        try await connection.keyring.add(key, of: zoneID, core: self, pace: pace)
-    }
-}

@@ -57,8 +57,8 @@ public final class FileKeyStore: CloudKeyStore {
         self.folder =
             folder
             ?? (data
-                ?? FileManager.default.homeDirectoryForCurrentUser
-                .appendingPathComponent(".local/share")).appendingPathComponent("stratus/keys")
+            ?? FileManager.default.homeDirectoryForCurrentUser
+            .appendingPathComponent(".local/share")).appendingPathComponent("stratus/keys")
     }
 
     public func key(for account: CloudKeyAccount) throws -> [UInt8]? {

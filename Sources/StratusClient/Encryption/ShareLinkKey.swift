@@ -36,3 +36,15 @@ enum ShareLinkKey {
         return (start, String(fragment[..<tilde]), ZoneKey(bytes: [UInt8](data)))
     }
 }
+
+extension NSCoder {
+    func archive(_ key: ZoneKey?, _ name: String) {
+        if let key { encode(Data(key.bytes) as NSData, forKey: name) }
+    }
+
+    func archivedZoneKey(_ name: String) -> ZoneKey? {
+        archivedData(name).flatMap { data in
+            data.count == ZoneKey.byteCount ? ZoneKey(bytes: [UInt8](data)) : nil
+        }
+    }
+}

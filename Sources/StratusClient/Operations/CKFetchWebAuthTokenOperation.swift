@@ -1,9 +1,8 @@
 import Foundation
 
-/// Fetches a web-auth token of the user, for a web page or a server that has an API token of its own.
+/// Fetches a web-auth token of the user, for a web page or a server with an API token of its own.
 ///
-/// The token belongs to the device's session and ends with it. Only the private database's operation
-/// queue takes it on Apple's platforms; here any does.
+/// The token belongs to the device's session and ends with it.
 public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Of the container; an unknown one is `CKError.notAuthenticated`.
     public var apiToken: String?

@@ -139,7 +139,8 @@ struct RecordReader {
     /// The beginning of shares' links.
     let linkOrigin: String?
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
-    /// Whether records were made that lack their assets' bytes, or the sense of encrypted values; see
+    /// Whether records were made that lack their assets' bytes, the sense of encrypted values, or the
+    /// key in a share's link; see
     /// `DatabaseSession.complete(_:progress:)`.
     private(set) var isIncomplete = false
 
@@ -200,6 +201,7 @@ struct RecordReader {
             state.sharing = ShareState(
                 dictionary.share ?? ShareDictionary(), shortGUID: dictionary.shortGUID,
                 linkOrigin: linkOrigin)
+            isIncomplete = true
         }
         let fields: [Field]
         do {

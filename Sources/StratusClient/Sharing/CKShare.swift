@@ -80,8 +80,9 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     // MARK: The link
 
-    /// The link of the share, nil before it is saved: `…/share/<identifier>#<title>`.
+    /// The link of the share, nil before it is saved: `…/share/<identifier>#<title>~<key>`.
     ///
+    /// The key is for the zone's encrypted values; it is missing where this device has none.
     /// The identifier stays the same for as long as the share is there; the title is for people.
     public var url: URL? {
         let title: String? = self[SystemFieldKey.title]
@@ -89,7 +90,24 @@ public final class CKShare: CKRecord, @unchecked Sendable {
             guard let shortGUID = sharing.shortGUID, let origin = sharing.linkOrigin else {
                 return nil
             }
-            return ShareLink(origin: origin, shortGUID: shortGUID, title: title).url
+            return ShareLink(
+                origin: origin, shortGUID: shortGUID, title: title, key: sharing.linkKey
+            ).url
+        } ?? nil
+    }
+
+    /// The link for one person, whoever opens it first; nil before the share is saved, after
+    /// somebody joined by it, and of participants who were invited by address.
+    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
+        let title: String? = self[SystemFieldKey.title]
+        return sharing { sharing -> URL? in
+            guard let shortGUID = sharing.shortGUID, let origin = sharing.linkOrigin,
+                let token = sharing.oneTimeToken(of: participantID)
+            else { return nil }
+            return ShareLink(
+                origin: origin, shortGUID: shortGUID, title: title, oneTimeToken: token,
+                key: sharing.linkKey
+            ).url
         } ?? nil
     }
 

@@ -4,8 +4,8 @@ import StratusWire
 
 /// What is behind a share's link, for the user who asks. `CKShare.Metadata` in code.
 ///
-/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal are
-/// metadata of the same share in the same container.
+/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal
+/// are metadata of the same share in the same container.
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let containerIdentifier: String
     /// The share as the user may see it: before joining, with the owner and the user alone.
@@ -18,8 +18,10 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public let ownerIdentity: CKUserIdentity
     /// Where it was asked for (`shouldFetchRootRecord`), and there is one.
     public let rootRecord: CKRecord?
-    /// The end of the link by which the share was found.
-    let shortGUID: String
+    /// The link by which the share was found.
+    let link: ShortGUIDDictionary
+    /// The key of the zone's encrypted values; nil for a link without one.
+    let linkKey: ZoneKey?
 
     @available(*, deprecated, message: "Use participantRole.")
     public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
@@ -30,10 +32,12 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
     /// Makes metadata of an answer.
     ///
-    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody was
-    ///   invited by an address that may be the user's.
+    /// - Parameter link: what was asked for.
+    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
+    ///   was invited by an address that may be the user's.
     init(
-        _ dictionary: ShareMetadataDictionary, container: String, linkOrigin: String
+        _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
+        linkOrigin: String, linkKey: ZoneKey? = nil
     ) throws {
         var reader = RecordReader(
             scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
@@ -44,6 +48,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         guard let share = try reader.record(record, in: zoneID) as? CKShare else {
             throw CKError(.internalError, "The service answered a share that is another record.")
         }
+        share.state.withLock { $0.sharing?.linkKey = linkKey }
         self.share = share
         containerIdentifier = dictionary.containerIdentifier ?? container
         hierarchicalRootRecordID = dictionary.rootRecordName.map {
@@ -57,7 +62,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         ownerIdentity =
             dictionary.ownerIdentity.map { CKUserIdentity($0) } ?? share.owner.userIdentity
         rootRecord = try dictionary.rootRecord.map { try reader.record($0, in: zoneID) }
-        shortGUID = dictionary.shortGUID.value
+        self.link = link
+        self.linkKey = linkKey
     }
 
     private static func missingShare(
@@ -102,7 +108,9 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         coder.encode(Int64(participantPermission.rawValue), forKey: "participantPermission")
         coder.archive(ownerIdentity, "ownerIdentity")
         coder.archive(rootRecord, "rootRecord")
-        coder.archive(shortGUID, "shortGUID")
+        coder.archive(link.value, "shortGUID")
+        coder.archive(link.oneTimeToken, "oneTimeToken")
+        coder.archive(linkKey, "linkKey")
     }
 
     public init?(coder: NSCoder) {
@@ -114,7 +122,9 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         self.containerIdentifier = containerIdentifier
         self.share = share
         self.ownerIdentity = ownerIdentity
-        self.shortGUID = shortGUID
+        link = ShortGUIDDictionary(
+            value: shortGUID, oneTimeToken: coder.archivedString("oneTimeToken"))
+        linkKey = coder.archivedZoneKey("linkKey")
         hierarchicalRootRecordID = coder.archivedObject(
             CKRecordID.self, "hierarchicalRootRecordID")
         participantRole = coder.archivedWord("participantRole") ?? .unknown

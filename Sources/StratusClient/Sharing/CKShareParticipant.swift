@@ -23,6 +23,23 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         state = Mutex(dictionary)
     }
 
+    /// Makes a participant who is whoever opens a link first, see `CKShare.oneTimeURL(for:)`.
+    ///
+    /// Add it to a share, save the share, and send the link to one person. Stratus's service alone
+    /// takes such participants over the protocol.
+    public class func oneTimeURLParticipant() -> CKShareParticipant {
+        CKShareParticipant(oneTimeToken: UUID().uuidString)
+    }
+
+    /// - Parameter oneTimeToken: what the link says; not to be guessed.
+    convenience init(oneTimeToken: String, participantID: String = UUID().uuidString) {
+        var identity = UserIdentityDictionary(userRecordName: nil)
+        identity.lookupInfo = UserLookupInfo(oneTimeToken: oneTimeToken)
+        self.init(
+            ParticipantDictionary(
+                participantID: participantID, userIdentity: identity, permission: .readOnly))
+    }
+
     /// The participant as the protocol has it.
     var dictionary: ParticipantDictionary { state.withLock { $0 } }
 
@@ -115,6 +132,9 @@ extension ParticipantDictionary {
             return true
         }
         if let address = own.emailAddress, address == others.emailAddress { return true }
+        if let token = own.lookupInfo?.oneTimeToken, token == others.lookupInfo?.oneTimeToken {
+            return true
+        }
         return own.phoneNumber.map { $0 == others.phoneNumber } ?? false
     }
 }

@@ -21,6 +21,8 @@ struct ShareState: Sendable {
     var shortGUID: String?
     /// The beginning of the share's link.
     var linkOrigin: String?
+    /// The key of the zone's encrypted values, which the link carries; nil when this device has none.
+    var linkKey: ZoneKey?
     /// The terms as the service knows them.
     private(set) var known = Terms()
 
@@ -67,6 +69,12 @@ struct ShareState: Sendable {
 
     var currentUserParticipant: CKShareParticipant? {
         currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
+    }
+
+    /// The token of a participant whom the service knows; nil of who needs none.
+    func oneTimeToken(of participantID: String) -> String? {
+        known.participants.first { $0.participantID == participantID }?
+            .userIdentity.lookupInfo?.oneTimeToken
     }
 
     // MARK: What the owner decides
@@ -165,6 +173,7 @@ struct ShareState: Sendable {
         currentParticipantID = server.currentParticipantID
         shortGUID = server.shortGUID ?? shortGUID
         linkOrigin = server.linkOrigin ?? linkOrigin
+        linkKey = server.linkKey ?? linkKey
         known = server.known
     }
 }
@@ -175,6 +184,7 @@ extension ShareState {
         coder.archive(wire: dictionary(terms), "sharing")
         coder.archive(wire: dictionary(known), "knownSharing")
         coder.archive(linkOrigin, "linkOrigin")
+        coder.archive(linkKey, "linkKey")
     }
 
     /// - Returns: nil when a part is missing or damaged.
@@ -184,6 +194,7 @@ extension ShareState {
         else { return nil }
         self.init(
             share, shortGUID: now.shortGUID, linkOrigin: coder.archivedString("linkOrigin"))
+        linkKey = coder.archivedZoneKey("linkKey")
         self.known = Terms(
             publicPermission: known.publicPermission ?? .none,
             participants: known.participants ?? [])

@@ -70,7 +70,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         coder.archive(tree: expression.archived, "predicate")
-        coder.encode(Int64(querySubscriptionOptions.rawValue), forKey: "options")
+        coder.encode(
+            Int64(truncatingIfNeeded: querySubscriptionOptions.rawValue), forKey: "options")
     }
 
     public required init?(coder: NSCoder) {

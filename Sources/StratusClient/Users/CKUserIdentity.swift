@@ -17,7 +17,9 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 
     /// By what the person was looked up or invited; others than the owner of a share do not see it.
     public var lookupInfo: LookupInfo? {
-        dictionary.lookupInfo.map { CKUserIdentityLookupInfo($0) }
+        guard var info = dictionary.lookupInfo else { return nil }
+        info.oneTimeToken = nil
+        return info.isEmpty ? nil : CKUserIdentityLookupInfo(info)
     }
 
     public var nameComponents: PersonNameComponents? {

@@ -58,7 +58,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public func encode(with coder: NSCoder) {
         coder.archive(zoneID, "zoneID")
-        coder.encode(Int64(capabilities.rawValue), forKey: "capabilities")
+        coder.encode(Int64(truncatingIfNeeded: capabilities.rawValue), forKey: "capabilities")
         coder.archive(share, "share")
     }
 

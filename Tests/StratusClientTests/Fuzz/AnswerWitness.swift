@@ -98,6 +98,6 @@ final class AnswerWitness: Sendable {
         archiver.encode(object, forKey: "object")
         let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
         guard let unarchiver else { return fault("cannot be archived: \(object)") }
-        _ = unarchiver.decodeObject(of: type(of: object), forKey: "object")
+        _ = unarchiver.decodeObject(of: [type(of: object)], forKey: "object")
     }
 }

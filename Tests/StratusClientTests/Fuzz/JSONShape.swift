@@ -1,8 +1,13 @@
 import Foundation
 
 /// A JSON text as a tree whose leaves stay text, so that a test can write what no encoder would.
-indirect enum JSONShape {
-    case object([(key: String, value: JSONShape)])
+enum JSONShape {
+    struct Member {
+        var key: String
+        var value: JSONShape
+    }
+
+    case object([Member])
     case array([JSONShape])
     case leaf(String)
 
@@ -17,7 +22,9 @@ indirect enum JSONShape {
         case let object as [String: Any]:
             // In the order of the keys: the same seed is the same mutation in every process.
             self = .object(
-                try object.sorted { $0.key < $1.key }.map { ($0.key, try Self(value: $0.value)) })
+                try object.sorted { $0.key < $1.key }.map {
+                    Member(key: $0.key, value: try Self(value: $0.value))
+                })
         case let array as [Any]: self = .array(try array.map { try Self(value: $0) })
         default:
             let data = try JSONSerialization.data(
