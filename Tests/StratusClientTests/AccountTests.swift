@@ -163,7 +163,7 @@ import Testing
         let gate = Gate()
         let cloud = gate.cloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
-        gate.delayNextList(of: cloud)
+        gate.delayNext(ZonesList.self, of: cloud)
         async let zones = phone.privateCloudDatabase.allRecordZones()
         await gate.waitUntilDelayed()
         try await cloud.signIn("bo", on: phone.connection)
@@ -174,9 +174,26 @@ import Testing
         #expect(try await idas.privateCloudDatabase.allRecordZones().count == 1)
     }
 
+    /// Who the user was is told late, and not remembered of the next one.
+    @Test func aLateNameIsNotTheNextUsers() async throws {
+        let gate = Gate()
+        let cloud = gate.cloud()
+        let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
+        gate.delayNext(UsersCaller.self, of: cloud)
+        async let late = phone.userRecordID()
+        await gate.waitUntilDelayed()
+        try await cloud.signIn("bo", on: phone.connection)
+        gate.open()
+        let ida = try await late
+        #expect(try await phone.userRecordID() != ida)
+    }
+
     @Test func anAccountThatIsFixedCannotBeChanged() async {
         let fixed = container(ScriptedTransport { _, _ in EmptyBody() })
         #expect(await code { try fixed.connection.signOut() } == .invalidArguments)
+        #expect(
+            await code { try await fixed.connection.endSession(container: Trip.identifier) }
+                == .invalidArguments)
         #expect(fixed.connection.hasAccount)
     }
 }

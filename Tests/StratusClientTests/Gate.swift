@@ -23,9 +23,9 @@ struct Gate: Sendable {
                 }))
     }
 
-    /// The next `zones/list` waits at the gate.
-    func delayNextList(of cloud: TestCloud) {
-        cloud.faults.next(of: ZonesList.self, .delay(seconds: Self.seconds))
+    /// The next request to an endpoint waits at the gate.
+    func delayNext(_ endpoint: any Endpoint.Type, of cloud: TestCloud) {
+        cloud.faults.next(of: endpoint, .delay(seconds: Self.seconds))
     }
 
     func waitUntilDelayed() async {

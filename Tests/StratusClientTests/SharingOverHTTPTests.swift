@@ -3,6 +3,7 @@ import Logging
 import StratusClient
 import StratusServer
 import StratusTesting
+import StratusWire
 import Testing
 
 /// The same over HTTP: links have the server's name, and people are looked up by POST.
@@ -75,7 +76,7 @@ import Testing
         try await withServer(cloud) { origin in
             let phone = self.device(origin, "ida@example.org")
             let ida = try await phone.userRecordID()
-            gate.delayNextList(of: cloud)
+            gate.delayNext(ZonesList.self, of: cloud)
             async let zones = phone.privateCloudDatabase.allRecordZones()
             await gate.waitUntilDelayed()
             try await cloud.signIn("bo@example.org", on: phone.connection)

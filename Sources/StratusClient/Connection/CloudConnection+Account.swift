@@ -28,8 +28,10 @@ extension CloudConnection {
     /// out.
     ///
     /// - Parameter container: a container that was used with the account.
-    /// - Throws: `CKError`; the device is signed out all the same.
+    /// - Throws: `CKError`; the device is signed out all the same, unless its account is fixed.
     public func endSession(container: String) async throws {
+        // Before anything is done that could not be finished.
+        _ = try accountTransport
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment),
             scope: .public)

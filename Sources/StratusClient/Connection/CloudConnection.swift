@@ -107,8 +107,12 @@ public final class CloudConnection: Sendable {
         account.withLock { $0.userRecordNames[container] }
     }
 
-    func rememberUser(_ recordName: String, container: String) {
-        account.withLock { $0.userRecordNames[container] = recordName }
+
+    /// Remembers who the user is; not when the answer came after the account changed.
+    func rememberUser(_ recordName: String, container: String, changeCount: Int) {
+        account.withLock { account in
+            if account.changeCount == changeCount { account.userRecordNames[container] = recordName }
+        }
     }
 
     // MARK: The process's own
