@@ -192,6 +192,7 @@ final class EngineApp: CKSyncEngineDelegate {
 
     private func note(_ event: CKSyncEngine.Event) {
         guard let line = event.line else { return }
+        if ProcessInfo.processInfo.environment["ENGINE_LOG"] != nil { print("\(database.container.connection.deviceID) \(line)") }
         let resumes = state.withLock { state in
             state.log.append(line)
             let log = state.log
