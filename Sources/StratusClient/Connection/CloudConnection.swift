@@ -57,6 +57,10 @@ public final class CloudConnection: Sendable {
     public let deviceID: String
     package let world: World
     private let account: Mutex<Account>
+    /// How many items fetches brought, and how many of them are certainly news, as change feeds
+    /// tell; shows whether an app's answer to a notification is true.
+    private let fetchedItems = Atomic<Int>(0)
+    private let changedItems = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
@@ -82,6 +86,14 @@ public final class CloudConnection: Sendable {
             $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
         }
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+    }
+
+    var fetchedItemCount: Int { fetchedItems.load(ordering: .relaxed) }
+    var changedItemCount: Int { changedItems.load(ordering: .relaxed) }
+
+    func noteFetched(_ itemCount: Int, areChanges: Bool) {
+        fetchedItems.add(itemCount, ordering: .relaxed)
+        if areChanges { changedItems.add(itemCount, ordering: .relaxed) }
     }
 
     /// How often the account changed: another number is perhaps another user.

@@ -17,6 +17,7 @@ extension DatabaseSession {
         let answer = try await sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: items, desiredKeys: desiredKeys))
         try check(answer.records.count, for: recordIDs.count)
+        sender.connection.noteFetched(answer.records.count, areChanges: false)
         var reader = reader
         return zip(recordIDs, answer.records).map { recordID, result in
             (recordID, Result { try record(result, recordID, &reader) })
