@@ -1,10 +1,11 @@
 import Foundation
-@testable import StratusClient
 import StratusRecords
 import StratusTesting
 import StratusWire
 import Synchronization
 import Testing
+
+@testable import StratusClient
 
 /// Notifications handed to an app that answers what it did about them.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryTests {
@@ -41,7 +42,8 @@ import Testing
             let task = Task { [connection, reports, listening] in
                 await connection.deliverRemoteNotifications(
                     container: Self.container, limitSeconds: limitSeconds,
-                    whenListening: { listening.put(true) }, report: { reports.put($0) }, to: receive)
+                    whenListening: { listening.put(true) }, report: { reports.put($0) }, to: receive
+                )
             }
             _ = await listening.next()
             return task
@@ -177,7 +179,8 @@ import Testing
             inbox.put(.notification(hint(subscription, number)))
         }
         inbox.put(.listening)
-        guard case .listening = await inbox.next(), case .notification(let first) = await inbox.next(),
+        guard case .listening = await inbox.next(),
+            case .notification(let first) = await inbox.next(),
             case .notification(let second) = await inbox.next()
         else {
             Issue.record("Not what was put in.")

@@ -38,7 +38,8 @@ import Testing
         let error = partial([
             a: CKError(.unknownItem), b: CKError(.permissionFailure), trips: CKError(.zoneBusy),
         ])
-        #expect(error.errorsByRecordID.mapValues(\.code) == [a: .unknownItem, b: .permissionFailure])
+        #expect(
+            error.errorsByRecordID.mapValues(\.code) == [a: .unknownItem, b: .permissionFailure])
         #expect(error.errorsByZoneID.mapValues(\.code) == [trips: .zoneBusy])
     }
 

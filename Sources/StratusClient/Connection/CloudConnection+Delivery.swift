@@ -141,7 +141,8 @@ private final class FirstAnswer: Sendable {
 
     /// - Parameter result: nil when there was none in time.
     func give(_ result: RemoteNotificationResult?) {
-        let waiter = state.withLock { state -> CheckedContinuation<RemoteNotificationResult?, Never>? in
+        let waiter = state.withLock {
+            state -> CheckedContinuation<RemoteNotificationResult?, Never>? in
             switch state {
             case .open:
                 state = .given(result)
