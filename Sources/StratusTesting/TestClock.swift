@@ -26,7 +26,7 @@ public final class TestClock: Sendable {
     }
 
     private struct Watcher {
-        var deadline: Double
+        var deadlines: ClosedRange<Double>
         var continuation: CheckedContinuation<Void, Never>
     }
 
@@ -72,18 +72,25 @@ public final class TestClock: Sendable {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Waits, without time passing, until somebody sleeps for at least so long from now.
+    /// Waits, without time passing, until somebody wants to be woken so many seconds from now, to
+    /// the millisecond.
     ///
     /// The way to know that an engine has nothing to do until then. Sleepers who were there before
     /// count.
     public func waitForSleeper(seconds: Double) async {
+        await waitForSleeper(seconds: seconds - 0.001...seconds + 0.001)
+    }
+
+    /// Waits, without time passing, until somebody wants to be woken in so many seconds from now.
+    public func waitForSleeper(seconds: ClosedRange<Double>) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                let deadline = state.uptime + seconds - 0.000_001
-                if state.sleepers.values.contains(where: { $0.deadline >= deadline }) {
+                let uptime = state.uptime
+                let deadlines = uptime + seconds.lowerBound...uptime + seconds.upperBound
+                if state.sleepers.values.contains(where: { deadlines.contains($0.deadline) }) {
                     return true
                 }
-                state.watchers.append(Watcher(deadline: deadline, continuation: continuation))
+                state.watchers.append(Watcher(deadlines: deadlines, continuation: continuation))
                 return false
             }
             if isThere { continuation.resume() }
@@ -125,8 +132,8 @@ public final class TestClock: Sendable {
             guard seconds > 0 else { return .awake }
             let deadline = state.uptime + seconds
             state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
-            let content = state.watchers.filter { $0.deadline <= deadline }
-            state.watchers.removeAll { $0.deadline <= deadline }
+            let content = state.watchers.filter { $0.deadlines.contains(deadline) }
+            state.watchers.removeAll { $0.deadlines.contains(deadline) }
             return .asleep(content)
         }
         switch outcome {

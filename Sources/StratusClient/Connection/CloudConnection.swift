@@ -60,6 +60,10 @@ public final class CloudConnection: Sendable {
     let assetFolder: AssetFolder
     let keyring: CloudKeyring
     private let account: Mutex<Account>
+    /// How many items fetches brought, and how many of them are certainly news, as change feeds
+    /// tell; shows whether an app's answer to a notification is true.
+    private let fetchedItems = Atomic<Int>(0)
+    private let changedItems = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
@@ -100,13 +104,20 @@ public final class CloudConnection: Sendable {
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 
+    var fetchedItemCount: Int { fetchedItems.load(ordering: .relaxed) }
+    var changedItemCount: Int { changedItems.load(ordering: .relaxed) }
+
+    func noteFetched(_ itemCount: Int, areChanges: Bool) {
+        fetchedItems.add(itemCount, ordering: .relaxed)
+        if areChanges { changedItems.add(itemCount, ordering: .relaxed) }
+    }
+
     /// How often the account changed: another number is perhaps another user.
     package var accountChangeCount: Int { account.withLock { $0.changeCount } }
 
     func userRecordName(container: String) -> String? {
         account.withLock { $0.userRecordNames[container] }
     }
-
 
     /// Remembers who the user is; not when the answer came after the account changed.
     func rememberUser(_ recordName: String, container: String, changeCount: Int) {

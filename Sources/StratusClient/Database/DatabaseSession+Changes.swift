@@ -50,6 +50,7 @@ extension DatabaseSession {
         let answer = try await sender.send(ChangesDatabase.self, request)
         var page = DatabaseChangesPage(
             token: CKServerChangeToken(text: answer.syncToken), moreComing: answer.moreComing)
+        sender.connection.noteFetched(answer.zones.count, areChanges: true)
         var reader = reader
         for result in answer.zones {
             switch result {
@@ -118,6 +119,7 @@ extension DatabaseSession {
     ) throws -> ZoneChangesPage {
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)
+        sender.connection.noteFetched(page.records.count, areChanges: true)
         for result in page.records {
             switch result {
             case .record(let dictionary):

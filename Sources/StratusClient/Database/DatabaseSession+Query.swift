@@ -27,6 +27,7 @@ extension DatabaseSession {
             resultsLimit: resultsLimit > 0 ? resultsLimit : nil,
             continuationMarker: search.marker, desiredKeys: desiredKeys)
         let answer = try await sender.send(RecordsQuery.self, request)
+        sender.connection.noteFetched(answer.records.count, areChanges: false)
         var page = QueryPage()
         var reader = reader
         let zoneID = search.zoneID ?? .default

@@ -52,7 +52,8 @@ extension CKSyncEngine.Event.FetchedRecordZoneChanges: CustomStringConvertible {
 
 extension CKSyncEngine.Event.SentDatabaseChanges: CustomStringConvertible {
     public var description: String {
-        let failed = failedZoneSaves.map { "\($0.zone.zoneID.zoneName): \($0.error.code)" }
+        let failed =
+            failedZoneSaves.map { "\($0.zone.zoneID.zoneName): \($0.error.code)" }
             + failedZoneDeletes.map { "\($0.key.zoneName): \($0.value.code)" }
         return "<SentDatabaseChanges: \(savedZones.count) saved, \(deletedZoneIDs.count) deleted,"
             + " failed \(failed)>"
@@ -61,7 +62,8 @@ extension CKSyncEngine.Event.SentDatabaseChanges: CustomStringConvertible {
 
 extension CKSyncEngine.Event.SentRecordZoneChanges: CustomStringConvertible {
     public var description: String {
-        let failed = failedRecordSaves.map { "\($0.record.recordID.recordName): \($0.error.code)" }
+        let failed =
+            failedRecordSaves.map { "\($0.record.recordID.recordName): \($0.error.code)" }
             + failedRecordDeletes.map { "\($0.key.recordName): \($0.value.code)" }
         return "<SentRecordZoneChanges: \(savedRecords.count) saved,"
             + " \(deletedRecordIDs.count) deleted, failed \(failed)>"

@@ -210,7 +210,7 @@ extension EngineDriver {
             }
         } catch {
             let error = CKError(error)
-            if error.code == .limitExceeded, (2...room.itemLimit).contains(changes.count) {
+            if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
                 // Only the engine knows how much is too much: it asks for less.
                 _ = session.failed(
                     SyncFailure(error), batchItemCount: changes.count, at: now)

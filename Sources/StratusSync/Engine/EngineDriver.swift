@@ -192,11 +192,11 @@ actor EngineDriver {
         await tell(.stateUpdate(.init(stateSerialization: serialization)), engine)
     }
 
-    /// The app changed the state: it is told of the outcome of all it does within a tenth of a
-    /// second, and what is new is sent.
+    /// The app changed the state: the loop tells it of the outcome and sends what is new. Without a
+    /// loop it is told of all that it does within a tenth of a second.
     func appChangedState() {
         wake()
-        guard !willTellOfState, !isStopped else { return }
+        guard !isAutomatic, !willTellOfState, !isStopped else { return }
         willTellOfState = true
         Task {
             // Ends early only with the process.

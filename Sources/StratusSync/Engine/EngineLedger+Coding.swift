@@ -42,14 +42,18 @@ extension EngineLedger: Codable {
             list.append(Zone(name: zone.name, owner: zone.ownerName))
             return list.count - 1
         }
-        let tokens = zoneTokens.sorted { ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName) }
-            .map { Token(zone: number($0.key), text: $0.value) }
+        let tokens = zoneTokens.sorted {
+            ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName)
+        }
+        .map { Token(zone: number($0.key), text: $0.value) }
         var changes = inFlight
         for (id, change) in pending { changes[id] = change }
         let records = changes.values.map {
             Record(name: $0.id.name, zone: number($0.id.zoneID), kind: $0.kind.rawValue)
         }
-        let work = pendingZones.map { ZoneWork(zone: number($0.key), isDeletion: $0.value == .delete) }
+        let work = pendingZones.map {
+            ZoneWork(zone: number($0.key), isDeletion: $0.value == .delete)
+        }
         let unfetched = zonesToFetch.map(number)
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Self.formatVersion, forKey: .version)

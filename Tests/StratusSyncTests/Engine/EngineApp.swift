@@ -192,6 +192,9 @@ final class EngineApp: CKSyncEngineDelegate {
 
     private func note(_ event: CKSyncEngine.Event) {
         guard let line = event.line else { return }
+        if ProcessInfo.processInfo.environment["ENGINE_LOG"] != nil {
+            print("\(database.container.connection.deviceID) \(line)")
+        }
         let resumes = state.withLock { state in
             state.log.append(line)
             let log = state.log
@@ -334,11 +337,13 @@ extension CKSyncEngine.Event {
             case .switchAccounts: return "switchAccounts"
             }
         case .fetchedDatabaseChanges(let event):
-            return (["zones"] + event.modifications.map { "+\($0.zoneID.zoneName)" }.sorted()
+            return
+                (["zones"] + event.modifications.map { "+\($0.zoneID.zoneName)" }.sorted()
                 + event.deletions.map { "-\($0.zoneID.zoneName) \($0.reason)" }.sorted())
                 .joined(separator: " ")
         case .fetchedRecordZoneChanges(let event):
-            return (["fetched"] + event.modifications.map { "+\($0.record.recordID.recordName)" }
+            return
+                (["fetched"] + event.modifications.map { "+\($0.record.recordID.recordName)" }
                 + event.deletions.map { "-\($0.recordID.recordName)" }).joined(separator: " ")
         case .sentDatabaseChanges(let event):
             var words = ["sentZones"] + event.savedZones.map { "+\($0.zoneID.zoneName)" }

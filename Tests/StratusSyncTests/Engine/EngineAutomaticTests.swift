@@ -29,8 +29,14 @@ import Testing
             return phone.app
         }
 
+        /// The service tells the first news at once, and what follows a second later.
+        func serviceTells() async {
+            await clock.waitForSleeper(seconds: 1)
+            clock.advance(bySeconds: 1)
+        }
+
         /// Waits until the engine sleeps until its next fetch.
-        func rest() async { await clock.waitForSleeper(seconds: 899) }
+        func rest() async { await clock.waitForSleeper(seconds: 890...900) }
     }
 
     @Test func anEngineFetchesAtItsStartAndSendsWhatIsAdded() async throws {
@@ -88,6 +94,7 @@ import Testing
         tablet.makeZone()
         tablet.write("a", "1")
         try await tablet.engine.sendChanges()
+        await scene.serviceTells()
         await app.waitForLog { $0.contains("fetched +a") }
         #expect(app.texts == ["a": "1"])
     }
@@ -128,12 +135,9 @@ import Testing
             await app.waitForLog { $0.contains("didSend scheduled") }
             #expect(app.takeLog().contains("sentZones +Huts!networkUnavailable"))
             await scene.clock.waitForSleeper(seconds: seconds)
+            if seconds == 30, scene.clock.uptimeSeconds > 60 { scene.phone.transport.goOnline() }
             scene.clock.advance(bySeconds: seconds)
         }
-        scene.phone.transport.goOnline()
-        await app.waitForLog { $0.contains("didSend scheduled") }
-        _ = app.takeLog()
-        scene.clock.advance(bySeconds: 30)
         await app.waitForLog { $0.contains("sentZones +Huts") }
     }
 
@@ -181,6 +185,50 @@ import Testing
         app.options(nil)
         scene.clock.advance(bySeconds: 900)
         await app.waitForLog { $0.contains("didFetch Huts") }
+    }
+
+    @Test func aNotificationFillsTheZonesThatAreToBeFetched() async throws {
+        let scene = try await Scene()
+        let tablet = try await EngineWorld(scene.cloud).app("tablet")
+        tablet.makeZone()
+        tablet.write("a", "1")
+        try await tablet.engine.sendChanges()
+        let app = await scene.started()
+        let seen = Mutex<[CKRecordZone.ID]>([])
+        app.whenEvent { event, engine in
+            guard case .willFetchRecordZoneChanges = event else { return }
+            seen.withLock { $0 = engine.state.zoneIDsWithUnfetchedServerChanges }
+        }
+        tablet.write("a", "2")
+        try await tablet.engine.sendChanges()
+        await scene.serviceTells()
+        await app.waitForLog { $0.filter { $0 == "didFetch Huts" }.count == 2 }
+        #expect(seen.withLock { $0 } == [hutsID])
+        #expect(app.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+    }
+
+    @Test func whatIsCancelledWaitsForTheNextOccasion() async throws {
+        let scene = try await Scene()
+        let app = await scene.started()
+        app.makeZone()
+        await app.waitForLog { $0.contains("didSend scheduled") }
+        await scene.rest()
+        let engine = app.engine
+        scene.phone.transport.beforeRequests { path in
+            guard path == RecordsModify.path else { return }
+            await engine.cancelOperations()
+            try await Task.sleep(for: .seconds(60))
+        }
+        app.write("a", "1")
+        await scene.clock.waitForSleeper(seconds: 0.1)
+        scene.clock.advance(bySeconds: 0.1)
+        await app.waitForLog { $0.contains("sent +a!operationCancelled") }
+        scene.phone.transport.beforeRequests(nil)
+        #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
+        // Another change is an occasion.
+        app.write("b", "1")
+        await app.waitForLog { log in log.contains { $0.hasPrefix("sent +a") && $0.hasSuffix("+b") }
+        }
     }
 
     @Test func anEngineThatNobodyKeepsEnds() async throws {

@@ -18,7 +18,9 @@ import Testing
         try await tablet.engine.sendChanges()
         // The other's text was the greater: nothing is left to send.
         #expect(
-            tablet.takeLog() == ["willSend manual", "sent +a!serverRecordChanged", "didSend manual"])
+            tablet.takeLog() == [
+                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
+            ])
         #expect(tablet.texts == ["a": "3"])
         tablet.write("a", "5")
         phone.write("a", "4")
@@ -192,7 +194,8 @@ import Testing
     @Test(arguments: [
         (ServiceError.Code.throttled, CKError.Code.requestRateLimited, true),
         (.tryAgainLater, .serviceUnavailable, true), (.zoneBusy, .zoneBusy, true),
-        (.authenticationFailed, .notAuthenticated, true), (.accessDenied, .permissionFailure, false),
+        (.authenticationFailed, .notAuthenticated, true),
+        (.accessDenied, .permissionFailure, false),
         (.internalError, .serverRejectedRequest, false), (.badRequest, .invalidArguments, false),
     ])
     func whatStaysPending(

@@ -85,7 +85,9 @@ import Testing
         phone.makeZone()
         for number in 0..<600 { phone.write("n\(number)", "x") }
         try await phone.engine.sendChanges()
-        let counts = phone.log.filter { $0.hasPrefix("sent ") }.map { $0.split(separator: " ").count - 1 }
+        let counts = phone.log.filter { $0.hasPrefix("sent ") }.map {
+            $0.split(separator: " ").count - 1
+        }
         #expect(counts == [250, 250, 100])
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
@@ -95,7 +97,10 @@ import Testing
         phone.makeZone()
         for number in 0..<5 { phone.write("n\(number)", String(repeating: "x", count: 600_000)) }
         try await phone.engine.sendChanges()
-        #expect(phone.log.filter { $0.hasPrefix("sent ") } == ["sent +n0 +n1", "sent +n2 +n3", "sent +n4"])
+        #expect(
+            phone.log.filter { $0.hasPrefix("sent ") } == [
+                "sent +n0 +n1", "sent +n2 +n3", "sent +n4",
+            ])
     }
 
     @Test func aProviderWithoutRecordIsSkippedAndADelegateWithoutBatchEndsTheSend() async throws {
@@ -201,7 +206,8 @@ import Testing
             tablet.takeLog().filter { $0.hasPrefix("didFetch") } == [
                 "didFetch B", "didFetch manual",
             ])
-        #expect(Set(tablet.engine.state.zoneIDsWithUnfetchedServerChanges) == [zoneIDs[0], zoneIDs[2]])
+        #expect(
+            Set(tablet.engine.state.zoneIDsWithUnfetchedServerChanges) == [zoneIDs[0], zoneIDs[2]])
         tablet.options { context in
             var options = context.options
             options.prioritizedZoneIDs = [zoneIDs[2]]
@@ -214,6 +220,61 @@ import Testing
                 "didFetch C", "didFetch A", "didFetch manual",
             ])
         #expect(tablet.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+    }
+
+    @Test func theDelegateIsAskedBeforeEachPage() async throws {
+        let world = EngineWorld()
+        let phone = try await world.app("phone")
+        phone.makeZone()
+        for number in 0..<450 { phone.write("n\(number)", "x") }
+        try await phone.engine.sendChanges()
+        let tablet = try await world.app("tablet")
+        let asked = Mutex<[CKSyncEngine.SyncReason]>([])
+        tablet.options { context in
+            asked.withLock { $0.append(context.reason) }
+            return context.options
+        }
+        try await tablet.engine.fetchChanges()
+        let pages = tablet.log.filter { $0.hasPrefix("fetched ") }
+        #expect(pages.count > 1 && tablet.texts.count == 450)
+        // In the order in which they were saved.
+        let names = pages.flatMap { $0.split(separator: " ").dropFirst() }
+        #expect(names == (0..<450).map { "+n\($0)" })
+        #expect(tablet.log.filter { $0 == "didFetch Huts" }.count == 1)
+        // The database, and each page of the zone.
+        #expect(asked.withLock { $0 } == Array(repeating: .manual, count: 1 + pages.count))
+    }
+
+    @Test func scopesSayWhatTheyContain() {
+        typealias Fetch = CKSyncEngine.FetchChangesOptions.Scope
+        typealias Send = CKSyncEngine.SendChangesOptions.Scope
+        let other = CKRecordZone.ID(zoneName: "Other")
+        #expect(Fetch.all.contains(hutsID) && Fetch.zoneIDs([hutsID]).contains(hutsID))
+        #expect(!Fetch.zoneIDs([]).contains(hutsID))
+        #expect(!Fetch.allExcluding([hutsID]).contains(hutsID))
+        #expect(Fetch.allExcluding([hutsID]).contains(other))
+        #expect(Send.all.contains(hut("a")) && Send.zoneIDs([hutsID]).contains(hut("a")))
+        #expect(!Send.allExcluding([hutsID]).contains(hut("a")))
+        #expect(Send.recordIDs([hut("a")]).contains(.deleteRecord(hut("a"))))
+        #expect(!Send.recordIDs([hut("a")]).contains(.saveRecord(hut("b"))))
+        #expect(Send.zoneIDs([other]) != .zoneIDs([hutsID]) && Fetch.all == .all)
+    }
+
+    @Test func descriptionsNameNoValues() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        let lines = Mutex<[String]>([])
+        tablet.whenEvent { event, _ in lines.withLock { $0.append("\(event)") } }
+        phone.write("a", "secret")
+        try await phone.engine.sendChanges()
+        tablet.write("a", "other secret")
+        try await tablet.engine.sendChanges()
+        try await tablet.engine.fetchChanges()
+        let text = lines.withLock { $0 }.joined(separator: "\n")
+        #expect(!text.contains("secret"))
+        #expect(text.contains("<WillSendChanges: <SendChangesContext: manual, all>>"))
+        #expect(text.contains("failed [\"a: serverRecordChanged\"]"))
+        #expect(text.contains("<FetchedRecordZoneChanges: 1 changed, 0 deleted>"))
+        #expect("\(phone.engine)".contains("0 pending"))
     }
 
     @Test func untrackedChangesAreAskedForWithNothingPending() async throws {
