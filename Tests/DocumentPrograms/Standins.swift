@@ -2,9 +2,7 @@ import CloudKit
 
 // What the programs take from UIKit, as small as they need it.
 
-enum UIBackgroundFetchResult {
-    case newData, noData, failed
-}
+typealias UIBackgroundFetchResult = RemoteNotificationResult
 
 struct UIApplicationLaunchOptionsKey: Hashable {}
 
@@ -31,18 +29,18 @@ final class UIApplication {
     func registerForRemoteNotifications() {
         let listening = DispatchSemaphore(value: 0)
         let container = CKContainer.default()
-        let events = container.connection.remoteNotifications(
-            container: container.containerIdentifier ?? "")
         Task {
-            for await event in events {
-                switch event {
-                case .listening: listening.signal()
-                case .notification(let hint):
-                    delegate.application(self, didReceiveRemoteNotification: hint.userInfo) {
-                        say("push \($0)")
+            await container.connection.deliverRemoteNotifications(
+                container: container.containerIdentifier ?? "",
+                whenListening: { listening.signal() },
+                didReceiveRemoteNotification: { userInfo, fetchCompletionHandler in
+                    self.delegate.application(
+                        self, didReceiveRemoteNotification: userInfo
+                    ) { result in
+                        say("push \(result)")
+                        fetchCompletionHandler(result)
                     }
-                }
-            }
+                })
         }
         listening.wait()
     }
