@@ -126,16 +126,7 @@ struct CloudKitDatabase: RemoteDatabase {
 
 extension CloudKitDatabase {
     func hint(of notification: CKNotification) -> RemoteHint? {
-        let scope = database.databaseScope
-        return switch notification {
-        case let hint as CKDatabaseNotification where hint.databaseScope == scope:
-            RemoteHint(zone: nil)
-        case let hint as CKRecordZoneNotification where hint.databaseScope == scope:
-            RemoteHint(zone: hint.recordZoneID.map { ZoneID($0) })
-        case let hint as CKQueryNotification where hint.databaseScope == scope:
-            RemoteHint(zone: hint.recordID.map { ZoneID($0.zoneID) })
-        default: nil
-        }
+        database.hint(of: notification).map { RemoteHint(zone: $0.zone) }
     }
 
     /// The one translation of the framework's errors.

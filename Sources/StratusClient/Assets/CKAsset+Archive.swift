@@ -22,7 +22,7 @@ extension CKAsset {
             guard parts[0].hasPrefix("/") else { return nil }
             self.init(fileURL: URL(fileURLWithPath: parts[0]))
         case 8:
-            let zoneID = CKRecordZoneID(zoneName: parts[6], ownerName: parts[7])
+            let zoneID = CKRecordZoneID(known: parts[6], ownerName: parts[7])
             let texts = parts.map { $0.isEmpty ? nil : $0 }
             self.init(
                 AssetReceipt(

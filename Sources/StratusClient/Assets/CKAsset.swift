@@ -51,7 +51,9 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// Where the bytes are; nil for an asset that was not downloaded.
-    public var fileURL: URL? {
+    ///
+    /// Implicitly unwrapped, so that code of the time when it was not optional compiles too.
+    public var fileURL: URL! {
         state.withLock { $0.fetched?.url ?? $0.fileURL }
     }
 

@@ -48,7 +48,7 @@ extension CKContainer {
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
-        CKRecordID(recordName: try await core.userRecordName(pace: defaults.convenience.pace))
+        CKRecordID(known: try await core.userRecordName(pace: defaults.convenience.pace))
     }
 
     @preconcurrency

@@ -132,13 +132,13 @@ extension ContainerCore {
 
     /// The same, asked of the service now.
     func askedUserRecordName(pace: RequestPace) async throws -> String {
-        let accountNumber = connection.accountNumber
+        let changeCount = connection.accountChangeCount
         let answer = try await sender(scope: .public, pace: pace)
             .send(UsersCaller.self, EmptyBody())
         guard let name = answer.identity.userRecordName else {
             throw CKError(.internalError, "The service did not name the user.")
         }
-        connection.rememberUser(name, container: identifier, accountNumber: accountNumber)
+        connection.rememberUser(name, container: identifier, changeCount: changeCount)
         return name
     }
 }

@@ -50,6 +50,7 @@ extension DatabaseSession {
         let answer = try await sender.send(ChangesDatabase.self, request)
         var page = DatabaseChangesPage(
             token: CKServerChangeToken(text: answer.syncToken), moreComing: answer.moreComing)
+        sender.connection.noteFetched(answer.zones.count, areChanges: true)
         var reader = reader
         for result in answer.zones {
             switch result {
@@ -118,17 +119,18 @@ extension DatabaseSession {
     ) throws -> ZoneChangesPage {
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)
+        sender.connection.noteFetched(page.records.count, areChanges: true)
         for result in page.records {
             switch result {
             case .record(let dictionary):
                 changes.append(.changed(try reader.record(dictionary, in: zoneID)))
             case .deleted(let tombstone):
-                let recordID = CKRecordID(recordName: tombstone.recordName, zoneID: zoneID)
+                let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)
                 changes.append(.deleted(recordID, tombstone.recordType ?? ""))
             case .failure(let failure):
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)
                 guard let name = failure.recordName else { throw error }
-                changes.append(.failed(CKRecordID(recordName: name, zoneID: zoneID), error))
+                changes.append(.failed(CKRecordID(known: name, zoneID: zoneID), error))
             }
         }
         return ZoneChangesPage(

@@ -20,6 +20,7 @@ extension DatabaseSession {
         let answer = try await sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: items, desiredKeys: desiredKeys))
         try check(answer.records.count, for: recordIDs.count)
+        sender.connection.noteFetched(answer.records.count, areChanges: false)
         var reader = reader
         let results = zip(recordIDs, answer.records).map { recordID, result in
             FetchedRecord(recordID, Result { try record(result, recordID, &reader) })

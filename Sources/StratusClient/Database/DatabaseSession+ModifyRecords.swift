@@ -47,10 +47,10 @@ extension DatabaseSession {
     private func complete(_ outcome: RecordsModification) async throws {
         var records = outcome.saves.compactMap(\.result.success)
         for save in outcome.saves {
-            let error = save.result.failure as? CKError
-            // Assets of the other side are not downloaded; who needs one fetches the record.
-            let others = [error?.serverRecord, error?.ancestorRecord].compactMap { $0 }
-            try await decrypt(others)
+            guard let error = save.result.failure as? CKError else { continue }
+            if let ancestor = error.ancestorRecord { try await decrypt([ancestor]) }
+            // Whoever resolves a conflict reads the server's record, its assets included.
+            if let server = error.serverRecord { records.append(server) }
         }
         try await decrypt(records)
         records.removeAll { !$0.hasWaitingAssets }

@@ -85,7 +85,7 @@ extension DatabaseSession {
         return CKRecordZone(
             zoneID: zoneID, capabilities: capabilities,
             share: dictionary.shareRecordName.map {
-                CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+                CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
             })
     }
 

@@ -51,7 +51,7 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         var recordIDs = recordIDs ?? []
         if isForCurrentUser {
             let name = try await session.core.userRecordName(pace: session.sender.pace)
-            recordIDs = [CKRecordID(recordName: name)]
+            recordIDs = [CKRecordID(known: name)]
         }
         let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys) {
             record, part in

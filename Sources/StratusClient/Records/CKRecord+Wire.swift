@@ -160,7 +160,7 @@ struct RecordReader {
         if let known = zones[dictionary] { return known }
         let owner = scope == .shared ? dictionary.ownerRecordName : nil
         let zoneID = CKRecordZoneID(
-            zoneName: dictionary.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
+            known: dictionary.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
         zones[dictionary] = zoneID
         return zoneID
     }
@@ -176,7 +176,7 @@ struct RecordReader {
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
         return CKRecord.made(
-            recordType: type, recordID: CKRecordID(recordName: name, zoneID: zoneID),
+            recordType: type, recordID: CKRecordID(known: name, zoneID: zoneID),
             state: try state(dictionary, in: zoneID))
     }
 
@@ -192,10 +192,10 @@ struct RecordReader {
         state.modifierName = dictionary.modified?.userRecordName
         if case .some(let name) = dictionary.parentRecordName {
             state.parent = CKReference(
-                recordID: CKRecordID(recordName: name, zoneID: zoneID), action: .none)
+                recordID: CKRecordID(known: name, zoneID: zoneID), action: .none)
         }
         state.share = dictionary.shareRecordName.map {
-            CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+            CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
         }
         if dictionary.recordType == CKRecord.SystemType.share || dictionary.share != nil {
             state.sharing = ShareState(
@@ -259,7 +259,7 @@ struct RecordReader {
             self.zoneID(ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.ownerName))
         }
         return CKReference(
-            recordID: CKRecordID(recordName: target.recordName, zoneID: zone ?? zoneID),
+            recordID: CKRecordID(known: target.recordName, zoneID: zone ?? zoneID),
             action: target.action == .deleteSelf ? .deleteSelf : .none)
     }
 }

@@ -52,7 +52,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         self.state = Mutex(state)
     }
 
+    /// - Precondition: the type has a name.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        precondition(!recordType.isEmpty, "Name the type of the record.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
     }
 
@@ -79,12 +81,12 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The user who made the record; nil before it was saved.
     public var creatorUserRecordID: CKRecord.ID? {
-        state.withLock { $0.creatorName }.map { CKRecordID(recordName: $0) }
+        state.withLock { $0.creatorName }.map { CKRecordID(known: $0) }
     }
 
     /// The user who changed the record last; nil before it was saved.
     public var lastModifiedUserRecordID: CKRecord.ID? {
-        state.withLock { $0.modifierName }.map { CKRecordID(recordName: $0) }
+        state.withLock { $0.modifierName }.map { CKRecordID(known: $0) }
     }
 
     /// The share of which the record is the root.
@@ -92,10 +94,16 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     // MARK: The sharing hierarchy
 
-    /// The record above this one in a sharing hierarchy; its action must be `.none`.
+    /// The record above this one in a sharing hierarchy.
+    ///
+    /// - Precondition: the action of the reference is `.none`.
     public var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
-        set { state.withLock { $0.setParent(newValue) } }
+        set {
+            precondition(
+                newValue?.action != .deleteSelf, "Refer to a parent with the action none.")
+            state.withLock { $0.setParent(newValue) }
+        }
     }
 
     public func setParent(_ parentRecord: CKRecord?) {

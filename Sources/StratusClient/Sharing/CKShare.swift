@@ -159,6 +159,6 @@ extension CKRecord {
     /// The root that has to be saved together with this record, when it is a new share of one.
     var rootOfNewShare: CKRecord.ID? {
         state.withLock { $0.changeTag == nil ? $0.sharing?.rootName : nil }
-            .map { CKRecordID(recordName: $0, zoneID: recordID.zoneID) }
+            .map { CKRecordID(known: $0, zoneID: recordID.zoneID) }
     }
 }

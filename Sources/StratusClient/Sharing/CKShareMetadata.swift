@@ -52,7 +52,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         self.share = share
         containerIdentifier = dictionary.containerIdentifier ?? container
         hierarchicalRootRecordID = dictionary.rootRecordName.map {
-            CKRecordID(recordName: $0, zoneID: share.recordID.zoneID)
+            CKRecordID(known: $0, zoneID: share.recordID.zoneID)
         }
         participantRole = CKShare.ParticipantRole(dictionary.participantRole ?? .unknown)
         participantStatus = CKShare.ParticipantAcceptanceStatus(

@@ -31,7 +31,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     }
 
     public var userRecordID: CKRecord.ID? {
-        dictionary.userRecordName.map { CKRecordID(recordName: $0) }
+        dictionary.userRecordName.map { CKRecordID(known: $0) }
     }
 
     /// Whether the person is known to have an account.

@@ -25,7 +25,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
     init(_ dictionary: UserLookupInfo) {
         emailAddress = dictionary.emailAddress
         phoneNumber = dictionary.phoneNumber
-        userRecordID = dictionary.userRecordName.map { CKRecordID(recordName: $0) }
+        userRecordID = dictionary.userRecordName.map { CKRecordID(known: $0) }
     }
 
     public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
