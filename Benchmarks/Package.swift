@@ -17,6 +17,22 @@ let package = Package(
                 .product(name: "StratusWire", package: "stratus"),
             ]),
         .executableTarget(
+            name: "QueryBenchmark",
+            dependencies: [
+                .product(name: "StratusRecords", package: "stratus"),
+                .product(name: "StratusService", package: "stratus"),
+                .product(name: "StratusStorage", package: "stratus"),
+                .product(name: "StratusWire", package: "stratus"),
+            ]),
+        .executableTarget(
+            name: "FairnessBenchmark",
+            dependencies: [
+                .product(name: "StratusRecords", package: "stratus"),
+                .product(name: "StratusService", package: "stratus"),
+                .product(name: "StratusStorage", package: "stratus"),
+                .product(name: "StratusWire", package: "stratus"),
+            ]),
+        .executableTarget(
             name: "ChangesBenchmark",
             dependencies: [
                 .product(name: "StratusRecords", package: "stratus"),

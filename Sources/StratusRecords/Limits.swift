@@ -27,6 +27,29 @@ public struct Limits: Hashable, Sendable {
     /// exceeded", on which clients ask for half as many.
     public var recordBytesPerLookup = 32_000_000
 
+    /// Bytes of the records of one answer to a query, after which the rest is left to the next pages.
+    public var queriedBytesPerAnswer = 16_000_000
+
+    /// Records that one query looks at; when they are used up, the answer has what was found and a
+    /// continuation marker.
+    public var recordsScannedPerQuery = 10_000
+
+    /// Bytes of the records that one query looks at, to the same effect.
+    public var bytesScannedPerQuery = 64_000_000
+
+    /// Records with equal first sort keys that a query puts in order in memory; where there are more,
+    /// it follows the index of the next sort key.
+    public var recordsSortedTogether = 1_000
+
+    /// Records added to new indexes in one transaction.
+    public var recordsPerIndexStep = 200
+
+    /// Bytes of these records, after which the step ends.
+    public var bytesPerIndexStep = 4_000_000
+
+    /// Entries of a given-up index removed in one transaction.
+    public var entriesPerIndexStep = 2_000
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 

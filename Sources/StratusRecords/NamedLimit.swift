@@ -171,6 +171,27 @@ extension NamedLimit {
             "recordBytesPerLookup", \.recordBytesPerLookup, .bytes,
             "records of a lookup's answer; a larger one is refused"),
         .init(
+            "queriedBytesPerAnswer", \.queriedBytesPerAnswer, .bytes,
+            "records of a query's answer; the rest comes with the next pages"),
+        .init(
+            "recordsScannedPerQuery", \.recordsScannedPerQuery, .count,
+            "records that a query looks at; then it answers what it has and a marker"),
+        .init(
+            "bytesScannedPerQuery", \.bytesScannedPerQuery, .bytes,
+            "records that a query looks at, to the same effect"),
+        .init(
+            "recordsSortedTogether", \.recordsSortedTogether, .count,
+            "records with equal first sort keys that are put in order in memory"),
+        .init(
+            "recordsPerIndexStep", \.recordsPerIndexStep, .count,
+            "records added to new indexes in a transaction"),
+        .init(
+            "bytesPerIndexStep", \.bytesPerIndexStep, .bytes,
+            "records added to new indexes in a transaction"),
+        .init(
+            "entriesPerIndexStep", \.entriesPerIndexStep, .count,
+            "entries of a given-up index removed in a transaction"),
+        .init(
             "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
         .init(
             "valuesPerFilter", \.valuesPerFilter, .count, "values in the list of a filter",

@@ -13,7 +13,8 @@ extension Routes {
     func addAssets(to router: Router<ServerContext>) {
         router.post("assets/put/:token") { request, context in
             await respond(to: request) {
-                try await upload(context.parameters.get("token") ?? "", request)
+                try knock(request, context)
+                return try await upload(context.parameters.get("token") ?? "", request)
             }
         }
         // What stands behind the token is the name under which a client wants the file.
@@ -21,6 +22,7 @@ extension Routes {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(path), method: method) { request, context in
                     await respond(to: request) {
+                        try knock(request, context)
                         let token = context.parameters.get("token") ?? ""
                         return AssetAnswer(
                             try await service.download(token), headers: request.headers
@@ -29,6 +31,13 @@ extension Routes {
                 }
             }
         }
+    }
+
+    /// Addresses of assets are their own credentials; they count for the network they come from.
+    private func knock(_ request: Request, _ context: ServerContext) throws {
+        try service.knock(
+            from: Credentials(
+                apiToken: nil, networkAddress: networkAddress(of: request, context)))
     }
 
     /// Streams the body into the service, as it is or as the file of a form.

@@ -30,14 +30,9 @@ public func buildServer(
     makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
 ) throws -> some ApplicationProtocol {
-    let router = Router(context: ServerContext.self)
-    router.add(middleware: CrossOrigin(service: service))
-    router.add(middleware: UnknownAddress(makeUUID: makeUUID))
     let routes = Routes(
         service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil,
         makeUUID: makeUUID)
-    routes.add(to: router)
-    SignInPages(routes: routes, pages: try Pages()).add(to: router)
     let limits = service.settings.limits
     var server = HTTPServerBuilder.http1(
         configuration: connectionConfiguration(limits, isBehindProxy: routes.isBehindProxy))
@@ -45,7 +40,7 @@ public func buildServer(
         server = try HTTPServerBuilder.tls(server, tlsConfiguration: tls.configuration)
     }
     return Application(
-        router: router,
+        router: try routes.router(),
         server: server,
         configuration: .init(
             address: .hostname(host, port: port), serverName: nil,
@@ -54,6 +49,18 @@ public func buildServer(
             await onListening(channel.localAddress?.port ?? port)
         },
         logger: logger)
+}
+
+extension Routes {
+    /// Everything that is served: the protocol, the pages, and an answer for all other addresses.
+    func router() throws -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self)
+        router.add(middleware: CrossOrigin(service: service))
+        router.add(middleware: UnknownAddress(makeUUID: makeUUID))
+        add(to: router)
+        SignInPages(routes: self, pages: try Pages()).add(to: router)
+        return router
+    }
 }
 
 /// How long a connection may be silent, how much a request's head may have, and how many connections an

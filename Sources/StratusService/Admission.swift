@@ -45,11 +45,7 @@ extension CloudService {
                 sender = .user(user, in: address)
                 if settings.isThrottled { try throttle.admit(sender) }
             }
-            if settings.isThrottled {
-                try transfers.check(
-                    address, limitBytes: settings.limits.transferBytesPerDay,
-                    at: settings.nowMilliseconds())
-            }
+            try checkTransfers(of: address)
             var caller = admitted.caller
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
@@ -95,8 +91,20 @@ extension CloudService {
 
     /// Counts what a request and its answer took to carry.
     public func count(transferredBytes bytes: Int, for admission: Admission) {
+        countTransfer(bytes, of: admission.context.address)
+    }
+
+    func countTransfer(_ bytes: Int, of address: ContainerAddress) {
         guard settings.isThrottled, settings.limits.transferBytesPerDay > 0 else { return }
-        transfers.add(bytes, to: admission.context.address, at: settings.nowMilliseconds())
+        transfers.add(bytes, to: address, at: settings.nowMilliseconds())
+    }
+
+    /// Refuses what would move more bytes of a container that has moved its day's.
+    func checkTransfers(of address: ContainerAddress) throws(ServiceError) {
+        guard settings.isThrottled else { return }
+        try transfers.check(
+            address, limitBytes: settings.limits.transferBytesPerDay,
+            at: settings.nowMilliseconds())
     }
 
     /// Remembers how a request ended, and lets bad credentials cost their address more.

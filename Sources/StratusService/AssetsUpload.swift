@@ -79,6 +79,7 @@ extension CloudService {
             guard let address = UploadAddress(text: token, seal: seal),
                 settings.nowMilliseconds() < address.endMilliseconds
             else { throw ServiceError.unknownUploadAddress }
+            try checkTransfers(of: address.database.containerAddress)
             guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
                 throw ServiceError.assetTooLarge
             }
@@ -121,7 +122,7 @@ extension CloudService {
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
-            new = try await write(body, to: writer, room)
+            new = try await write(body, to: writer, of: database, room)
         } catch {
             await writer.discard()
             throw error
@@ -138,7 +139,8 @@ extension CloudService {
     }
 
     private func write<Body: AsyncSequence>(
-        _ body: Body, to writer: any BlobWriter, _ room: (bytes: Int64, error: ServiceError)
+        _ body: Body, to writer: any BlobWriter, of database: DatabaseAddress,
+        _ room: (bytes: Int64, error: ServiceError)
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         var digest = SHA256()
         var sizeBytes: Int64 = 0
@@ -148,6 +150,7 @@ extension CloudService {
             sizeBytes += Int64(bytes.count)
             guard sizeBytes <= settings.limits.assetBytes else { throw ServiceError.assetTooLarge }
             guard sizeBytes <= room.bytes else { throw room.error }
+            countTransfer(bytes.count, of: database.containerAddress)
             digest.update(data: bytes)
             pending += bytes
             if pending.count >= Self.bytesPerWrite {
@@ -175,11 +178,14 @@ extension CloudService {
                 settings.nowMilliseconds() < address.endMilliseconds,
                 let reader = try await storehouse.blobs(for: address.database).open(address.blob)
             else { throw ServiceError.unknownDownloadAddress }
+            let container = address.database.containerAddress
+            try checkTransfers(of: container)
             let code = seal.code(
                 of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum
             )
             return AssetDownload(
-                contentTag: Base64.addressText(Array(code.prefix(20))), reader: reader)
+                contentTag: Base64.addressText(Array(code.prefix(20))), reader: reader,
+                onRead: { self.countTransfer($0, of: container) })
         } catch {
             throw failure(from: error)
         }
@@ -191,16 +197,23 @@ public struct AssetDownload: Sendable {
     /// The same for the same content of a database, whatever the address: an entity tag.
     public let contentTag: String
     private let reader: any BlobReader
+    private let onRead: @Sendable (_ bytes: Int) -> Void
 
-    init(contentTag: String, reader: any BlobReader) {
+    init(
+        contentTag: String, reader: any BlobReader,
+        onRead: @escaping @Sendable (_ bytes: Int) -> Void
+    ) {
         self.contentTag = contentTag
         self.reader = reader
+        self.onRead = onRead
     }
 
     public var sizeBytes: Int64 { reader.sizeBytes }
 
     /// The bytes from an offset on: as many as asked for, fewer at the end only.
     public func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await reader.read(at: offset, count: count)
+        let bytes = try await reader.read(at: offset, count: count)
+        onRead(bytes.count)
+        return bytes
     }
 }

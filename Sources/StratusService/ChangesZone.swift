@@ -155,6 +155,10 @@ struct ZoneFeed {
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
             guard access[row.type].mayRead(row) else { return nil }
+            // A feed must not be a list of all users.
+            if row.type == UsersRecord.type, row.name != context.caller.userRecordName {
+                return nil
+            }
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
                 numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions,

@@ -23,6 +23,7 @@ public final class CloudService: Sendable {
 
     let schemas: SchemaBook
     let subscriptions: SubscriptionBook
+    let indexes: IndexBook
     let courier: Courier
     let devices: Devices
     let notifications: Notifications
@@ -46,6 +47,7 @@ public final class CloudService: Sendable {
         accounts = Accounts(directory: storehouse.directory, settings: settings)
         schemas = SchemaBook(directory: storehouse.directory, limits: settings.limits)
         subscriptions = SubscriptionBook()
+        indexes = IndexBook(limits: settings.limits, logger: settings.logger)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         faults = FaultScript()
@@ -159,9 +161,11 @@ public final class CloudService: Sendable {
         await courier.giveBack(notification, to: pushToken)
     }
 
-    /// Waits until everything that was saved has been told to the listening devices' queues.
+    /// Waits until everything that was saved has been told to the listening devices' queues, and what was
+    /// added to schemas is in the indexes.
     public func settle() async {
         await notifications.settle()
+        await indexes.settle()
         await tombstones.settle()
     }
 

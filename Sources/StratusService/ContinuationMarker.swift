@@ -6,21 +6,25 @@ import StratusWire
 /// Where a page of a query ended: the position of its last record, so that records which come or go
 /// between two pages neither repeat nor hide others, and a restart changes nothing.
 ///
-/// Format 1, before sealing: the byte 1, 16 bytes that stand for the database, 16 for the query, zone
-/// name and record name as counted strings, and the sort keys as the counted bytes of a JSON object
-/// of fields named by their index. The text is base64.
+/// Format 2, before sealing: the byte 2, 16 bytes that stand for the database, 16 for the query, its zone
+/// and the caller, the numbers of the index and of its stretch as two bytes each, zone name and record
+/// name as counted strings, the number of keys as two bytes, and the keys as counted bytes. The text is
+/// base64. It is concealed, since a page may end at a record that the caller may not see.
 struct ContinuationMarker: Hashable {
     var database: [UInt8]
     var query: [UInt8]
-    var position: RecordOrder.Position
+    var position: QueryPosition
 
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
     private static let markBytes = 16
 
-    /// What stands for a query in its markers.
-    static func mark(of request: RecordsQuery.Request, in zoneNames: [String]) throws -> [UInt8] {
+    /// What stands for a caller's query in its markers.
+    static func mark(
+        of request: RecordsQuery.Request, in zoneNames: [String], caller: String?
+    ) throws -> [UInt8] {
         var writer = ByteWriter()
         writer.write(counted: wireBytes(of: request.query))
+        writer.write(caller)
         if request.zoneID != nil || !request.isZoneWide {
             for name in zoneNames { writer.write(name) }
         }
@@ -28,28 +32,29 @@ struct ContinuationMarker: Hashable {
     }
 
     func text(sealedBy seal: Seal) throws -> String {
-        let fields = position.keys.enumerated().map { Field(name: "k\($0)", value: $1) }
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(raw: database)
         writer.write(raw: query)
+        writer.write(number: UInt16(position.drive))
+        writer.write(number: UInt16(position.segment))
         writer.write(position.zoneName)
         writer.write(position.recordName)
-        writer.write(
-            counted: RecordFields.values(fields.filter { $0.value != nil }).encoded())
-        return Base64.text(seal.sealed(writer.bytes, for: .continuationMarker))
+        writer.write(number: UInt16(position.keys.count))
+        for key in position.keys { writer.write(counted: key) }
+        return Base64.text(try seal.concealed(writer.bytes, for: .continuationMarker))
     }
 }
 
 extension ContinuationMarker {
+    /// - Parameter keys: how many keys a position of the query has.
     /// - Throws: ``ServiceError`` when the marker is not one of this query in this database.
     init(
-        text: String, seal: Seal, database: [UInt8], query: [UInt8], sortKeys: Int
+        text: String, seal: Seal, database: [UInt8], query: [UInt8], keys: Int
     ) throws {
-        let foreign = ServiceError.invalid(
-            "The continuation marker belongs to another query; start from the beginning.")
+        let foreign = ServiceError.foreignMarker
         guard let sealed = Base64.bytes(text),
-            let bytes = seal.opened(sealed, for: .continuationMarker)
+            let bytes = seal.revealed(sealed, for: .continuationMarker)
         else { throw foreign }
         do {
             var reader = ByteReader(bytes)
@@ -59,17 +64,22 @@ extension ContinuationMarker {
             else { throw foreign }
             self.database = database
             self.query = query
-            let zoneName = try reader.string()
-            let recordName = try reader.string()
-            let fields = try RecordFields.encoded(try reader.counted()).values()
-            position = RecordOrder.Position(
-                keys: (0..<sortKeys).map { index in
-                    fields.first { $0.name == "k\(index)" }?.value
-                },
-                zoneName: zoneName, recordName: recordName)
+            let drive: UInt16 = try reader.number()
+            let segment: UInt16 = try reader.number()
+            position = QueryPosition(
+                keys: [], zoneName: try reader.string(), recordName: try reader.string(),
+                drive: Int(drive), segment: Int(segment))
+            let count: UInt16 = try reader.number()
+            guard Int(count) == keys else { throw foreign }
+            for _ in 0..<keys { position.keys.append(try reader.counted()) }
         } catch is ByteReader.Malformed {
             // Sealed by us yet malformed: a format of another version.
             throw foreign
         }
     }
+}
+
+extension ServiceError {
+    static let foreignMarker = invalid(
+        "The continuation marker belongs to another query; start from the beginning.")
 }

@@ -40,7 +40,8 @@ struct Dependents {
     struct Entangled: Error {}
 
     init(
-        reader: any StoreReader, zones: [String: ZoneRow], rights: [String: ZoneRights], questions: Int
+        reader: any StoreReader, zones: [String: ZoneRow], rights: [String: ZoneRights],
+        questions: Int
     ) {
         self.reader = reader
         self.zones = zones

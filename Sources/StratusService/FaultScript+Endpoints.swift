@@ -67,6 +67,28 @@ extension ChangesZone {
     }
 }
 
+extension RecordsChanges {
+    public static func zoneNames(in request: Request) -> Set<String> {
+        [name(of: request.zoneID)]
+    }
+
+    public static func answerToExpired(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        guard request.syncToken == nil else { throw ServiceError.expiredChangeToken }
+        return try await answer(request, in: context)
+    }
+}
+
+extension ZonesChanges {
+    public static func answerToExpired(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        guard request.metaSyncToken == nil else { throw ServiceError.expiredChangeToken }
+        return try await answer(request, in: context)
+    }
+}
+
 extension ChangesDatabase {
     public static func answerToExpired(
         _ request: Request, in context: RequestContext

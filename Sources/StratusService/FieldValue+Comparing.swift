@@ -12,6 +12,7 @@ extension FieldValue {
             (.reference(let reference), .string(let name)):
             // Filters on system fields name records and users either way.
             reference.recordName == name
+        case (.string(let one), .string(let other)): NormalisedText.isEqual(one, other)
         default:
             self == other || isBefore(other) == false && other.isBefore(self) == false
         }
@@ -22,7 +23,7 @@ extension FieldValue {
     /// Text is ordered by its Unicode scalars, after normalisation, whatever the language.
     func isBefore(_ other: FieldValue) -> Bool? {
         switch (self, other) {
-        case (.string(let one), .string(let other)): one < other
+        case (.string(let one), .string(let other)): NormalisedText.isBefore(one, other)
         case (.int64(let one), .int64(let other)): one < other
         case (.double(let one), .double(let other)): one < other
         case (.int64(let one), .double(let other)): Double(one) < other

@@ -115,8 +115,8 @@ extension ModifyDecisions {
                 guard case .ready(let operation) = plan.items[index], case .save = decisions[index]
                 else { continue }
                 fail(
-                operation.key,
-                operation.share == nil ? .referenceViolation : .shareWithoutRoot)
+                    operation.key,
+                    operation.share == nil ? .referenceViolation : .shareWithoutRoot)
                 refused.append(operation.key)
             }
         }

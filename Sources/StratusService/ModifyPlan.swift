@@ -29,6 +29,14 @@ struct ModifyPlan: Sendable {
     /// What the caller may do in the database.
     var access: RecordAccess
 
+    /// The types of the records that may be saved.
+    var recordTypes: Set<String> {
+        Set(
+            items.compactMap { item in
+                if case .ready(let operation) = item { operation.recordType } else { nil }
+            })
+    }
+
     /// The names of the records, also of those that the service named; empty where there is none.
     var recordNames: [String] {
         items.map { item in

@@ -81,6 +81,7 @@ struct ModifyTransaction: Sendable {
     ) throws -> Bool {
         let incarnation = try writer.incarnation
         var hasWritten = false
+        var indexing = RecordIndexing()
         for zone in decisions.stored.zones.values.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         {
             let indices = decisions.indicesToWrite(in: zone.name)
@@ -103,7 +104,7 @@ struct ModifyTransaction: Sendable {
             }
             for index in indices {
                 guard let number = numbers.next() else { break }
-                try put(decisions.number(index, number), in: writer, &report)
+                try put(decisions.number(index, number), in: writer, &indexing, &report)
             }
             for names in cascaded.chunks(ofCount: Self.cascadeStep) {
                 // Read in steps: a cascade can be larger than what a request may name.
@@ -112,12 +113,12 @@ struct ModifyTransaction: Sendable {
                     guard let number = numbers.next() else { break }
                     guard let old = rows[name], !old.isDeleted else { continue }
                     let row = decisions.tombstone(of: old).numbered(number)
-                    try put(.init(row: row, fields: [], old: old), in: writer, &report)
+                    try put(.init(row: row, fields: [], old: old), in: writer, &indexing, &report)
                 }
             }
             for write in touched {
                 guard let number = numbers.next() else { break }
-                try put(touched: write, number, in: writer, &report)
+                try put(touched: write, number, in: writer, &indexing, &report)
             }
             // Last, so that it takes along what the others leave behind.
             for share in sharing.ended[zone.name] ?? [] {
@@ -135,9 +136,11 @@ struct ModifyTransaction: Sendable {
 
     /// Stores a record and everything that other tables derive from it.
     private func put(
-        _ write: ModifyDecisions.Write, in writer: any StoreWriter, _ report: inout NewsReport
+        _ write: ModifyDecisions.Write, in writer: any StoreWriter,
+        _ indexing: inout RecordIndexing, _ report: inout NewsReport
     ) throws {
         try writer.put(write.row)
+        try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
         try write.putReferences(in: writer)
         try write.putAssets(in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
@@ -149,12 +152,12 @@ struct ModifyTransaction: Sendable {
     /// its content nor its change tag. A share that goes with its root is a record that is deleted.
     private func put(
         touched write: ModifyDecisions.Write, _ number: RecordRow.Number,
-        in writer: any StoreWriter, _ report: inout NewsReport
+        in writer: any StoreWriter, _ indexing: inout RecordIndexing, _ report: inout NewsReport
     ) throws {
         var write = write
         guard !write.row.isDeleted else {
             write.row = write.row.numbered(number)
-            return try put(write, in: writer, &report)
+            return try put(write, in: writer, &indexing, &report)
         }
         write.row.version = number.version
         write.row.commitVersion = number.commitVersion

@@ -3,118 +3,137 @@ import StratusStorage
 import StratusWire
 
 /// A query's filters, checked against the schema: tells of a record whether it matches.
+///
+/// This is what a filter means, for queries and for subscriptions. The indexes only say where to look;
+/// what they find is matched here again.
 struct RecordMatcher: Sendable {
-    private let recordType: String
-    private let filters: [QueryDictionary.Filter]
+    /// A filter with a value of the field's type, and what else is worked out once.
+    struct Condition: Sendable {
+        var filter: QueryDictionary.Filter
+        /// The field's type; nil when the schema does not know it and that was let pass.
+        var type: FieldType?
+        /// The words of a search, and the fields in which they are looked for.
+        var words: [[UInt8]] = []
+        var searchedFields: [(name: String, type: FieldType)] = []
+
+        var comparator: QueryDictionary.Comparator { filter.comparator }
+    }
+
+    let recordType: String
+    let conditions: [Condition]
     private let needsFields: Bool
     private let access: RecordAccess.OfType
 
     /// - Parameter access: What the caller may read: the rest does not match.
-    /// - Parameter isLenient: Whether types and fields that the schema does not have are let pass, as
-    ///   for a subscription that is made before the first record.
+    /// - Parameter isLenient: Whether types, fields and marks that the schema does not have are let pass,
+    ///   as for a subscription that is made before the first record.
     /// - Throws: ``ServiceError`` that names the field or comparator which cannot be served.
     init(
         _ query: QueryDictionary, schema: ContainerSchema,
         access: RecordAccess.OfType = .unrestricted,
         isLenient: Bool = false
     ) throws {
+        let checking = FilterChecking(
+            recordType: query.recordType, schema: schema, isLenient: isLenient)
+        if query.filterBy.isEmpty, !isLenient {
+            try checking.expect(.queryable, of: .system(.recordName))
+        }
         self.access = access
         recordType = query.recordType
-        filters = try query.filterBy.map { filter in
-            try Self.checked(filter, of: query.recordType, schema: schema, isLenient: isLenient)
-        }
+        conditions = try query.filterBy.map(checking.condition)
         needsFields = query.filterBy.contains { if case .user = $0.field { true } else { false } }
     }
 
     func matches(_ row: RecordRow) throws -> Bool {
-        guard row.type == recordType, access.mayRead(row) else { return false }
-        guard !filters.isEmpty else { return true }
-        let values = try RecordValues(row, readingFields: needsFields)
-        return filters.allSatisfy { Self.holds($0, for: values[$0.field]) }
+        matches(row, try RecordValues(row, readingFields: needsFields))
     }
 
-    // MARK: Checking filters
-
-    private static func checked(
-        _ filter: QueryDictionary.Filter, of recordType: String, schema: ContainerSchema,
-        isLenient: Bool
-    ) throws -> QueryDictionary.Filter {
-        switch filter.comparator {
-        case .near, .containsAllTokens, .containsAnyTokens:
-            throw ServiceError.invalid(
-                "The comparator \(filter.comparator.rawValue) is not served yet.")
-        default: break
-        }
-        guard
-            let type = try fieldType(
-                filter.field, of: recordType, schema: schema, isLenient: isLenient)
-        else { return filter }
-        let expected = filter.comparator.valueTypes(forField: type)
-        let value = expected.lazy.compactMap {
-            filter.value.fitted(to: $0, isDeclared: filter.isTypeDeclared)
-        }.first
-        guard let value else {
-            guard let first = expected.first else {
-                throw ServiceError.invalid(
-                    "The comparator \(filter.comparator.rawValue) does not fit the field's type.")
-            }
-            throw ServiceError.expected(first)
-        }
-        var filter = filter
-        filter.value = value
-        return filter
+    /// Whether a record matches whose values are at hand.
+    func matches(_ row: RecordRow, _ values: RecordValues) -> Bool {
+        row.type == recordType && access.mayRead(row) && matches(values)
     }
 
-    /// The type of a field; nil when it is unknown and that is let pass.
-    static func fieldType(
-        _ field: QueryDictionary.FieldName, of recordType: String, schema: ContainerSchema,
-        isLenient: Bool
-    ) throws -> FieldType? {
-        switch field {
-        case .system(let field): return field.type
-        case .user(let name):
-            guard let rule = schema.rule(for: name, of: recordType) else {
-                if isLenient { return nil }
-                throw ServiceError.invalid("Unknown field '\(name)'")
-            }
-            guard !rule.isEncrypted else {
-                throw ServiceError.invalid("Field '\(name)' is encrypted and cannot be queried.")
-            }
-            return rule.type
+    private func matches(_ values: RecordValues) -> Bool {
+        guard isSearch else { return conditions.allSatisfy { $0.holds(for: values, words: [:]) } }
+        // Each text is taken apart once, however many words are looked for.
+        var words: [String: Set<[UInt8]>] = [:]
+        for name in Set(conditions.flatMap(\.searchedFields).map(\.name)) {
+            words[name] = Set(values[.user(name)]?.words ?? [])
+        }
+        return conditions.allSatisfy { $0.holds(for: values, words: words) }
+    }
+
+    private var isSearch: Bool { conditions.contains { !$0.searchedFields.isEmpty } }
+
+    /// How much dearer a record's bytes are to compare than to read: long lists of values in filters
+    /// count against what a query may look at.
+    var weight: Int {
+        let values = conditions.reduce(0) { sum, condition in
+            sum + max(condition.filter.value.members?.count ?? 1, condition.words.count)
+        }
+        return 1 + values / 16
+    }
+
+    /// Whether the values of the record's own fields are looked at.
+    var readsFields: Bool { needsFields }
+}
+
+extension RecordMatcher.Condition {
+    fileprivate func holds(
+        for values: RecordValues, words found: [String: Set<[UInt8]>]
+    ) -> Bool {
+        switch comparator {
+        case .containsAllTokens, .containsAnyTokens: return holdsWords(found)
+        default: return holds(comparator, for: values[filter.field])
         }
     }
 
-    // MARK: Comparing
+    private func holdsWords(_ found: [String: Set<[UInt8]>]) -> Bool {
+        func isThere(_ word: [UInt8]) -> Bool {
+            searchedFields.contains { found[$0.name]?.contains(word) ?? false }
+        }
+        if comparator == .containsAnyTokens { return words.contains(where: isThere) }
+        return !words.isEmpty && words.allSatisfy(isThere)
+    }
 
-    private static func holds(_ filter: QueryDictionary.Filter, for value: FieldValue?) -> Bool {
-        switch filter.comparator {
-        case .equals: return value.map { $0.isEqual(to: filter.value) } ?? false
-        case .lessThan: return value?.isBefore(filter.value) ?? false
-        case .lessThanOrEquals: return filter.value.isNotBefore(value)
-        case .greaterThan: return value.flatMap { filter.value.isBefore($0) } ?? false
-        case .greaterThanOrEquals: return value?.isNotBefore(filter.value) ?? false
+    private func holds(_ comparator: QueryDictionary.Comparator, for value: FieldValue?) -> Bool {
+        let wanted = filter.value
+        switch comparator {
+        case .equals: return value.map { $0.isEqual(to: wanted) } ?? false
+        case .lessThan: return value?.isBefore(wanted) ?? false
+        case .lessThanOrEquals: return wanted.isNotBefore(value)
+        case .greaterThan: return value.flatMap { wanted.isBefore($0) } ?? false
+        case .greaterThanOrEquals: return value?.isNotBefore(wanted) ?? false
         case .in:
-            return filter.value.members?.contains { value?.isEqual(to: $0) ?? false } ?? false
-        case .listContains: return contains(value, filter.value)
+            return wanted.members?.contains { value?.isEqual(to: $0) ?? false } ?? false
+        case .listContains: return Self.contains(value, wanted)
         case .listContainsAny:
-            return filter.value.members?.contains { contains(value, $0) } ?? false
+            return wanted.members?.contains { Self.contains(value, $0) } ?? false
         case .listContainsAll:
             return value != nil
-                && filter.value.members?.allSatisfy { contains(value, $0) } ?? false
-        case .beginsWith: return begins(value, with: filter.value)
+                && wanted.members?.allSatisfy { Self.contains(value, $0) } ?? false
+        case .beginsWith: return Self.begins(value, with: wanted)
         case .listMemberBeginsWith:
-            return value?.members?.contains { begins($0, with: filter.value) } ?? false
-        case .notEquals: return !holds(filter.with(.equals), for: value)
-        case .notIn: return !holds(filter.with(.in), for: value)
-        case .notListContains: return !holds(filter.with(.listContains), for: value)
-        case .notListContainsAny: return !holds(filter.with(.listContainsAny), for: value)
-        case .notListContainsAll: return !holds(filter.with(.listContainsAll), for: value)
-        case .notBeginsWith: return !holds(filter.with(.beginsWith), for: value)
-        case .notListMemberBeginsWith:
-            return !holds(filter.with(.listMemberBeginsWith), for: value)
-        case .near, .containsAllTokens, .containsAnyTokens:
-            // Refused when the filter was checked.
-            return false
+            return value?.members?.contains { Self.begins($0, with: wanted) } ?? false
+        case .near: return isNear(value)
+        case .notEquals: return !holds(.equals, for: value)
+        case .notIn: return !holds(.in, for: value)
+        case .notListContains: return !holds(.listContains, for: value)
+        case .notListContainsAny: return !holds(.listContainsAny, for: value)
+        case .notListContainsAll: return !holds(.listContainsAll, for: value)
+        case .notBeginsWith: return !holds(.beginsWith, for: value)
+        case .notListMemberBeginsWith: return !holds(.listMemberBeginsWith, for: value)
+        case .containsAllTokens, .containsAnyTokens: return false  // answered above
+        }
+    }
+
+    private func isNear(_ value: FieldValue?) -> Bool {
+        guard case .location(let centre) = filter.value, let radius = filter.distanceMetres,
+            let value
+        else { return false }
+        return (value.members ?? [value]).contains { value in
+            guard case .location(let place) = value, place.isOnEarth else { return false }
+            return centre.distance(to: place) <= radius
         }
     }
 
@@ -126,7 +145,7 @@ struct RecordMatcher: Sendable {
         guard case .string(let text) = value, case .string(let prefix) = prefix else {
             return false
         }
-        return text.utf8.starts(with: prefix.utf8)
+        return NormalisedText.begins(text, with: prefix)
     }
 }
 
@@ -134,50 +153,5 @@ extension FieldValue {
     fileprivate func isNotBefore(_ other: FieldValue?) -> Bool {
         guard let other, let isBefore = isBefore(other) else { return false }
         return !isBefore
-    }
-}
-
-extension QueryDictionary.Filter {
-    fileprivate func with(_ comparator: QueryDictionary.Comparator) -> Self {
-        var filter = self
-        filter.comparator = comparator
-        return filter
-    }
-}
-
-extension QueryDictionary.Comparator {
-    /// The types that a filter's value may have for a field's type; empty when the comparator does not
-    /// fit the field at all.
-    fileprivate func valueTypes(forField type: FieldType) -> [FieldType] {
-        let element = type.element
-        switch self {
-        case .equals, .notEquals:
-            return element == nil ? type.alsoNamed : []
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            return type.isOrdered ? type.alsoNamed : []
-        case .in, .notIn:
-            return element == nil ? type.alsoNamed.compactMap(\.list) : []
-        case .listContains, .notListContains:
-            return element.map { $0.alsoNamed } ?? []
-        case .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
-            return element == nil ? [] : [type]
-        case .beginsWith, .notBeginsWith:
-            return type == .string ? [.string] : []
-        case .listMemberBeginsWith, .notListMemberBeginsWith:
-            return type == .stringList ? [.string] : []
-        case .near, .containsAllTokens, .containsAnyTokens:
-            return []
-        }
-    }
-}
-
-extension FieldType {
-    /// The type itself, and for references plain names.
-    fileprivate var alsoNamed: [FieldType] {
-        self == .reference ? [.reference, .string] : [self]
-    }
-
-    fileprivate var list: FieldType? {
-        FieldType.allCases.first { $0.element == self }
     }
 }

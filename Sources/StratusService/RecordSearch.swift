@@ -2,85 +2,147 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A query under way: scans the records of a type and keeps no more than a page and its like of them.
+/// A query under way: finds a page of records through the indexes of their type.
+///
+/// With sort keys, either the index of the first one is followed and the filters are checked on the way
+/// (``OrderedWalk``), or what the most selective filter finds is collected and sorted; whichever looks
+/// at fewer records. Without, the most selective filter's index is followed as it is. The filters are
+/// always checked on the records themselves; the indexes only say where to look.
+///
+/// The work is bounded: when a query has looked at as many records as it may, the page ends where it
+/// stands, and the next goes on from there.
 struct RecordSearch: Sendable {
     struct Found: Sendable {
-        var position: RecordOrder.Position
+        var position: QueryPosition
         var row: RecordRow
     }
 
     struct Page: Sendable {
         var found: [Found]
-        var hasMore: Bool
+        /// Where the next page begins; nil on the last one.
+        var next: QueryPosition?
+        /// Records and entries that were looked at.
+        var scanned = 0
     }
 
     let matcher: RecordMatcher
     let order: RecordOrder
-    let recordType: String
+    let drives: [IndexDrive]
     let limit: Int
+    let limits: Limits
 
-    /// The records after a position, in one zone or in all.
+    init(matcher: RecordMatcher, order: RecordOrder, limit: Int, limits: Limits) {
+        self.matcher = matcher
+        self.order = order
+        self.limit = limit
+        self.limits = limits
+        drives = matcher.drives
+    }
+
+    var recordType: String { matcher.recordType }
+
+    /// How many keys a position has.
+    var keysPerPosition: Int { max(order.keys.count, 1) }
+
+    /// The records after a position, in zones of which the caller may see so much.
     func page(
-        of reader: any StoreReader, in context: RequestContext, zoneName: String?,
-        after start: RecordOrder.Position?
+        of reader: any StoreReader, in visible: [(row: ZoneRow, rights: ZoneRights)],
+        after start: QueryPosition?
     ) throws -> Page {
-        var zones = try (zoneName.map { [$0] } ?? reader.zones().map(\.name))
-            .compactMap { try context.livingZone(named: $0, reader) }
-        if zoneName != nil, zones.isEmpty { throw ServiceError.zoneNotFound }
-        zones.sort { StoredNameOrder.isBefore($0.row.name, $1.row.name) }
-        let found =
-            try order.isByName
-            ? inScanOrder(reader, zones, after: start) : sorted(reader, zones, after: start)
-        return Page(found: Array(found.prefix(limit)), hasMore: found.count > limit)
+        let zones = visible.map(\.row).sorted { StoredNameOrder.isBefore($0.name, $1.name) }
+        let rights = Dictionary(uniqueKeysWithValues: visible.map { ($0.row.key, $0.rights) })
+        let scan = try IndexScan(reader: reader, search: self, rights: rights)
+        return try order.keys.isEmpty
+            ? inIndexOrder(scan, zones, after: start) : sorted(scan, zones, after: start)
     }
 
-    /// Without sort keys the scan's own order is the query's, and a page begins where the last ended.
-    private func inScanOrder(
-        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)],
-        after start: RecordOrder.Position?
-    ) throws -> [Found] {
-        var found: [Found] = []
-        for (zone, rights) in zones {
+    // MARK: Without sort keys
+
+    private func inIndexOrder(
+        _ scan: IndexScan, _ zones: [ZoneRow], after start: QueryPosition?
+    ) throws -> Page {
+        var page = Page(found: [])
+        var bytes = 0
+        for zone in zones {
             if let start, StoredNameOrder.isBefore(zone.name, start.zoneName) { continue }
-            let name = start?.zoneName == zone.name ? start?.recordName : nil
-            try reader.scan(type: recordType, in: zone.key, after: name) { row in
-                if try rights.canRead(row) && matcher.matches(row) {
-                    let position = try order.position(of: row, in: zone.name)
-                    found.append(Found(position: position, row: row))
+            let start = start?.zoneName == zone.name ? start : nil
+            let number = try start?.drive ?? scan.mostSelectiveDrive(in: [zone]).number
+            let drive = try scan.drive(number)
+            let stopped = try scan.follow(drive, number: number, in: zone, after: start) {
+                position, match, _ in
+                if let row = match {
+                    if page.found.count == limit || bytes >= limits.queriedBytesPerAnswer {
+                        page.next = page.found.last?.position
+                        return false
+                    }
+                    bytes += row.payload.count
+                    page.found.append(Found(position: position, row: row))
                 }
-                return found.count <= limit
+                guard scan.isUsedUp else { return true }
+                page.next = position
+                return false
             }
-            if found.count > limit { break }
+            if stopped { break }
         }
-        return found
+        page.scanned = scan.scanned
+        return page
     }
 
-    /// The first records of the order after `start`. At most two pages are held at a time.
+    // MARK: With sort keys
+
     private func sorted(
-        _ reader: any StoreReader, _ zones: [(row: ZoneRow, rights: ZoneRights)],
-        after start: RecordOrder.Position?
-    ) throws -> [Found] {
-        var best: [Found] = []
-        var last: RecordOrder.Position?
-        func trim() {
-            best.sort { order.isBefore($0.position, $1.position) }
-            if best.count > limit + 1 {
-                best.removeLast(best.count - limit - 1)
-                last = best.last?.position
+        _ scan: IndexScan, _ zones: [ZoneRow], after start: QueryPosition?
+    ) throws -> Page {
+        let way = try scan.way(in: zones, limit: limit)
+        var page = SortedPage(
+            order: order, limit: limit, maximumBytes: limits.queriedBytesPerAnswer, start: start)
+        if case .collect(let number, let canWalk) = way {
+            if try collect(scan, number, zones, into: &page) { return page.page(scan.scanned) }
+            guard canWalk else { throw ServiceError.indexIsBuilding }
+            page = SortedPage(
+                order: order, limit: limit, maximumBytes: limits.queriedBytesPerAnswer,
+                start: start)
+        }
+        for zone in zones {
+            scan.beginShare()
+            let walk = OrderedWalk(scan: scan, zone: zone, start: start, zoneCount: zones.count)
+            try walk.run { position, match in
+                // What lies after the page's end is of no use, and all that follows lies there too.
+                if let match, !page.add(position, match) { return false }
+                if page.isBeyond(position) { return false }
+                guard scan.isShareUsedUp else { return true }
+                page.end(at: position)
+                return false
             }
         }
-        for (zone, rights) in zones {
-            try reader.scan(type: recordType, in: zone.key, after: nil) { row in
-                guard try rights.canRead(row) && matcher.matches(row) else { return true }
-                let position = try order.position(of: row, in: zone.name)
-                if let start, !order.isBefore(start, position) { return true }
-                if let last, !order.isBefore(position, last) { return true }
-                best.append(Found(position: position, row: row))
-                if best.count >= 2 * (limit + 1) { trim() }
-                return true
-            }
-        }
-        trim()
-        return best
+        return page.page(scan.scanned)
     }
+
+    /// Collects what a drive finds.
+    ///
+    /// - Returns: whether all of it was looked at.
+    private func collect(
+        _ scan: IndexScan, _ number: Int, _ zones: [ZoneRow], into page: inout SortedPage
+    ) throws -> Bool {
+        let drive = try scan.drive(number)
+        scan.readOrder()
+        for zone in zones {
+            let stopped = try scan.follow(drive, number: number, in: zone, after: nil) {
+                _, match, values in
+                if let row = match {
+                    _ = page.add(order.position(of: row, in: zone.name, values), row)
+                }
+                // Twice: the records were counted before, and only their size can be a surprise.
+                return !scan.isUsedUpTwice
+            }
+            if stopped { return false }
+        }
+        return true
+    }
+}
+
+extension ServiceError {
+    static let indexIsBuilding = ServiceError(
+        .tryAgainLater, "An index of the record type is being built; try again.",
+        retryAfterSeconds: 2)
 }

@@ -110,8 +110,8 @@ extension RecordSharing.Share {
 
     /// The share as somebody sees it.
     ///
-    /// Its owner sees everything; others see who takes part, without anybody's addresses but their
-    /// own; who does not take part sees the owner only.
+    /// Its owner and administrators see everything; others see who takes part, without anybody's
+    /// addresses but their own; who does not take part sees the owner only.
     func dictionary(for viewer: String?) -> ShareDictionary {
         dictionary(
             as: viewer.flatMap { viewer in
@@ -129,9 +129,10 @@ extension RecordSharing.Share {
             return dictionary
         }
         let own = index.map { all[$0] }
-        let isOwner = own?.role == .owner
+        let seesAll =
+            own?.role == .owner || own?.role == .administrator && own?.status == .accepted
         let shown = all.compactMap { participant -> ParticipantDictionary? in
-            if isOwner || participant == own { return participant }
+            if seesAll || participant == own { return participant }
             guard participant.role == .owner || own != nil && participant.status == .accepted
             else { return nil }
             return participant.withoutAddresses

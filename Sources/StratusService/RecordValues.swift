@@ -13,6 +13,12 @@ struct RecordValues {
         fields = readingFields ? try RecordFields.encoded(row.payload).values() : []
     }
 
+    /// A record whose fields have been read already.
+    init(_ row: RecordRow, fields: [Field]) {
+        self.row = row
+        self.fields = fields
+    }
+
     subscript(name: QueryDictionary.FieldName) -> FieldValue? {
         switch name {
         case .user(let name): fields.first { $0.name == name }?.value

@@ -92,9 +92,12 @@ private struct ShareJoining: Sendable {
             target.row.modifiedMilliseconds = nowMilliseconds
             target.row.modifier = person.userRecordName
             target.row.modifierDevice = context.caller.device
-            let write = ModifyDecisions.Write(row: target.row, fields: [], old: old)
+            let fields = try RecordFields.encoded(old.payload).values()
+            let write = ModifyDecisions.Write(row: target.row, fields: fields, old: old)
+            var indexing = RecordIndexing()
             var news = try ShareNews(before: writer, target.zone, context)
             try writer.put(target.row)
+            try indexing.update(target.row, fields: fields, old: old, in: writer)
             try write.putAncestor(in: writer, limits: context.limits)
             try writer.putSharing(write)
             news.add(write)

@@ -28,6 +28,8 @@ extension RecordsModify: ServedEndpoint {
         try await UsersRecord.makeIfNeeded(
             named: request.operations.compactMap(\.record.recordName), in: context, store: store)
         let plan = try await ModifyPlan.make(request, in: context, store: store)
+        try await service.indexes.prepare(
+            plan.recordTypes, of: service.schemas.schema(of: context.address), in: store)
         let summary = try await service.subscriptions.summary(of: store)
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context, summary: summary,

@@ -28,20 +28,23 @@ extension RecordsQuery: ServedEndpoint {
         let search = RecordSearch(
             matcher: try RecordMatcher(query, schema: schema, access: access),
             order: try RecordOrder(query, schema: schema),
-            recordType: query.recordType, limit: context.pageLength(request.resultsLimit))
+            limit: context.pageLength(request.resultsLimit), limits: context.limits)
         let seal = try await context.service.seal()
         let database = ChangeToken.mark(of: address)
-        let mark = try ContinuationMarker.mark(of: request, in: [zoneName ?? ""])
+        let mark = try ContinuationMarker.mark(
+            of: request, in: [zoneName ?? ""], caller: context.caller.userRecordName)
         let start = try request.continuationMarker.map {
             try ContinuationMarker(
-                text: $0, seal: seal, database: database, query: mark,
-                sortKeys: query.sortBy.count
+                text: $0, seal: seal, database: database, query: mark, keys: search.keysPerPosition
             ).position
         }
+        let store = try await context.service.store(for: address)
+        try await context.service.indexes.prepare([query.recordType], of: schema, in: store)
         let tokenSeal = try await context.tokenSeal()
-        let (page, token) = try await context.service.store(for: address).read(.zone) { reader in
+        let (page, token) = try await store.read(.zone) { reader in
             (
-                try search.page(of: reader, in: context, zoneName: zoneName, after: start),
+                try search.page(
+                    of: reader, in: context.visibleZones(named: zoneName, reader), after: start),
                 try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
             )
         }
@@ -53,17 +56,31 @@ extension RecordsQuery: ServedEndpoint {
                         keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
                         viewer: context.caller.userRecordName))
             },
-            continuationMarker: try page.hasMore
-                ? page.found.last.map {
-                    try ContinuationMarker(
-                        database: database, query: mark, position: $0.position
-                    ).text(sealedBy: seal)
-                } : nil,
+            continuationMarker: try page.next.map {
+                try ContinuationMarker(
+                    database: database, query: mark, position: $0
+                ).text(sealedBy: seal)
+            },
             syncToken: token)
     }
 }
 
 extension RequestContext {
+    /// The zone of a name, or all zones of the database, as far as the caller may see them.
+    ///
+    /// - Throws: ``ServiceError`` when the named zone is not there, or not to be seen.
+    fileprivate func visibleZones(
+        named name: String?, _ reader: any StoreReader
+    ) throws -> [(row: ZoneRow, rights: ZoneRights)] {
+        guard let name else {
+            return try reader.zones().compactMap { try livingZone(named: $0.name, reader) }
+        }
+        guard let zone = try livingZone(named: name, reader) else {
+            throw ServiceError.zoneNotFound
+        }
+        return [zone]
+    }
+
     /// The name of the zone that a request means, if the caller can have such a zone.
     func existingZoneName(_ zoneID: ZoneIDDictionary?) throws -> String {
         guard let name = zoneName(zoneID) else { throw ServiceError.zoneNotFound }

@@ -88,7 +88,11 @@ public struct RequestContext: Sendable {
             throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
         }
         guard
-            query.filterBy.allSatisfy({ ($0.value.members?.count ?? 0) <= limits.valuesPerFilter })
+            query.filterBy.allSatisfy({ filter in
+                let isSearch = [.containsAllTokens, .containsAnyTokens].contains(filter.comparator)
+                let count = isSearch ? filter.value.words.count : filter.value.members?.count ?? 0
+                return count <= limits.valuesPerFilter
+            })
         else { throw ServiceError.overLimit("Give a filter fewer values.") }
     }
 

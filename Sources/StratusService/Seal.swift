@@ -48,6 +48,30 @@ struct Seal: Sendable {
         return difference == 0 ? Array(bytes) : nil
     }
 
+    /// The bytes sealed so that nobody else can read them either: AES-GCM under a key of the purpose.
+    ///
+    /// The nonce is the bytes' own code: the same bytes give the same text, and different bytes share a
+    /// nonce no sooner than a random one would be drawn twice.
+    func concealed(_ bytes: [UInt8], for purpose: Purpose) throws -> [UInt8] {
+        let nonce = try AES.GCM.Nonce(data: fullCode(bytes[...], purpose).prefix(12))
+        let box = try AES.GCM.seal(bytes, using: concealingKey(for: purpose), nonce: nonce)
+        return Array(nonce) + box.ciphertext + box.tag
+    }
+
+    /// The bytes that were concealed; nil when they were made or changed by somebody else.
+    func revealed(_ concealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
+        // What does not open is not ours, however it fails.
+        guard let box = try? AES.GCM.SealedBox(combined: concealed),
+            let bytes = try? AES.GCM.open(box, using: concealingKey(for: purpose))
+        else { return nil }
+        return Array(bytes)
+    }
+
+    private func concealingKey(for purpose: Purpose) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, info: [purpose.rawValue], outputByteCount: 32)
+    }
+
     /// 32 bytes that only this service makes of these.
     func code(of bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
         fullCode(bytes[...], purpose)

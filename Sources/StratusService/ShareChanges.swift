@@ -2,14 +2,15 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a save by the owner makes of a share.
+/// What a save by the owner or an administrator makes of a share.
 struct ShareChanges {
-    /// The owner.
-    let owner: ParticipantIdentity
+    /// The owner; nil when an administrator saves.
+    let owner: ParticipantIdentity?
     let settings: ServiceSettings
 
     /// A new share: the owner takes part from the beginning.
     func newShare(root: String?, _ wanted: ShareDictionary) throws -> RecordSharing.Share {
+        guard let owner else { throw ServiceError.notPermitted }
         let participant = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
             status: .accepted, permission: .readWrite)
@@ -19,13 +20,17 @@ struct ShareChanges {
         return try changed(share, to: wanted)
     }
 
-    /// The share with the participants and the public permission that the owner wants; what the request
-    /// does not say stays.
+    /// The share with the participants and the public permission that are wanted; what the request does
+    /// not say stays. Administrators add and remove users, and leave the owner, each other and the
+    /// public permission alone.
     func changed(
         _ old: RecordSharing.Share, to wanted: ShareDictionary
     ) throws -> RecordSharing.Share {
         var share = old
         if let permission = wanted.publicPermission, permission != .unknown {
+            guard owner != nil || permission == old.publicPermission else {
+                throw ServiceError.notPermitted
+            }
             share.publicPermission = permission
         }
         if let participants = wanted.participants {
@@ -37,6 +42,9 @@ struct ShareChanges {
         }
         guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
             throw ServiceError.tooManyParticipants
+        }
+        guard owner != nil || share.administrators == old.administrators else {
+            throw ServiceError.notPermitted
         }
         for index in share.participants.indices {
             let participant = share.participants[index].dictionary
@@ -63,7 +71,7 @@ struct ShareChanges {
         for participant in wanted {
             let identity = try checked(participant.userIdentity)
             guard let index = index(of: participant, identity, in: old) else {
-                guard participant.role != .owner, !isOwner(identity) else { continue }
+                guard participant.role != .owner, !isOwner(identity, of: share) else { continue }
                 list.append(try invited(participant, identity))
                 continue
             }
@@ -75,8 +83,11 @@ struct ShareChanges {
                 participant.status == .removed && old[index].dictionary.status != .removed
             if isRemoval { continue }
             var changed = old[index]
-            if changed.dictionary.role != .publicUser, participant.permission != .unknown {
-                changed.dictionary.permission = participant.permission
+            if changed.dictionary.role != .publicUser {
+                if participant.permission != .unknown {
+                    changed.dictionary.permission = participant.permission
+                }
+                changed.dictionary.take(role: participant.role)
             }
             list.append(changed)
         }
@@ -102,8 +113,12 @@ struct ShareChanges {
         }
     }
 
-    private func isOwner(_ identity: UserIdentityDictionary) -> Bool {
-        owner.matches(identity)
+    private func isOwner(
+        _ identity: UserIdentityDictionary, of share: RecordSharing.Share
+    ) -> Bool {
+        if owner?.matches(identity) == true { return true }
+        let known = share.owner.map { Self.addresses(of: $0.dictionary) } ?? []
+        return !Set(Self.addresses(of: identity)).isDisjoint(with: known)
     }
 
     private func invited(
@@ -117,11 +132,11 @@ struct ShareChanges {
                 "Say whom to invite: an e-mail address, a telephone number or a user record name.")
         }
         let permission = participant.permission
-        return RecordSharing.Participant(
-            dictionary: ParticipantDictionary(
-                participantID: settings.newUUID(), userIdentity: identity, role: .user,
-                status: .invited, permission: permission == .unknown ? .readOnly : permission),
-            since: 0)
+        var dictionary = ParticipantDictionary(
+            participantID: settings.newUUID(), userIdentity: identity, role: .user,
+            status: .invited, permission: permission == .unknown ? .readOnly : permission)
+        dictionary.take(role: participant.role)
+        return RecordSharing.Participant(dictionary: dictionary, since: 0)
     }
 
     /// What an invitation may say of a person: how to find it, and nothing else.
@@ -150,6 +165,33 @@ struct ShareChanges {
             identity.emailAddress.map { "mail " + ParticipantIdentity.normalized($0) },
             identity.phoneNumber.map { "phone " + $0.filter { !$0.isWhitespace } },
         ].compactMap { $0 }
+    }
+}
+
+extension ParticipantDictionary {
+    /// Becomes an administrator, who may write in any case, or ceases to be one.
+    fileprivate mutating func take(role wanted: ParticipantRole) {
+        switch wanted {
+        case .administrator:
+            role = .administrator
+            permission = .readWrite
+        case .user: role = .user
+        case .owner, .publicUser, .unknown: return
+        }
+    }
+}
+
+extension RecordSharing.Share {
+    /// The administrators as they are.
+    fileprivate var administrators: [ParticipantDictionary] {
+        participants.map(\.dictionary).filter { $0.role == .administrator }
+    }
+
+    /// Whether somebody has joined as an administrator.
+    func isAdministrator(_ user: String?) -> Bool {
+        administrators.contains {
+            $0.status == .accepted && user != nil && $0.userIdentity.userRecordName == user
+        }
     }
 }
 

@@ -23,10 +23,20 @@ extension ModifyDecisions {
                 operation.kind == .create || operation.kind.isForced && !operation.kind.isDeletion
             return inserts && stored.isHidden(operation.key) ? .notPermitted : nil
         }
-        if old.type == ShareDictionary.recordType { return .notPermitted }
+        if old.type == ShareDictionary.recordType {
+            return isAdministering(operation, old) ? nil : .notPermitted
+        }
         guard rights.canWrite(under: old.shareRoot) else { return .notPermitted }
         // With its root the share would go, which is not a participant's to end.
         return operation.kind.isDeletion && old.shareRoot == old.name ? .notPermitted : nil
+    }
+
+    /// Whether an administrator changes the share.
+    private func isAdministering(_ operation: PlannedOperation, _ old: RecordRow) -> Bool {
+        // A share that cannot be read has no administrators.
+        let share = try? RecordSharing(old).share
+        return operation.share != nil && !operation.kind.isDeletion
+            && share?.isAdministrator(context.caller.userRecordName) == true
     }
 
     /// Whether a participant deletes the share: he leaves it.

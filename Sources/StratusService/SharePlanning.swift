@@ -5,8 +5,8 @@ import StratusWire
 /// What an operation wants of a share, as far as it can be said before the transaction.
 struct PlannedShare: Sendable {
     var wanted: ShareDictionary
-    /// The owner.
-    var person: ParticipantIdentity
+    /// The owner; nil in the shared database, where administrators save.
+    var person: ParticipantIdentity?
 }
 
 extension ModifyPlanning {
@@ -20,19 +20,19 @@ extension ModifyPlanning {
             throw ServiceError.invalid("This name is reserved for the share of a zone.")
         }
         guard isShare || record.createShortGUID else { return }
-        guard context.scope == .private else {
-            throw context.scope == .shared
-                ? ServiceError.notPermitted
-                : ServiceError.wrongDatabase("Shares exist in the private database only.")
+        guard context.scope != .public else {
+            throw ServiceError.wrongDatabase("Shares exist in the private database only.")
         }
+        // A participant makes no links; whether one may change a share, the transaction says.
+        let isOwner = context.scope == .private
+        guard isOwner || isShare && planned.kind != .create else { throw ServiceError.notPermitted }
         guard planned.key.zoneName != ZoneID.defaultZoneName else {
             throw ServiceError.invalid("Share records of a custom zone.")
         }
-        if !isShare || planned.kind == .create || planned.kind.isForced {
+        if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
             planned.shortGUID = context.service.settings.newShortGUID()
         }
         guard isShare else { return }
-        guard let person else { throw ServiceError.notPermitted }
         let wanted = record.share ?? ShareDictionary()
         let isZoneShare = planned.key.name == ShareDictionary.zoneShareName
         if let root = wanted.root {

@@ -42,25 +42,27 @@ enum UsersRecord {
             names.contains(user)
         else { return }
         let isThere = try await store.read { reader in
-            try row(user, reader: reader) != nil
+            try self.row(user, reader: reader) != nil
         }
         guard !isThere else { return }
         let now = context.service.settings.nowMilliseconds()
         let device = context.caller.device
         try await store.write { writer in
-            guard try row(user, reader: writer) == nil,
+            guard try self.row(user, reader: writer) == nil,
                 let zone = try writer.livingZone(named: ZoneID.defaultZoneName)
             else { return }
             let version = try writer.takeVersions(1, in: zone.key).lowerBound
-            try writer.put(
-                RecordRow(
-                    zone: zone.key, name: user, type: type, version: version,
-                    commitVersion: version,
-                    changeTag: ChangeTag(version: version, incarnation: writer.incarnation).text,
-                    isDeleted: false, creatorDevice: device, createdMilliseconds: now,
-                    modifiedMilliseconds: now, creator: user, modifier: user,
-                    modifierDevice: device, parent: nil, shareRoot: nil,
-                    payload: PlannedOperation.Content([]).payload))
+            let row = try RecordRow(
+                zone: zone.key, name: user, type: type, version: version,
+                commitVersion: version,
+                changeTag: ChangeTag(version: version, incarnation: writer.incarnation).text,
+                isDeleted: false, creatorDevice: device, createdMilliseconds: now,
+                modifiedMilliseconds: now, creator: user, modifier: user,
+                modifierDevice: device, parent: nil, shareRoot: nil,
+                payload: PlannedOperation.Content([]).payload)
+            var indexing = RecordIndexing()
+            try writer.put(row)
+            try indexing.update(row, fields: [], old: nil, in: writer)
         }
     }
 

@@ -9,6 +9,7 @@ struct MemoryState: Sendable {
         var names: TreeDictionary<Int64, String> = [:]
         var recordBytes: Int64 = 0
         var sharing = Sharing()
+        var entries: TreeDictionary<IndexRow.Key, SortedEntries> = [:]
         /// Who refers to whom, by the target.
         var holders: TreeDictionary<ReferenceKey, TreeSet<String>> = [:]
         /// Replaced states of records by the version of the change that replaced them …
@@ -36,6 +37,9 @@ struct MemoryState: Sendable {
     var databaseVersion: Int64 = 0
     var zones: TreeDictionary<ZoneRow.Key, Zone> = [:]
     var zoneKeys: TreeDictionary<String, ZoneRow.Key> = [:]
+    var indexes: TreeDictionary<IndexRow.Key, IndexRow> = [:]
+    /// The highest key that an index was given.
+    var lastIndex: Int64 = 0
     var subscriptions: TreeDictionary<SubscriptionKey, SubscriptionRow> = [:]
     var outcomes: TreeDictionary<OperationKey, Outcome> = [:]
     var assets: TreeDictionary<[UInt8], AssetRow> = [:]

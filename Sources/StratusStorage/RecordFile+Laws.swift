@@ -1,7 +1,9 @@
 extension RecordFile {
     /// What holds between the rows of a database's file. What their bytes mean is examined above, in
     /// StratusService.
-    static let laws: [StoredLaw] = [
+    static let laws: [StoredLaw] = tableLaws + indexLaws
+
+    private static let tableLaws: [StoredLaw] = [
         StoredLaw(
             "A database has one history.",
             breaches: """

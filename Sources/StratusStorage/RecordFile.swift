@@ -22,6 +22,7 @@ enum RecordFile {
                 { try $0.execute(sql: assetTables) },
                 { try $0.execute(sql: usageTables) },
                 { try $0.execute(sql: sharingTables) },
+                { try $0.execute(sql: indexTables) },
             ])
     }
 

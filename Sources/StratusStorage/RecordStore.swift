@@ -54,7 +54,8 @@ extension RecordStore {
 
 /// What can be asked of a database at one moment. Valid only inside the closure it is given to.
 public protocol StoreReader:
-    AncestorReader, AssetReader, RecordUsage, ReferenceReader, SharingReader, TombstoneReader
+    AncestorReader, AssetReader, IndexReader, RecordUsage, ReferenceReader, SharingReader,
+    TombstoneReader
 {
     /// Changes whenever history may have been lost (a restored backup); part of every change token.
     var incarnation: Incarnation { get throws }
@@ -119,7 +120,7 @@ extension StoreReader {
 
 /// What can be done to a database in a transaction. Valid only inside the closure it is given to.
 public protocol StoreWriter:
-    StoreReader, AncestorWriter, AssetWriter, ReferenceWriter, SharingWriter
+    StoreReader, AncestorWriter, AssetWriter, IndexWriter, ReferenceWriter, SharingWriter
 {
     /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
     func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow

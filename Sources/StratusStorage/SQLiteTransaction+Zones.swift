@@ -56,7 +56,7 @@ extension SQLiteTransaction {
         .bind(3, zone.rawValue)
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
-        for table in ["record", "reference_", "record_ancestor"] {
+        for table in ["record", "reference_", "record_ancestor", "record_index"] {
             try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
         }
         try releaseAssets(in: zone)

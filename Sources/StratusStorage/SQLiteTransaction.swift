@@ -8,6 +8,8 @@ final class SQLiteTransaction: StoreWriter {
     /// Statements that run once per record; found once per transaction.
     private var putRecord: SQLStatement?
     private var recordByName: SQLStatement?
+    private var putEntry: SQLStatement?
+    private var deleteEntry: SQLStatement?
 
     init(_ database: Database) {
         self.database = database
@@ -28,6 +30,20 @@ final class SQLiteTransaction: StoreWriter {
         if let recordByName { return recordByName }
         let statement = try statement(sql)
         recordByName = statement
+        return statement
+    }
+
+    func putEntryStatement(_ sql: String) throws -> SQLStatement {
+        if let putEntry { return putEntry }
+        let statement = try statement(sql)
+        putEntry = statement
+        return statement
+    }
+
+    func deleteEntryStatement(_ sql: String) throws -> SQLStatement {
+        if let deleteEntry { return deleteEntry }
+        let statement = try statement(sql)
+        deleteEntry = statement
         return statement
     }
 

@@ -43,8 +43,8 @@ public enum StoreConformance {
 
     /// All cases, in the order from small to large.
     public static let cases: [Case] =
-        writes + zones + changes + references + notes + assets + usage + concurrency + directory
-        + accounts + schemas + sharing
+        writes + zones + changes + references + notes + assets + usage + indexes + concurrency
+        + directory + accounts + schemas + sharing
 }
 
 extension StoreConformance {

@@ -11,6 +11,12 @@ struct CommandFolder: ParsableArguments {
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
+    init() {}
+
+    init(data: String) {
+        self.data = data
+    }
+
     /// Runs `body` on the folder's service.
     ///
     /// - Parameter makesFolder: Whether a folder that is not there is made.
@@ -18,15 +24,29 @@ struct CommandFolder: ParsableArguments {
     func withService<Outcome>(
         makesFolder: Bool = false, _ body: (CloudService) async throws -> Outcome
     ) async throws -> Outcome {
+        try await withStorehouse(makesFolder: makesFolder) { service, _ in try await body(service) }
+    }
+
+    /// Opens the folder and closes it, whatever comes of it; refusals become one sentence.
+    func withStorehouse<Outcome>(
+        makesFolder: Bool = false, access: SQLiteStorehouse.Access = .beside,
+        _ body: (CloudService, SQLiteStorehouse) async throws -> Outcome
+    ) async throws -> Outcome {
         guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
         else { throw OneSentence("There is no data folder at \(data).") }
         do {
-            let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
+            let storehouse = try SQLiteStorehouse(folder: data, access: access)
             let service = CloudService(
                 storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
-            let outcome = try await body(service)
+            let outcome: Result<Outcome, any Error>
+            do {
+                outcome = .success(try await body(service, storehouse))
+            } catch {
+                // Thrown again below, after the files were closed.
+                outcome = .failure(error)
+            }
             try await storehouse.close()
-            return outcome
+            return try outcome.get()
         } catch {
             throw OneSentence(error) ?? error
         }
@@ -57,6 +77,7 @@ extension OneSentence {
         case let error as StorageError: self.init(error)
         case let error as RequestFailure: self.init(error.error.reason)
         case let error as ServiceError: self.init(error.reason)
+        case let refusal as SchemaRefusal: self.init(refusal.description)
         case let refusal as SignInRefusal: self.init(refusal.sentence)
         default: return nil
         }

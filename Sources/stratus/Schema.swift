@@ -199,10 +199,9 @@ struct SchemaFile: ParsableArguments {
     }
 }
 
-/// The container that a command is about.
+/// The container whose schemas a command is about.
 struct ContainerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
-    var data: String = Serve.defaultFolder
+    @OptionGroup var folder: CommandFolder
 
     @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
     var container: String
@@ -210,7 +209,7 @@ struct ContainerOptions: ParsableArguments {
     init() {}
 
     init(data: String, container: String) {
-        self.data = data
+        folder = CommandFolder(data: data)
         self.container = container
     }
 
@@ -218,35 +217,15 @@ struct ContainerOptions: ParsableArguments {
         ContainerAddress(container: container, environment: .development)
     }
 
-    /// Opens the folder and closes it, whatever comes of it; refusals become one sentence.
+    /// Runs `body` on the container's schemas.
     ///
     /// - Parameter makesFolder: Whether a folder that is not there is made.
     func withSchemas<Outcome>(
         makesFolder: Bool = false, access: SQLiteStorehouse.Access = .beside,
         _ body: (SchemaDeployment, SQLiteStorehouse) async throws -> Outcome
     ) async throws -> Outcome {
-        guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
-        else { throw OneSentence("There is no data folder at \(data).") }
-        do {
-            let storehouse = try SQLiteStorehouse(folder: data, access: access)
-            let service = CloudService(
-                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
-            let outcome: Result<Outcome, any Error>
-            do {
-                outcome = .success(
-                    try await body(service.schemaDeployment(of: container), storehouse))
-            } catch {
-                // Thrown again below, after the files were closed.
-                outcome = .failure(error)
-            }
-            try await storehouse.close()
-            return try outcome.get()
-        } catch let error as StorageError {
-            throw OneSentence(error)
-        } catch let error as SchemaRefusal {
-            throw OneSentence(error.description)
-        } catch let error as ServiceError {
-            throw OneSentence(error.reason)
+        try await folder.withStorehouse(makesFolder: makesFolder, access: access) {
+            try await body($0.schemaDeployment(of: container), $1)
         }
     }
 }

@@ -39,21 +39,19 @@ import Testing
     }
 
     private static func outputNow(of command: [String], input: String?) throws -> Printed {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
         let (output, error, standardInput) = (Pipe(), Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = error
-        process.standardInput = standardInput
-        try process.run()
+        let process = try ChildProcess(
+            command, input: standardInput.fileHandleForReading,
+            output: output.fileHandleForWriting, error: error.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
+        try error.fileHandleForWriting.close()
+        try standardInput.fileHandleForReading.close()
         if let input { try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
         try standardInput.fileHandleForWriting.close()
         let printed = try output.fileHandleForReading.readToEnd() ?? Data()
         let complained = try error.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
         return Printed(
-            status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self),
+            status: process.end(), output: String(decoding: printed, as: UTF8.self),
             error: String(decoding: complained, as: UTF8.self))
     }
 

@@ -6,15 +6,13 @@ struct CommandRun {
     let output: String
 
     init(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = ServedInstance.executable(named: "stratus")
-        process.arguments = arguments
         let output = Pipe()
-        process.standardOutput = output
-        try process.run()
+        let process = try ChildProcess(
+            [ServedInstance.executable(named: "stratus").path] + arguments,
+            output: output.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
         self.output = String(decoding: data, as: UTF8.self)
-        status = process.terminationStatus
+        status = process.end()
     }
 }

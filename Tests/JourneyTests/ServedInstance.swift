@@ -1,11 +1,12 @@
 import Foundation
-import Synchronization
 
 /// A real `stratus serve` in a process of its own.
 final class ServedInstance: Sendable {
     let port: Int
     let dataFolder: String?
-    private let process: ProcessBox
+    private let process: ChildProcess
+    /// Kept open: the service may say more than its first line.
+    private let output: FileHandle
 
     /// Starts the service and returns when it listens.
     ///
@@ -16,14 +17,14 @@ final class ServedInstance: Sendable {
     ) throws {
         self.dataFolder = dataFolder
         let storage = dataFolder.map { ["--data", $0] } ?? ["--memory"]
-        let process = Process()
-        process.executableURL = Self.executable(named: "stratus")
-        process.arguments = ["serve", "--port", String(port)] + arguments + storage
         let output = Pipe()
-        process.standardOutput = output
-        process.standardError = standardError ?? FileHandle.standardError as Any
-        try process.run()
-        self.process = ProcessBox(process)
+        process = try ChildProcess(
+            [Self.executable(named: "stratus").path, "serve", "--port", String(port)]
+                + arguments + storage,
+            output: output.fileHandleForWriting, error: standardError?.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
+        try standardError?.fileHandleForWriting.close()
+        self.output = output.fileHandleForReading
         let line = try Self.firstLine(of: output.fileHandleForReading)
         guard let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
             throw StartFailure(line: line)
@@ -38,25 +39,25 @@ final class ServedInstance: Sendable {
 
     /// Ends the process at once, as a power cut would.
     func kill() {
-        process.kill(SIGKILL)
+        process.end(with: SIGKILL)
     }
 
     /// Asks the service to stop and waits for it.
     ///
     /// - Returns: its exit status.
     func terminate() -> Int32 {
-        process.kill(SIGTERM)
+        process.end(with: SIGTERM)
     }
 
     /// Waits for a service that ends by itself.
     ///
     /// - Returns: its exit status.
     func waitUntilExit() -> Int32 {
-        process.kill(0)
+        process.end()
     }
 
     deinit {
-        process.kill(SIGKILL)
+        process.end(with: SIGKILL)
     }
 
     struct StartFailure: Error {
@@ -80,26 +81,6 @@ final class ServedInstance: Sendable {
             line.append(byte)
         }
         return String(decoding: line, as: UTF8.self)
-    }
-}
-
-/// Guards a `Process`, which is not Sendable: every use is under the lock.
-private final class ProcessBox: Sendable {
-    private let process: Mutex<Process>
-
-    init(_ process: sending Process) {
-        self.process = Mutex(process)
-    }
-
-    var identifier: Int32 { process.withLock { $0.processIdentifier } }
-
-    @discardableResult
-    func kill(_ signal: Int32) -> Int32 {
-        process.withLock { process in
-            if process.isRunning { Foundation.kill(process.processIdentifier, signal) }
-            process.waitUntilExit()
-            return process.terminationStatus
-        }
     }
 }
 

@@ -105,25 +105,17 @@ import Testing
     }
 
     static func tool(_ arguments: String...) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = arguments
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw POSIXError(.EPERM) }
+        guard try ChildProcess(arguments).end() == 0 else { throw POSIXError(.EPERM) }
     }
 
     /// Runs the service until it ends by itself.
     static func run(_ arguments: [String]) throws -> (status: Int32, error: String) {
-        let process = Process()
-        process.executableURL = ServedInstance.executable(named: "stratus")
-        process.arguments = arguments
         let error = Pipe()
-        process.standardError = error
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        let process = try ChildProcess(
+            [ServedInstance.executable(named: "stratus").path] + arguments,
+            error: error.fileHandleForWriting)
+        try error.fileHandleForWriting.close()
         let text = try error.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+        return (process.end(), String(decoding: text, as: UTF8.self))
     }
 }

@@ -44,6 +44,44 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    /// What a crashed upload left goes, beside the running service; an asset of a record never does.
+    @Test func collectingTakesWhatNoRecordHolds() throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        let upload = try session.post(
+            "assets/upload",
+            #"{"zoneID":{"zoneName":"Trips"},"tokens":[{"recordName":"a","fieldName":"photo"}]}"#)
+        let tokens = try #require(try upload.object()["tokens"] as? [[String: Any]])
+        let address = try #require((tokens[0]["url"] as? String).flatMap(URL.init))
+        let connection = try RawConnection(port: instance.port)
+        let stored = try Session.post(connection, address.path, "the photo's bytes").object()
+        let receipt = try JSONSerialization.data(withJSONObject: stored["singleFile"] ?? [:])
+        let saved = try session.post(
+            "records/modify",
+            #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
+                + #"{"recordName":"a","recordType":"Photo","fields":{"photo":{"value":"#
+                + String(decoding: receipt, as: UTF8.self) + "}}}}]}")
+        #expect(try saved.errorCode() == nil, "\(saved.body)")
+
+        // The file of the asset is named by its digest and a number; the same with another number is one
+        // that no database knows.
+        let blob = try #require(
+            FileManager.default.subpathsOfDirectory(atPath: folder.path)
+                .first { $0.split(separator: ".").last?.count == 16 })
+        let stray = folder.path + "/" + blob.dropLast(16) + "00000000000000aa"
+        try FileManager.default.copyItem(atPath: folder.path + "/" + blob, toPath: stray)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -10 * 24 * 3600)], ofItemAtPath: stray)
+        let run = try CommandRun(["collect", "--data", folder.path])
+        #expect(run.output == "Removed 0 assets (0 bytes) and 1 files that crashes left.\n")
+        #expect(!FileManager.default.fileExists(atPath: stray))
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/" + blob))
+        #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
+        #expect(instance.terminate() == 0)
+    }
+
     private static let save =
         #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
         + #"{"recordType":"Hut","fields":{"beds":{"value":24}}}}],"atomic":false}"#

@@ -9,36 +9,30 @@ import StratusService
 import StratusStorage
 import Testing
 
-/// The server speaks TLS by itself, with a certificate that the test makes.
+/// The server speaks TLS by itself, with a certificate of the tests.
 @Suite struct TLSTests {
-    /// A certificate for localhost, signed by itself, and its key.
+    /// A certificate for localhost, signed by itself, and a key.
     private struct Files {
         let folder: URL
         var certificate: String { folder.appendingPathComponent("certificate.pem").path }
         var key: String { folder.appendingPathComponent("key.pem").path }
 
-        init() async throws {
+        init(key keyPEM: String = APNsStandIn.keyPEM) throws {
             folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("stratus-tls-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            let openssl = Process()
-            openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            openssl.arguments = [
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-            ]
-            openssl.standardError = FileHandle.nullDevice
-            try await withCheckedThrowingContinuation { continuation in
-                openssl.terminationHandler = { _ in continuation.resume() }
-                do {
-                    try openssl.run()
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-            #expect(openssl.terminationStatus == 0)
+            try Data(APNsStandIn.certificatePEM.utf8).write(to: URL(fileURLWithPath: certificate))
+            try Data(keyPEM.utf8).write(to: URL(fileURLWithPath: key))
         }
+
+        /// Belongs to no certificate here.
+        static let strangersKey = """
+            -----BEGIN PRIVATE KEY-----
+            MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaiUcXtM4kfZ/YB3w
+            HuXinJLPf0xmEqMGCCVUsAHwuKGhRANCAASB7O18wyJdMiCEahUWdTFGKqE0eLS/
+            q1whxjMz3YVQEbQbfDbcgVRpFFPTCzQp12J/p40sWWlKZuM+DbISuGjo
+            -----END PRIVATE KEY-----
+            """
 
         func remove() {
             // A leftover in the temporary folder fails no test.
@@ -47,7 +41,7 @@ import Testing
     }
 
     @Test func aClientThatTrustsTheCertificateIsServed() async throws {
-        let files = try await Files()
+        let files = try Files()
         defer { files.remove() }
         let service = CloudService(
             storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
@@ -91,8 +85,8 @@ import Testing
     }
 
     @Test func filesThatDoNotBelongTogetherAreRefusedAtTheStart() async throws {
-        let one = try await Files()
-        let other = try await Files()
+        let one = try Files()
+        let other = try Files(key: Files.strangersKey)
         defer {
             one.remove()
             other.remove()

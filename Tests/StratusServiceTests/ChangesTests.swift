@@ -274,7 +274,7 @@ import Testing
         #expect(found == names)
     }
 
-    @Test func theSharedDatabaseIsAnEmptyView() async throws {
+    @Test func withoutSharesTheSharedDatabaseIsAnEmptyView() async throws {
         let alice = try await world.person("alice")
         let first = try await alice.ask(ChangesDatabase.self, .init(), in: .shared)
         #expect(first.zones.isEmpty)

@@ -69,7 +69,9 @@ import Testing
                 isForDevelopment: true,
                 sleep: { seconds in
                     // The service's other pauses are none of this test's.
-                    guard seconds == 900 else { return try await Task.sleep(for: .seconds(seconds)) }
+                    guard seconds == 900 else {
+                        return try await Task.sleep(for: .seconds(seconds))
+                    }
                     slept.add(seconds)
                 }))
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
@@ -113,6 +115,13 @@ import Testing
         let refusal = await alice.refusal(ChangesDatabase.self, .init(syncToken: all))
         #expect(refusal?.error == .expiredChangeToken)
         _ = try await alice.ask(ChangesDatabase.self, .init(syncToken: all))
+
+        try script(Fault(.expireChangeTokens), Fault(.expireChangeTokens))
+        let ofZones = await alice.refusal(ZonesChanges.self, .init(metaSyncToken: all))
+        #expect(ofZones?.error == .expiredChangeToken)
+        let ofRecords = await alice.refusal(
+            RecordsChanges.self, .init(zoneID: zone("Trips"), syncToken: token))
+        #expect(ofRecords?.error == .expiredChangeToken)
     }
 
     @Test(arguments: Fault.ZoneResetReason.allCases)
@@ -170,7 +179,9 @@ import Testing
             while let payload = try await world.service.nextNotification(
                 pushToken: courier.apnsToken, timeoutSeconds: 0)
             {
-                if case .query(let recordName?, _, _, _) = payload.cause { names.append(recordName) }
+                if case .query(let recordName?, _, _, _) = payload.cause {
+                    names.append(recordName)
+                }
             }
         }
         #expect(names == ["twice", "twice", "once"])

@@ -110,6 +110,21 @@ import Testing
         #expect(plain?.error.frameworkCode == 24)
     }
 
+    /// Who looks for all users finds only himself.
+    @Test func thePublicFeedTellsNoUsers() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        for person in [alice, bob] { _ = try await person.lookup([person.name], scope: .public) }
+        let feed = try await bob.ask(
+            ChangesZone.self, .init(zones: [.init(zoneID: zone("_defaultZone"))]), in: .public)
+        guard case .page(let page) = feed.zones[0] else {
+            Issue.record("There was no page.")
+            return
+        }
+        #expect(page.records.compactMap(\.name) == [bob.name])
+    }
+
     /// Neither records nor tombstones of what somebody may not read.
     @Test func thePublicFeedFollowsTheGrants() async throws {
         let (world, alice, bob) = try await GrantsTests.world(#"GRANT WRITE TO "_creator""#)

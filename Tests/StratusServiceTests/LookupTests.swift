@@ -81,7 +81,7 @@ import Testing
         #expect(failure?.error.frameworkCode == 27)
     }
 
-    @Test func theSharedDatabaseHasNoZones() async throws {
+    @Test func withoutSharesTheSharedDatabaseHasNoZones() async throws {
         let alice = try await World().person("alice")
         #expect(try await alice.lookup(["a"], scope: .shared)[0].code == .zoneNotFound)
         let saved = try await alice.modify([hut(.create, "a")], scope: .shared)

@@ -266,7 +266,7 @@ import Testing
         for field in fields { #expect(found[field.name] == field.value) }
     }
 
-    @Test func shortGUIDsAreRefusedForNow() async throws {
+    @Test func theDefaultZoneHasNoShortGUIDs() async throws {
         let alice = try await world.person("alice")
         var shared = hut(.create, "shared")
         shared.record.createShortGUID = true

@@ -159,6 +159,74 @@ import Testing
         #expect(nameless.failed?.error.frameworkCode == 12)
     }
 
+    @Test("An administrator adds and removes users, and nothing else")
+    func administrator() async throws {
+        let world = World()
+        let ida = try await world.person("ida@example.org")
+        let bo = try await world.person("bo@example.org")
+        let cy = try await world.person("cy@example.org")
+        try await ida.makeZone("Trips")
+        var administrator = invited(bo)
+        administrator.role = .administrator
+        let made = try await ida.modify(
+            [
+                hut(.create, "trail"),
+                share(
+                    .create, "S", of: "trail",
+                    participants: [administrator, invited("di@example.org"), invited(cy)]),
+            ], in: "Trips")[1]
+        let link = try #require(made.record?.shortGUID)
+        let trips = zone("Trips", of: ida)
+        func save(
+            _ list: [ParticipantDictionary]?, by person: Person,
+            permission: SharePermission? = nil
+        ) async throws -> RecordResult {
+            try await person.modify(
+                [share(.forceUpdate, "S", permission: permission, participants: list)], in: trips)[
+                    0]
+        }
+        // Before he joined he is nobody.
+        #expect(try await save(nil, by: bo).code == .zoneNotFound)
+        _ = try await bo.accept(link)
+        _ = try await cy.accept(link)
+        #expect(try await save([], by: cy).code == .accessDenied)
+
+        // An administrator may write and sees everybody, also who has not come yet.
+        let seen = try #require(
+            try await bo.lookup(["S"], in: trips)[0].record?.share?.participants)
+        #expect(seen.map(\.role) == [.owner, .administrator, .user, .user])
+        #expect(seen[1].permission == .readWrite)
+        #expect(seen[2].userIdentity.emailAddress == "di@example.org")
+        let others = try await cy.lookup(["S"], in: trips)[0].record?.share?.participants
+        #expect(others?.count == 3)
+
+        // Cy goes, Ed comes.
+        let changed = try await save(
+            Array(seen.prefix(3)) + [invited("ed@example.org", .readWrite)], by: bo)
+        #expect(changed.record?.share?.participants?.count == 4)
+        #expect(try await cy.lookup(["trail"], in: trips)[0].code == .zoneNotFound)
+        let now = try #require(changed.record?.share?.participants)
+
+        // Neither himself, nor others to administrators, nor the public permission, nor the share.
+        #expect(try await save(Array(now.dropFirst(2)), by: bo).code == .accessDenied)
+        var promoted = now
+        promoted[2].role = .administrator
+        #expect(try await save(promoted, by: bo).code == .accessDenied)
+        #expect(try await save(nil, by: bo, permission: .readOnly).code == .accessDenied)
+        _ = try await bo.modify([.init(.forceDelete, .init(recordName: "S"))], in: trips)
+        #expect(try await bo.sharedZones().isEmpty)
+        let left = try await ida.lookup(["S"], in: "Trips")[0].record?.share?.participants
+        #expect(left?.count == 4)
+
+        // The owner takes the role away again.
+        _ = try await bo.accept(link)
+        var demoted = try #require(left)
+        demoted[1].role = .user
+        demoted[1].status = .accepted
+        _ = try await ida.modify([share(.forceUpdate, "S", participants: demoted)], in: "Trips")
+        #expect(try await save([], by: bo).code == .accessDenied)
+    }
+
     @Test("A record can have a short GUID before it is shared, and its share has the same")
     func shortGUID() async throws {
         let ida = try await owner()

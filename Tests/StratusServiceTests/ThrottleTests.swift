@@ -240,4 +240,23 @@ import Testing
         meter.add(1, to: trails, at: 2 * noon)
         try meter.check(trails, limitBytes: 2, at: 2 * noon)
     }
+
+    /// The bytes of assets are the most that a container moves.
+    @Test func assetsCountAsTransfers() async throws {
+        var limits = Limits()
+        limits.transferBytesPerDay = 5_000
+        let world = World(limits: limits, isThrottled: true)
+        let alice = try await world.person("alice")
+        let first = try await alice.uploadAddress()
+        _ = try await world.service.upload(to: first, pieces(Array(repeating: 7, count: 2_000)))
+        let second = try await alice.uploadAddress()
+        _ = try await world.service.upload(to: second, pieces(Array(repeating: 8, count: 4_000)))
+        let refusal = await #expect(throws: RequestFailure.self) {
+            try await world.service.upload(to: second, pieces([9]))
+        }
+        #expect(refusal?.error.code == .throttled)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        world.advance(seconds: 24 * 3600)
+        _ = try await world.person("alice").ask(ZonesList.self, .init())
+    }
 }

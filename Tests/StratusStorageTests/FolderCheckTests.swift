@@ -37,6 +37,13 @@ import Testing
         Breach("The size of all assets", "UPDATE asset_usage SET size = 7"),
         Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
         Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Breach("An entry of an index", "INSERT INTO record_index VALUES (1, 99, x'01', 'nobody')"),
+        Breach(
+            "A record is found",
+            """
+            INSERT INTO index_definition
+            SELECT 1, type, '', 0, NULL, 1, 0, '' FROM record WHERE deleted = 0 LIMIT 1
+            """),
         Breach(
             "A share has",
             "INSERT INTO share SELECT zone, 'S', NULL, 'g' FROM zone WHERE name = 'Trips'"),

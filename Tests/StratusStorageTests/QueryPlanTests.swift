@@ -8,6 +8,10 @@ import Testing
 /// Everything that runs per request goes by an index: its cost follows what is asked, not what is kept.
 @Suite struct QueryPlanTests {
     private static let zone = ZoneRow.Key(rawValue: 1)
+    private static let index = IndexRow.Key(rawValue: 1)
+    private static let bounds = (
+        IndexEntry(key: [1], name: "a"), IndexEntry(key: [2], name: "b")
+    )
     private static let cursor = ChangeCursor(
         version: 1, skipTombstonesThrough: 5, device: "phone")
 
@@ -57,6 +61,26 @@ import Testing
         Request(description: "scan", index: "record_by_name") {
             try $0.scan(type: "T", in: zone, after: nil) { _ in true }
         },
+        Request(description: "records of all types", index: "record_by_name") {
+            _ = try $0.records(in: zone, after: "a", limit: 2, payloadBytes: 9)
+        },
+        Request(description: "entries", index: "record_index USING PRIMARY KEY") {
+            _ = try $0.entries(
+                of: index, in: zone, between: bounds, isAscending: true, limit: 3)
+        },
+        Request(description: "entries backwards", index: "record_index USING PRIMARY KEY") {
+            _ = try $0.entries(
+                of: index, in: zone, between: bounds, isAscending: false, limit: 3)
+        },
+        Request(description: "count of entries", index: "record_index USING PRIMARY KEY") {
+            _ = try $0.entryCount(of: index, in: zone, between: bounds, limit: 3)
+        },
+        Request(description: "removal of an entry", index: "record_index USING PRIMARY KEY") {
+            try $0.delete(bounds.0, of: index, in: zone)
+        },
+        Request(description: "indexes of a type", index: "index_definition_by_type") {
+            _ = try $0.indexes(ofType: "T")
+        },
         Request(description: "children", index: "record_by_parent") {
             _ = try $0.children(of: "a", in: zone, limit: 2)
         },
@@ -100,6 +124,9 @@ import Testing
                 try await file.write { try plans(of: request.run, in: $0) }
             }
             #expect(found.contains { $0.contains(request.index) }, "\(found)")
+            // Both ends of a range of entries are found by the key, not by reading up to them.
+            #expect(
+                !found.contains { $0.contains("SEARCH record_index") && !$0.contains("key") })
             // What a recursion has found so far is no table.
             let scans = found.filter { $0.hasPrefix("SCAN") && $0 != "SCAN below" }
             #expect(scans.isEmpty && !found.contains { $0.contains("TEMP B-TREE") })

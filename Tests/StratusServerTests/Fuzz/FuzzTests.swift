@@ -9,7 +9,7 @@ import StratusService
 import StratusStorage
 import Testing
 
-/// Spoiled requests of several users on the real routes over real files: no crash, no 500, no word of
+/// Spoiled requests of several users over real sockets and files: no crash, no 500, no word of
 /// another user's data, and a healthy folder afterwards.
 ///
 /// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_FUZZ_SEED` repeats a run.
@@ -34,7 +34,7 @@ import Testing
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { UUID().uuidString },
             onListening: { _ in })
-        let fuzzer: Fuzzer = try await server.test(.router) { client in
+        let fuzzer: Fuzzer = try await server.test(.live) { client in
             try await Fuzzer.run(client: client, service: service, seed: seed, seconds: seconds)
         }
         print(

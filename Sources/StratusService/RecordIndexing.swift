@@ -1,0 +1,64 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Keeps the entries of records in step with the records, within one transaction.
+///
+/// What is written follows the indexes that the database has, whatever the schema says meanwhile: an index
+/// that is being built is written too, one that is being dropped is not.
+struct RecordIndexing {
+    private var indexes: [String: [IndexRow]] = [:]
+
+    /// Writes what changed of a record's entries. To be called for every record that is put.
+    ///
+    /// - Parameters:
+    ///   - fields: All fields of the record; none of a tombstone.
+    ///   - old: The living record before.
+    mutating func update(
+        _ row: RecordRow, fields: [Field], old: RecordRow?, in writer: any StoreWriter
+    ) throws {
+        let new = row.isDeleted ? nil : RecordValues(row, fields: fields)
+        let living = try old.map { try Self.values(of: $0) }
+        if let old, old.type != row.type {
+            try change(from: living, to: nil, old, in: writer)
+            try change(from: nil, to: new, row, in: writer)
+        } else {
+            try change(from: living, to: new, row, in: writer)
+        }
+    }
+
+    private static func values(of row: RecordRow) throws -> RecordValues {
+        try RecordValues(row, readingFields: true)
+    }
+
+    private mutating func change(
+        from old: RecordValues?, to new: RecordValues?, _ row: RecordRow,
+        in writer: any StoreWriter
+    ) throws {
+        for index in try indexes(of: row.type, in: writer) {
+            let before = old.map(index.definition.keys(of:)) ?? []
+            let after = new.map(index.definition.keys(of:)) ?? []
+            if before == after { continue }
+            for key in before where !after.contains(key) {
+                try writer.delete(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
+            }
+            for key in after where !before.contains(key) {
+                try writer.put(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
+            }
+        }
+    }
+
+    /// The indexes that are written. The index of names is there from a type's first record on: by it
+    /// all records of the type are found when other indexes are built.
+    private mutating func indexes(
+        of recordType: String, in writer: any StoreWriter
+    ) throws -> [IndexRow] {
+        if let known = indexes[recordType] { return known }
+        var found = try writer.indexes(ofType: recordType).filter { $0.phase != .dropping }
+        if !found.contains(where: { $0.definition.kind == .name }) {
+            found.append(try IndexBook.createIndex(.name(of: recordType), in: writer))
+        }
+        indexes[recordType] = found
+        return found
+    }
+}

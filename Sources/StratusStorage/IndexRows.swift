@@ -1,0 +1,86 @@
+import StratusRecords
+
+/// An index of the records of one type, as it is stored.
+public struct IndexRow: Hashable, Sendable {
+    /// Stands for the index in the rows of its entries.
+    public struct Key: Hashable, Sendable, RawRepresentable {
+        public var rawValue: Int64
+        public init(rawValue: Int64) { self.rawValue = rawValue }
+    }
+
+    /// What the keys of an index are made of. The raw values are stored.
+    public enum Kind: Int, Hashable, Sendable {
+        /// Nothing: the entries are the names of all records of the type.
+        case name = 0
+        /// A field's value, or each member of a list.
+        case value = 1
+        /// The words of a text.
+        case token = 2
+        /// The cell of the earth in which a place lies.
+        case place = 3
+    }
+
+    /// How far an index is. The raw values are stored.
+    public enum Phase: Int, Hashable, Sendable {
+        /// Saves write it; the records from before are being added.
+        case building = 0
+        case readable = 1
+        /// Nobody writes it; its entries are being removed.
+        case dropping = 2
+    }
+
+    /// What an index is about.
+    public struct Definition: Hashable, Sendable {
+        public var recordType: String
+        /// Empty for the index of names.
+        public var field: String
+        public var kind: Kind
+        /// The type of the field; nil for the index of names.
+        public var valueType: FieldType?
+
+        public init(recordType: String, field: String, kind: Kind, valueType: FieldType?) {
+            self.recordType = recordType
+            self.field = field
+            self.kind = kind
+            self.valueType = valueType
+        }
+    }
+
+    public var key: Key
+    public var definition: Definition
+    public var phase: Phase
+    /// The zone in which building goes on; those of lower keys are done.
+    public var progressZone: ZoneRow.Key
+    /// The name of the last record that was added there.
+    public var progressName: String
+
+    public init(
+        key: Key, definition: Definition, phase: Phase,
+        progressZone: ZoneRow.Key = ZoneRow.Key(rawValue: 0), progressName: String = ""
+    ) {
+        self.key = key
+        self.definition = definition
+        self.phase = phase
+        self.progressZone = progressZone
+        self.progressName = progressName
+    }
+}
+
+/// A record's place in an index: entries are ordered by the bytes of the key, then of the name.
+public struct IndexEntry: Hashable, Sendable {
+    public var key: [UInt8]
+    public var name: String
+
+    public init(key: [UInt8], name: String) {
+        self.key = key
+        self.name = name
+    }
+}
+
+extension IndexEntry: Comparable {
+    public static func < (left: IndexEntry, right: IndexEntry) -> Bool {
+        left.key == right.key
+            ? precedes(left.name, right.name)
+            : left.key.lexicographicallyPrecedes(right.key)
+    }
+}

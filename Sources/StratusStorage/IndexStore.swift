@@ -1,0 +1,49 @@
+/// What can be asked of the indexes of a database.
+public protocol IndexReader {
+    /// All indexes, by key.
+    func indexes() throws -> [IndexRow]
+
+    /// The indexes of one record type, by key.
+    func indexes(ofType recordType: String) throws -> [IndexRow]
+
+    /// Whether the file had records before it had indexes.
+    var hasRecordsOlderThanIndexes: Bool { get throws }
+
+    /// The first entries strictly between two, in ascending or descending order.
+    func entries(
+        of index: IndexRow.Key, in zone: ZoneRow.Key, between bounds: (IndexEntry, IndexEntry),
+        isAscending: Bool, limit: Int
+    ) throws -> [IndexEntry]
+
+    /// How many entries lie strictly between two; counting ends at `limit`.
+    func entryCount(
+        of index: IndexRow.Key, in zone: ZoneRow.Key, between bounds: (IndexEntry, IndexEntry),
+        limit: Int
+    ) throws -> Int
+
+    /// The records of a zone by name after `name`, tombstones included, whatever their type.
+    ///
+    /// The stretch ends at `limit` records, or where their payloads have that many bytes.
+    func records(
+        in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
+    ) throws -> [RecordRow]
+}
+
+/// What can be done to the indexes of a database in a transaction.
+public protocol IndexWriter: IndexReader {
+    /// Makes an index; its key has never been used before.
+    func createIndex(
+        _ definition: IndexRow.Definition, phase: IndexRow.Phase
+    ) throws -> IndexRow
+
+    /// Stores the phase and progress of an index.
+    func update(_ index: IndexRow) throws
+
+    /// Forgets an index whose entries are gone.
+    func deleteIndex(_ index: IndexRow.Key) throws
+
+    /// Adds an entry, unless it is there.
+    func put(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws
+
+    func delete(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws
+}

@@ -1,0 +1,26 @@
+extension RecordFile {
+    /// What holds between records and their entries. Which keys an entry must have is examined above, in
+    /// StratusService.
+    static let indexLaws: [StoredLaw] = [
+        StoredLaw(
+            "An entry of an index belongs to a record of its type.",
+            breaches: """
+                SELECT record_index.name FROM record_index
+                    LEFT JOIN index_definition USING (index_id)
+                    LEFT JOIN record USING (zone, name)
+                WHERE phase IS NULL OR phase <> 2
+                    AND (record.type IS NULL OR record.deleted <> 0
+                        OR record.type <> index_definition.record_type)
+                """),
+        StoredLaw(
+            "A record is found by its type, once the index of its names is built.",
+            breaches: """
+                SELECT record.name FROM record
+                    JOIN index_definition ON record_type = record.type AND kind = 0 AND phase = 1
+                WHERE record.deleted = 0 AND NOT EXISTS (
+                    SELECT 1 FROM record_index AS entry
+                    WHERE entry.zone = record.zone AND entry.index_id = index_definition.index_id
+                        AND entry.key = x'' AND entry.name = record.name)
+                """),
+    ]
+}

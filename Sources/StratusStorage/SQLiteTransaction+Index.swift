@@ -1,0 +1,181 @@
+import StratusRecords
+
+extension SQLiteTransaction {
+    private static let indexColumns =
+        "index_id, record_type, field, kind, value_type, phase, progress_zone, progress_name"
+
+    // MARK: Indexes
+
+    func indexes() throws -> [IndexRow] {
+        try statement("SELECT \(Self.indexColumns) FROM index_definition ORDER BY index_id")
+            .all(Self.index)
+    }
+
+    func indexes(ofType recordType: String) throws -> [IndexRow] {
+        try statement(
+            """
+            SELECT \(Self.indexColumns) FROM index_definition WHERE record_type = ?
+            ORDER BY index_id
+            """
+        )
+        .bind(1, recordType)
+        .all(Self.index)
+    }
+
+    var hasRecordsOlderThanIndexes: Bool {
+        get throws {
+            try statement("SELECT has_older_records FROM index_origin WHERE singleton = 1")
+                .first { $0.integer(0) != 0 } ?? false
+        }
+    }
+
+    func createIndex(
+        _ definition: IndexRow.Definition, phase: IndexRow.Phase
+    ) throws -> IndexRow {
+        let key = try statement(
+            """
+            INSERT INTO index_definition VALUES (NULL, ?, ?, ?, ?, ?, 0, '') RETURNING index_id
+            """
+        )
+        .bind(1, definition.recordType)
+        .bind(2, definition.field)
+        .bind(3, Int64(definition.kind.rawValue))
+        .bind(4, definition.valueType?.rawValue)
+        .bind(5, Int64(phase.rawValue))
+        .first { $0.integer(0) }
+        return IndexRow(
+            key: IndexRow.Key(rawValue: key ?? 0), definition: definition, phase: phase)
+    }
+
+    func update(_ index: IndexRow) throws {
+        try statement(
+            """
+            UPDATE index_definition SET phase = ?, progress_zone = ?, progress_name = ?
+            WHERE index_id = ?
+            """
+        )
+        .bind(1, Int64(index.phase.rawValue))
+        .bind(2, index.progressZone.rawValue)
+        .bind(3, index.progressName)
+        .bind(4, index.key.rawValue)
+        .run()
+    }
+
+    func deleteIndex(_ index: IndexRow.Key) throws {
+        try statement("DELETE FROM index_definition WHERE index_id = ?")
+            .bind(1, index.rawValue)
+            .run()
+    }
+
+    private static func index(_ row: SQLStatement) throws -> IndexRow {
+        guard let kind = IndexRow.Kind(rawValue: Int(row.integer(3))),
+            let phase = IndexRow.Phase(rawValue: Int(row.integer(5)))
+        else {
+            throw StorageError(
+                .corrupt, "The file has an index of an unknown kind. Restore it from a backup.")
+        }
+        return IndexRow(
+            key: IndexRow.Key(rawValue: row.integer(0)),
+            definition: IndexRow.Definition(
+                recordType: row.text(1), field: row.text(2), kind: kind,
+                valueType: row.optionalText(4).flatMap(FieldType.init(rawValue:))),
+            phase: phase, progressZone: ZoneRow.Key(rawValue: row.integer(6)),
+            progressName: row.text(7))
+    }
+
+    // MARK: Entries
+
+    func entries(
+        of index: IndexRow.Key, in zone: ZoneRow.Key, between bounds: (IndexEntry, IndexEntry),
+        isAscending: Bool, limit: Int
+    ) throws -> [IndexEntry] {
+        let order = isAscending ? "key, name" : "key DESC, name DESC"
+        return try bind(
+            statement(
+                """
+                SELECT key, name FROM record_index
+                WHERE zone = ? AND index_id = ? AND (key, name) > (?, ?) AND (key, name) < (?, ?)
+                ORDER BY \(order) LIMIT ?
+                """), index, zone, bounds, limit
+        ).all { IndexEntry(key: $0.bytes(0), name: $0.text(1)) }
+    }
+
+    func entryCount(
+        of index: IndexRow.Key, in zone: ZoneRow.Key, between bounds: (IndexEntry, IndexEntry),
+        limit: Int
+    ) throws -> Int {
+        // Rows are stepped through here: the count ends at the limit, without a subquery's table.
+        var count = 0
+        try bind(
+            statement(
+                """
+                SELECT 1 FROM record_index
+                WHERE zone = ? AND index_id = ? AND (key, name) > (?, ?) AND (key, name) < (?, ?)
+                LIMIT ?
+                """), index, zone, bounds, limit
+        ).rows { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    private func bind(
+        _ statement: SQLStatement, _ index: IndexRow.Key, _ zone: ZoneRow.Key,
+        _ bounds: (IndexEntry, IndexEntry), _ limit: Int
+    ) throws -> SQLStatement {
+        try statement
+            .bind(1, zone.rawValue)
+            .bind(2, index.rawValue)
+            .bind(3, bounds.0.key)
+            .bind(4, bounds.0.name)
+            .bind(5, bounds.1.key)
+            .bind(6, bounds.1.name)
+            .bind(7, Int64(max(limit, 1)))
+    }
+
+    func put(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws {
+        let statement = try putEntryStatement(
+            "INSERT OR IGNORE INTO record_index (zone, index_id, key, name) VALUES (?, ?, ?, ?)")
+        try statement.bind(1, zone.rawValue)
+        try statement.bind(2, index.rawValue)
+        try statement.bind(3, entry.key)
+        try statement.bind(4, entry.name)
+        try statement.run()
+    }
+
+    func delete(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws {
+        let statement = try deleteEntryStatement(
+            "DELETE FROM record_index WHERE zone = ? AND index_id = ? AND key = ? AND name = ?")
+        try statement.bind(1, zone.rawValue)
+        try statement.bind(2, index.rawValue)
+        try statement.bind(3, entry.key)
+        try statement.bind(4, entry.name)
+        try statement.run()
+    }
+
+    // MARK: Records
+
+    func records(
+        in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
+    ) throws -> [RecordRow] {
+        var rows: [RecordRow] = []
+        var bytes = 0
+        try statement(
+            """
+            SELECT \(Self.recordColumns) FROM record WHERE zone = ? AND name > ?
+            ORDER BY name LIMIT ?
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, name)
+        .bind(3, Int64(max(limit, 1)))
+        .rows { row in
+            let record = Self.record(row)
+            bytes += record.payload.count
+            rows.append(record)
+            return bytes < payloadBytes
+        }
+        return rows
+    }
+}

@@ -1,0 +1,133 @@
+import StratusStorage
+
+extension StoreConformance {
+    static let indexes: [Case] = [
+        Case("entries are in the order of their keys, then of their names") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let index = try await store.write { writer in
+                let index = try writer.createIndex(definition("beds"), phase: .building)
+                for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
+                // Once more changes nothing.
+                try writer.put(scrambled[0], of: index.key, in: zone)
+                return index.key
+            }
+            let sorted = scrambled.sorted()
+            try await store.read { reader in
+                try expect(
+                    reader.entries(
+                        of: index, in: zone, between: everything, isAscending: true, limit: 999),
+                    equals: sorted)
+                try expect(
+                    reader.entries(
+                        of: index, in: zone, between: everything, isAscending: false, limit: 999),
+                    equals: sorted.reversed())
+                for (low, high) in [(0, 5), (3, 4), (100, 400), (0, sorted.count - 1), (7, 7)] {
+                    let between = Array(sorted[low...high].dropFirst().dropLast())
+                    let bounds = (sorted[low], sorted[high])
+                    try expect(
+                        reader.entries(
+                            of: index, in: zone, between: bounds, isAscending: true, limit: 999),
+                        equals: between)
+                    try expect(
+                        reader.entries(
+                            of: index, in: zone, between: bounds, isAscending: false, limit: 2),
+                        equals: Array(between.reversed().prefix(2)))
+                    try expect(
+                        reader.entryCount(of: index, in: zone, between: bounds, limit: 50),
+                        equals: min(between.count, 50))
+                }
+            }
+        },
+        Case("an entry that is removed is gone, and its neighbours stay") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let left = try await store.write { writer in
+                let index = try writer.createIndex(definition("beds"), phase: .readable)
+                for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
+                for entry in scrambled.dropFirst(3) {
+                    try writer.delete(entry, of: index.key, in: zone)
+                }
+                try writer.delete(scrambled[5], of: index.key, in: zone)
+                return try writer.entries(
+                    of: index.key, in: zone, between: everything, isAscending: true, limit: 999)
+            }
+            try expect(left, equals: scrambled.prefix(3).sorted())
+        },
+        Case("a deleted zone has no entries, and another zone keeps its own") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let counts = try await store.write { writer in
+                let other = try writer.createZone(named: "Huts", hasFeed: true).key
+                let index = try writer.createIndex(definition("beds"), phase: .readable).key
+                for zone in [zone, other] {
+                    try writer.put(IndexEntry(key: [1], name: "a"), of: index, in: zone)
+                }
+                try writer.deleteZone(zone, reason: .deleted)
+                _ = try writer.createZone(named: "Trails", hasFeed: true)
+                return try [zone, other].map {
+                    try writer.entryCount(of: index, in: $0, between: everything, limit: 9)
+                }
+            }
+            try expect(counts, equals: [0, 1])
+        },
+        Case("an index keeps its phase and progress, and its key is given once") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let keys = try await store.write { writer in
+                var first = try writer.createIndex(definition("beds"), phase: .building)
+                let second = try writer.createIndex(definition("name"), phase: .readable)
+                first.phase = .dropping
+                first.progressZone = zone
+                first.progressName = "a"
+                try writer.update(first)
+                try writer.deleteIndex(second.key)
+                let third = try writer.createIndex(definition("name"), phase: .readable)
+                try expect(writer.indexes(), equals: [first, third])
+                try expect(writer.indexes(ofType: "Trail"), equals: [first, third])
+                try expect(writer.indexes(ofType: "Hut"), equals: [])
+                try expect(writer.hasRecordsOlderThanIndexes, equals: false)
+                return [first.key, second.key, third.key]
+            }
+            try expect(Set(keys).count, equals: 3)
+        },
+        Case("what a refused write did to indexes is undone") { house in
+            let (store, zone) = try await storeWithZone(house)
+            do {
+                try await store.write { writer in
+                    let index = try writer.createIndex(definition("beds"), phase: .readable)
+                    try writer.put(IndexEntry(key: [1], name: "a"), of: index.key, in: zone)
+                    throw Refusal()
+                }
+            } catch is Refusal {}  // the case's own
+            try await store.read { try expect($0.indexes(), equals: []) }
+        },
+        Case("a zone's records of all types come by name, tombstones too") { house in
+            let (store, zone) = try await storeWithZone(house)
+            let names = try await store.write { writer in
+                try writer.save(["c", "a"], in: zone)
+                try writer.save(["b"], in: zone, type: "Hut")
+                try writer.save(["d"], in: zone)
+                try writer.save(["c"], in: zone, deleted: true)
+                return [
+                    try writer.records(in: zone, after: "", limit: 9, payloadBytes: 999),
+                    try writer.records(in: zone, after: "a", limit: 2, payloadBytes: 999),
+                    try writer.records(in: zone, after: "", limit: 9, payloadBytes: 1),
+                ].map { $0.map(\.name) }
+            }
+            try expect(names, equals: [["a", "b", "c", "d"], ["b", "c"], ["a"]])
+        },
+    ]
+
+    private static func definition(_ field: String) -> IndexRow.Definition {
+        .init(recordType: "Trail", field: field, kind: .value, valueType: .int64)
+    }
+
+    private static let everything = (
+        IndexEntry(key: [], name: ""), IndexEntry(key: [0xFF], name: "")
+    )
+
+    /// More entries than a step of any store holds, in no order, some of them with one key.
+    private static let scrambled: [IndexEntry] = (0..<700).map { number in
+        let mixed = number * 337 % 701
+        return IndexEntry(
+            key: [1] + [UInt8](repeating: 0, count: mixed % 3) + [UInt8(mixed % 50)],
+            name: "r\(mixed)")
+    }
+}

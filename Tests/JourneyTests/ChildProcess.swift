@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+/// A process of its own.
+///
+/// Started with `posix_spawn`: Foundation's `Process` on Linux reads past the end of a buffer when it
+/// looks for open files, and ends the tests where these have more than about 1,300.
+final class ChildProcess: Sendable {
+    let identifier: pid_t
+    private let status = Mutex<Int32?>(nil)
+
+    /// Starts a program, which inherits no open files but these.
+    ///
+    /// - Parameters:
+    ///   - command: The program, by its path or as found in `PATH`, and its arguments.
+    ///   - input: Nil reads nothing.
+    ///   - output: Nil writes nowhere.
+    ///   - error: Nil writes where the tests write.
+    init(
+        _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil,
+        error: FileHandle? = nil
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (handle, descriptor) in [(input, STDIN_FILENO), (output, STDOUT_FILENO)] {
+            let handle = handle ?? .nullDevice
+            posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, descriptor)
+        }
+        if let error {
+            posix_spawn_file_actions_adddup2(&actions, error.fileDescriptor, STDERR_FILENO)
+        }
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        for descriptor in 3..<Int32(min(limit.rlim_cur, 16_384)) {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+        let arguments = command.map { strdup($0) } + [nil]
+        let environment =
+            ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + environment { free(text) } }
+        var identifier: pid_t = 0
+        let failure = posix_spawnp(
+            &identifier, command[0], &actions, nil, arguments, environment)
+        guard failure == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .ENOENT)
+        }
+        self.identifier = identifier
+    }
+
+    /// Sends a signal, or none for 0, and waits for the end.
+    ///
+    /// - Returns: the exit status; the signal's number if one ended it.
+    @discardableResult
+    func end(with signal: Int32 = 0) -> Int32 {
+        status.withLock { status in
+            if let status { return status }
+            if signal != 0 { kill(identifier, signal) }
+            var word: Int32 = 0
+            while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
+            let ended = word & 0x7f == 0 ? (word >> 8) & 0xff : word & 0x7f
+            status = ended
+            return ended
+        }
+    }
+}

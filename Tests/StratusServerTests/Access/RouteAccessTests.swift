@@ -1,0 +1,39 @@
+import Hummingbird
+import HummingbirdTesting
+import StratusService
+import Testing
+
+@testable import StratusServer
+
+/// Every route, asked by everybody: what a stranger, a reader or nobody learns and may do.
+@Suite struct RouteAccessTests {
+    /// A route that is added without saying here who may use it, fails.
+    @Test func everyRouteHasARow() throws {
+        let routes = try AccessStage.routes(AccessStage.service()).router().routes
+            .map { "\($0.method) \($0.path)" }
+        let rows = Set(AccessTable.rows.map(\.route))
+        #expect(Set(routes).subtracting(rows).sorted() == [])
+        #expect(rows.subtracting(routes).sorted() == [])
+    }
+
+    @Test(arguments: AccessTable.rows)
+    func everybodyIsAnsweredAsTheTableSays(_ row: AccessRow) async throws {
+        // The callers in their order, so that what the owner does comes last.
+        let service = AccessStage.service()
+        let application = Application(router: try AccessStage.routes(service).router())
+        let answers = try await application.test(.router) { client in
+            let stage = try await AccessStage(service, client)
+            var answers: [String] = []
+            for caller in AccessCaller.allCases {
+                if caller == .owner {
+                    // Whatever the others were answered, they have changed nothing.
+                    let data = try await stage.ownersData()
+                    #expect(data == AccessTable.ownersData, "\(row)")
+                }
+                answers.append(try await stage.ask(row, as: caller))
+            }
+            return answers
+        }
+        #expect(answers == row.expected, "\(row)")
+    }
+}

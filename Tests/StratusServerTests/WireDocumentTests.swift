@@ -1,0 +1,50 @@
+import Foundation
+import Hummingbird
+import StratusService
+import Testing
+
+@testable import StratusServer
+
+/// The chapter "Endpoints" of Documentation/Wire.md has a section for every route that is served,
+/// and none for what is not.
+@Suite struct WireDocumentTests {
+    @Test func everyRouteHasASection() throws {
+        let missing = try Self.routes().subtracting(Self.sections())
+        #expect(missing.sorted() == [])
+    }
+
+    @Test func everySectionIsAboutARoute() throws {
+        let unknown = try Self.sections().subtracting(Self.routes())
+        #expect(unknown.sorted() == [])
+    }
+
+    /// What is served, named as in the headings.
+    private static func routes() throws -> Set<String> {
+        let router = try AccessStage.routes(AccessStage.service()).router()
+        return Set(router.routes.map { name(ofPath: "\($0.path)") })
+    }
+
+    /// An endpoint is named by what follows the database or, where there is none, the environment;
+    /// what is in no container by its path.
+    private static func name(ofPath path: String) -> String {
+        for place in ["/{environment}/{database}/", "/{environment}/"] {
+            if let range = path.range(of: place) { return String(path[range.upperBound...]) }
+        }
+        return path
+    }
+
+    /// What the headings name: `### GET, HEAD` and then each name between backticks.
+    private static func sections() throws -> Set<String> {
+        let page = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Documentation/Wire.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let chapter = text.split(separator: "\n").drop { $0 != "## Endpoints" }.dropFirst()
+            .prefix { !$0.hasPrefix("## ") }
+        let headings = chapter.filter { $0.hasPrefix("### ") }
+        return Set(
+            headings.flatMap { heading in
+                heading.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+            })
+    }
+}

@@ -1,0 +1,111 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// Queries are served only on fields that the schema marks, and refused in the live service's words.
+@Suite struct QueryMarkTests {
+    typealias Filter = QueryDictionary.Filter
+    typealias Sort = QueryDictionary.Sort
+
+    /// A record type without marks, except `beds` for filters and `rank` for sorting.
+    private static func world() async throws -> Person {
+        let alice = try await World().person("alice")
+        let fields: [(String, FieldType, FieldIndexes)] = [
+            ("beds", .int64, .queryable), ("rank", .int64, [.queryable, .sortable]),
+            ("name", .string, []), ("place", .location, .queryable),
+        ]
+        _ = try await alice.world.service.storehouse.directory.extendSchema(
+            of: alice.world.address,
+            with: fields.map {
+                SchemaFieldRow(recordType: "Hut", field: $0.0, type: $0.1, indexes: $0.2)
+            } + [
+                SchemaFieldRow(
+                    recordType: "Hut", field: "secret", type: .string, isEncrypted: true)
+            ])
+        try await alice.modify([hut(.create, "a", [beds(3), text("name", "Alpenblick")])])
+        return alice
+    }
+
+    @Test(
+        arguments: [
+            ([], [], "Field 'recordName' is not marked queryable"),
+            ([], [Sort(.user("rank"))], "Field 'recordName' is not marked queryable"),
+            (
+                [Filter(.equals, .user("name"), .string("a"))], [],
+                "Field 'name' is not marked queryable"
+            ),
+            (
+                [Filter(.containsAllTokens, .user("name"), .string("a"))], [],
+                "Field 'name' is not marked searchable"
+            ),
+            (
+                [Filter(.containsAnyTokens, .anySearchable, .string("a"))], [],
+                "No field of the record type is marked searchable"
+            ),
+            (
+                [Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("beds"))],
+                "Field 'beds' is not marked sortable"
+            ),
+            (
+                [Filter(.equals, .user("beds"), .int64(3))],
+                [Sort(.user("place"), relativeLocation: Location(latitude: 1, longitude: 1))],
+                "Field 'place' is not marked sortable"
+            ),
+            (
+                [Filter(.lessThan, .system(.createdTimestamp), .timestamp(milliseconds: 3))], [],
+                "Field 'createdTimestamp' is not marked queryable"
+            ),
+            (
+                [Filter(.equals, .user("secret"), .string("a"))], [],
+                "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using "
+                    + "filter type EQUALS"
+            ),
+            ([Filter(.equals, .user("nothing"), .int64(3))], [], "Unknown field 'nothing'"),
+        ] as [([Filter], [Sort], String)])
+    func whatIsNotMarkedIsRefused(
+        _ filters: [Filter], _ sorts: [Sort], _ reason: String
+    ) async throws {
+        let alice = try await Self.world()
+        let failure = await alice.refusal(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: filters, sortBy: sorts)))
+        #expect(failure?.error.reason == reason)
+        #expect(failure?.error.code == .badRequest)
+        #expect(failure?.error.frameworkCode == 12)
+    }
+
+    @Test(
+        arguments: [
+            ([Filter(.equals, .user("beds"), .int64(3))], []),
+            ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("rank"))]),
+            // Taken, as by CloudKit, and without effect.
+            ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("secret"))]),
+            // The parent cannot be marked.
+            ([Filter(.notEquals, .system(.parent), .reference(Reference(recordName: "x")))], []),
+        ] as [([Filter], [Sort])])
+    func whatIsMarkedIsServed(_ filters: [Filter], _ sorts: [Sort]) async throws {
+        let alice = try await Self.world()
+        let found = try await alice.ask(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: filters, sortBy: sorts)))
+        #expect(found.records.compactMap(\.name) == ["a"])
+    }
+
+    @Test(
+        arguments: [
+            (Filter(.near, .user("place"), .location(Location(latitude: 91, longitude: 0))), 5.0),
+            (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), nil),
+            (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), -1),
+        ] as [(Filter, Double?)])
+    func aCircleNeedsAPlaceAndARadius(_ filter: Filter, _ metres: Double?) async throws {
+        let alice = try await Self.world()
+        var filter = filter
+        filter.distanceMetres = metres
+        let failure = await alice.refusal(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: [filter])))
+        #expect(failure?.error.code == .badRequest)
+    }
+}
