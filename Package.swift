@@ -182,7 +182,8 @@ let package = Package(
             name: "StratusStorageTests",
             dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
+            name: "DocumentationTests",
+            dependencies: ["StratusCache", "StratusTesting", "StratusWire"]),
         .testTarget(
             name: "StratusClientTests",
             dependencies: [
