@@ -28,11 +28,14 @@ extension UsersCurrent.Answer {
             lastName: try node.optional("lastName"))
     }
 
+    /// Writes names that are not discoverable as null, as the service does.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("userRecordName", userRecordName)
-            writer.optional("firstName", firstName)
-            writer.optional("lastName", lastName)
+            writer.key("firstName")
+            if let firstName { writer.string(firstName) } else { writer.null() }
+            writer.key("lastName")
+            if let lastName { writer.string(lastName) } else { writer.null() }
         }
     }
 }
