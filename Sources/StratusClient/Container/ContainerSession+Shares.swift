@@ -23,7 +23,7 @@ extension ContainerSession {
         let found = try await results(
             urls, wire: link,
             ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
-            read: { url, answer in 
+            read: { url, answer in
                 try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
             })
         await completeRootRecords(of: found.compactMap(\.result.success))
