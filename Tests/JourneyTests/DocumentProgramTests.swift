@@ -26,7 +26,8 @@
 
         // MARK: Document 001
 
-        @Test("A memo saved on one device is loaded on the other; its zone is made when it is missed")
+        @Test(
+            "A memo saved on one device is loaded on the other; its zone is made when it is missed")
         func memoTravels() throws {
             let phone = try memo("phone", home: 0)
             let tablet = try memo("tablet", home: 1)

@@ -31,7 +31,8 @@ struct DocumentSymbolTests {
     @Test("Every type of CloudKit that the programs use stands in the table")
     func listed() throws {
         let listed = Set(DocumentSymbol.all.map(\.spelling))
-        let used = Set(try Self.programs().matches(of: /\bCK[A-Z][A-Za-z]+\b/).map { String($0.output) })
+        let used = Set(
+            try Self.programs().matches(of: /\bCK[A-Z][A-Za-z]+\b/).map { String($0.output) })
         #expect(used.subtracting(listed) == [])
         #expect(used.count > 20)
     }

@@ -122,7 +122,9 @@ public final class CloudConnection: Sendable {
     /// Remembers who the user is; not when the answer came after the account changed.
     func rememberUser(_ recordName: String, container: String, changeCount: Int) {
         account.withLock { account in
-            if account.changeCount == changeCount { account.userRecordNames[container] = recordName }
+            if account.changeCount == changeCount {
+                account.userRecordNames[container] = recordName
+            }
         }
     }
 

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: NeverForceUnwrap
+// The guides unwrap so; the programs are in their manner.
+
 import CloudKit
 
 @available(*, deprecated, message: "In the manner of Swift 3.")

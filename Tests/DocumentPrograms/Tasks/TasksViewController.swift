@@ -1,3 +1,6 @@
+// swift-format-ignore-file: NeverForceUnwrap
+// The guides unwrap so; the programs are in their manner.
+
 import CloudKit
 
 /// Keeps a local copy of the tasks in the private and the shared database.
@@ -140,7 +143,7 @@ class TasksViewController: UIViewController {
         database: CKDatabase, tokenName: String, zoneIDs: [CKRecordZoneID],
         completion: @escaping () -> Void
     ) {
-        var optionsByRecordZoneID = [CKRecordZoneID: CKFetchRecordZoneChangesOptions]()
+        var optionsByRecordZoneID: [CKRecordZoneID: CKFetchRecordZoneChangesOptions] = [:]
         for zoneID in zoneIDs {
             let options = CKFetchRecordZoneChangesOptions()
             options.previousServerChangeToken =

@@ -167,15 +167,20 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
         },
         Self("subscriptions/list") { container, witness in
             await witness.call { try await container.privateCloudDatabase.allSubscriptions() }
-            await witness.call {
-                try await container.privateCloudDatabase.subscription(for: "huts")
-            }
+        },
+        Self("subscriptions/lookup") { container, witness in
+            let operation = CKFetchSubscriptionsOperation(
+                subscriptionIDs: ["huts", "zone", "nope"])
+            operation.perSubscriptionResultBlock = { witness.see($1) }
+            operation.fetchSubscriptionsResultBlock = { witness.end($0) }
+            await run(operation, on: container.privateCloudDatabase)
         },
     ]
 
     // MARK: Shares and notifications
 
-    @Sendable private static func resolve(_ container: CKContainer, _ witness: AnswerWitness) async {
+    @Sendable private static func resolve(_ container: CKContainer, _ witness: AnswerWitness) async
+    {
         let urls = ["0A1s", "x"].compactMap { URL(string: "http://127.0.0.1:1/share/\($0)") }
         let operation = CKFetchShareMetadataOperation(shareURLs: urls)
         operation.shouldFetchRootRecord = true
@@ -190,7 +195,8 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
 
     @Sendable private static func listen(_ container: CKContainer, _ witness: AnswerWitness) async {
         // A listener tries again for ever, until it cannot wait any more.
-        let events = container.connection.remoteNotifications(container: "iCloud.org.example.Trails")
+        let events = container.connection.remoteNotifications(
+            container: "iCloud.org.example.Trails")
         var rest = 2
         for await event in events {
             if case .notification(let hint) = event {

@@ -70,20 +70,30 @@ enum AnswerSeeds {
         {"zones":[{"zoneID":\#(zone),"deleted":false},{"zoneID":{"zoneName":"Old"},"deleted":true,
         "deletionReason":"purged"}],"syncToken":"AQAC","moreComing":false}
         """#
+    private static let madeZone =
+        #"{"zoneID":\#(zone),"syncToken":"AQAA","atomic":true,"share":{"recordName":"s"}}"#
     static let zones = #"""
-        {"zones":[{"zoneID":\#(zone),"syncToken":"AQAA","atomic":true,"share":{"recordName":"s"}},
-        {"zoneID":{"zoneName":"Gone"},"reason":"Zone not found","serverErrorCode":"ZONE_NOT_FOUND"}]}
+        {"zones":[\#(madeZone),{"zoneID":{"zoneName":"Gone"},"reason":"Zone not found",
+        "serverErrorCode":"ZONE_NOT_FOUND"}]}
         """#
-    static let subscriptions = #"""
-        {"subscriptions":[{"subscriptionID":"huts","subscriptionType":"query","zoneWide":true,
+    static let zonesList = #"""
+        {"zones":[{"zoneID":{"zoneName":"_defaultZone","zoneType":"DEFAULT_ZONE"},"atomic":false},
+        \#(madeZone)]}
+        """#
+    private static let madeSubscriptions = #"""
+        {"subscriptionID":"huts","subscriptionType":"query","zoneWide":true,
         "query":{"recordType":"Hut","filterBy":[{"fieldName":"beds","comparator":"GREATER_THAN",
-        "fieldValue":{"value":10,"type":"INT64"}},{"systemFieldName":"modTime",
+        "fieldValue":{"value":10,"type":"INT64"}},{"systemFieldName":"modifiedTimestamp",
         "comparator":"LESS_THAN","fieldValue":{"value":1748736000000,"type":"TIMESTAMP"}}],
         "sortBy":[]},"firesOn":["create","update","delete"],"firesOnce":true,
         "notificationInfo":{"alertBody":"New hut","additionalFields":["name"],"shouldBadge":true}},
-        {"subscriptionID":"zone","subscriptionType":"zone","zoneID":\#(zone)},
+        {"subscriptionID":"zone","subscriptionType":"zone","zoneID":\#(zone)}
+        """#
+    static let subscriptions = #"""
+        {"subscriptions":[\#(madeSubscriptions),
         {"subscriptionID":"nope","reason":"not found","serverErrorCode":"NOT_FOUND"}]}
         """#
+    static let subscriptionsList = #"{"subscriptions":[\#(madeSubscriptions)]}"#
     static let caller = #"""
         {"userRecordName":"_ida","nameComponents":{"givenName":"Ida","familyName":"Holm"},
         "lookupInfo":{"emailAddress":"ida@example.org"}}
@@ -93,16 +103,20 @@ enum AnswerSeeds {
         "lookupInfo":{"emailAddress":"ida@example.org"}},{"lookupInfo":{"userRecordName":"_bo"}}]}
         """#
     static let permission = #"{"userDiscoverability":true}"#
-    static let resolve = #"""
-        {"results":[{"shortGUID":{"value":"0A1s","shouldFetchRootRecord":true},
+    private static let metadata = #"""
+        {"shortGUID":{"value":"0A1s","shouldFetchRootRecord":true},
         "containerIdentifier":"iCloud.org.example.Trails","environment":"development",
         "databaseScope":"SHARED","zoneID":\#(zone),"rootRecordName":"a",
         "rootRecord":\#(record("a")),"share":\#(share),"ownerIdentity":{"userRecordName":"_ida"},
         "participantType":"USER","participantStatus":"PENDING","participantPermission":"READ_ONLY",
         "potentialMatchList":[{"participantId":"80AB","contactInformation":
-        {"emailAddress":"b•••@e•••.org"}}]},
+        {"emailAddress":"b•••@e•••.org"}}]}
+        """#
+    static let resolve = #"""
+        {"results":[\#(metadata),
         {"shortGUID":{"value":"x"},"reason":"Share not found","serverErrorCode":"NOT_FOUND"}]}
         """#
+    static let accept = #"{"results":[\#(metadata)]}"#
     static let assetTokens = #"""
         {"tokens":[{"recordName":"a","fieldName":"photo","url":"http://127.0.0.1:1/assets/put/7c"}]}
         """#

@@ -50,7 +50,7 @@ struct DamagedAnswer {
                 case 0: members.remove(at: index)
                 case 1: members[index].key = keys.randomElement(using: &sub) ?? ""
                 case 2: members.append(members[index])
-                case 3: 
+                case 3:
                     members.append(
                         .init(key: keys.randomElement(using: &sub) ?? "", value: leaf(&sub)))
                 default: members[index].value = leaf(&sub)

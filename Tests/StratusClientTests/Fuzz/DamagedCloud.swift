@@ -89,12 +89,12 @@ extension AnswerSeeds {
     /// The undamaged answers by the end of their endpoint's path.
     static let byPath = [
         "assets/upload": assetTokens, "upload": receipt, "changes/database": databaseChanges,
-        "changes/zone": zoneChanges, "records/accept": resolve, "records/lookup": lookup,
+        "changes/zone": zoneChanges, "records/accept": accept, "records/lookup": lookup,
         "records/modify": modify, "records/query": query, "records/resolve": resolve,
-        "subscriptions/list": subscriptions, "subscriptions/lookup": subscriptions,
+        "subscriptions/list": subscriptionsList, "subscriptions/lookup": subscriptions,
         "subscriptions/modify": subscriptions, "tokens/create": pushToken, "users/caller": caller,
-        "users/current": caller, "users/discover": discover, "users/permission": permission,
-        "zones/list": zones, "zones/lookup": zones, "zones/modify": zones,
+        "users/discover": discover, "users/permission": permission,
+        "zones/list": zonesList, "zones/lookup": zones, "zones/modify": zones,
         "courier": notification, "keyring": keyring,
     ]
 
