@@ -98,6 +98,10 @@ final class AnswerWitness: Sendable {
         archiver.encode(object, forKey: "object")
         let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
         guard let unarchiver else { return fault("cannot be archived: \(object)") }
-        _ = unarchiver.decodeObject(of: [type(of: object)], forKey: "object")
+        unarchiver.decodingFailurePolicy = .setErrorAndReturn
+        let copy = unarchiver.decodeObject(of: [type(of: object)], forKey: "object")
+        if copy == nil {
+            fault("cannot be read back: \(object), \(unarchiver.error.map { "\($0)" } ?? "")")
+        }
     }
 }
