@@ -156,7 +156,10 @@ actor EngineDriver {
 
     private func cancel(_ rounds: Set<Int>) {
         cancelledRounds.formUnion(rounds.intersection(openRounds))
-        if isCancelled { cancelRequest?() }
+        guard isCancelled else { return }
+        cancelRequest?()
+        // What woke the loop before is no occasion to begin again.
+        isWoken = false
     }
 
     // MARK: The delegate
