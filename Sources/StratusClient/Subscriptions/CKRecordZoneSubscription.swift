@@ -4,9 +4,6 @@ import Foundation
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     // `@unchecked Sendable`: all that changes is behind the base's state.
     init(_ identifier: ID, _ state: State) {
-        var state = state
-        // An answer may leave the zone out; then it cannot be archived without.
-        state.zoneID = state.zoneID ?? .default
         super.init(.recordZone, subscriptionID: identifier, state: state)
     }
 
