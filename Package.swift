@@ -11,6 +11,8 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
+let orderedCollections = Target.Dependency.product(
+    name: "OrderedCollections", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
@@ -99,10 +101,11 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, nio, nioHTTP, nioPosix,
+                "StratusRecords", "StratusWire", asyncHTTPClient, crypto, nio, nioHTTP, nioPosix,
             ]),
         .target(
-            name: "StratusSync", dependencies: ["StratusClient", "StratusRecords"],
+            name: "StratusSync",
+            dependencies: ["StratusClient", "StratusRecords", orderedCollections],
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
@@ -136,7 +139,10 @@ let package = Package(
         .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
         .testTarget(
             name: "StratusSyncTests",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync"]),
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
+                "StratusTesting", "StratusWire",
+            ]),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
@@ -176,7 +182,8 @@ let package = Package(
             name: "StratusStorageTests",
             dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["StratusCache", "StratusTesting"]),
+            name: "DocumentationTests",
+            dependencies: ["StratusCache", "StratusTesting", "StratusWire"]),
         .testTarget(
             name: "StratusClientTests",
             dependencies: [
@@ -194,6 +201,10 @@ let package = Package(
     package.targets += [
         .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
         .target(name: "CoreLocation"),
+        // What the founding documents show, in the manner of their time: only `import CloudKit`.
+        .executableTarget(
+            name: "document-programs", dependencies: ["CloudKit"],
+            path: "Tests/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -201,6 +212,9 @@ let package = Package(
     for target in package.targets
     where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
+    }
+    for target in package.targets where target.name == "JourneyTests" {
+        target.dependencies.append("document-programs")
     }
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")

@@ -84,7 +84,7 @@ struct CloudKitDatabase: RemoteDatabase {
 
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
         try await Self.translating {
-            let page = try await database.recordZoneChanges(
+            let page = try await database.withoutAssetDownloads.recordZoneChanges(
                 inZoneWith: CKRecordZone.ID(zone),
                 since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit)
             var records: [RecordSnapshot] = []
@@ -126,16 +126,7 @@ struct CloudKitDatabase: RemoteDatabase {
 
 extension CloudKitDatabase {
     func hint(of notification: CKNotification) -> RemoteHint? {
-        let scope = database.databaseScope
-        return switch notification {
-        case let hint as CKDatabaseNotification where hint.databaseScope == scope:
-            RemoteHint(zone: nil)
-        case let hint as CKRecordZoneNotification where hint.databaseScope == scope:
-            RemoteHint(zone: hint.recordZoneID.map { ZoneID($0) })
-        case let hint as CKQueryNotification where hint.databaseScope == scope:
-            RemoteHint(zone: hint.recordID.map { ZoneID($0.zoneID) })
-        default: nil
-        }
+        database.hint(of: notification).map { RemoteHint(zone: $0.zone) }
     }
 
     /// The one translation of the framework's errors.

@@ -1,3 +1,5 @@
+import Foundation
+
 // Names of Swift 3, for code of that time. The classes bear their old names themselves: Foundation
 // on Linux archives only classes that stand at top level.
 
@@ -17,4 +19,51 @@ public let CKRecordShareKey = CKRecord.SystemFieldKey.share
 extension CKReference {
     @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
     public typealias Action = CKRecord.ReferenceAction
+}
+
+// MARK: Swift 3's closures
+
+// A closure of Swift 3 could take several arguments in one parameter, and some code does.
+
+/// Takes the block for deleted records that knows no record type.
+public protocol DeletedRecordBlockTaking: AnyObject {
+    /// Takes the block that stands for one with two parameters.
+    func takeDeletedRecordBlock(_ block: ((CKRecord.ID) -> Void)?)
+}
+
+extension DeletedRecordBlockTaking {
+    /// The block for deleted records as code of Swift 3 wrote it; reads as nil.
+    @available(*, deprecated, message: "Take the record type as a second argument.")
+    public var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? {
+        get { nil }
+        set { takeDeletedRecordBlock(newValue) }
+    }
+}
+
+extension CKFetchRecordZoneChangesOperation: DeletedRecordBlockTaking {
+    public func takeDeletedRecordBlock(_ block: ((CKRecord.ID) -> Void)?) {
+        recordWithIDWasDeletedBlock = block.map { block in { recordID, _ in block(recordID) } }
+    }
+}
+
+// MARK: Data of Foundation
+
+extension NSKeyedUnarchiver {
+    /// Reads what an archiver wrote into an `NSMutableData`, as Apple's page "Maintaining a Local
+    /// Cache of CloudKit Records" does.
+    @available(*, deprecated, message: "Use init(forReadingFrom:).")
+    public convenience init(forReadingWith data: NSData) {
+        self.init(forReadingWith: data as Data)
+    }
+}
+
+// MARK: Results that were not optional
+
+/// `CKNotification(fromRemoteNotificationDictionary:)` could not fail in Swift 3.
+extension Optional where Wrapped == CKNotification {
+    @available(*, deprecated, message: "Unwrap the notification: there may be none.")
+    public var subscriptionID: CKSubscription.ID? { self?.subscriptionID }
+
+    @available(*, deprecated, message: "Unwrap the notification: there may be none.")
+    public var notificationType: CKNotification.NotificationType? { self?.notificationType }
 }

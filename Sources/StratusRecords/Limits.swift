@@ -27,6 +27,10 @@ public struct Limits: Hashable, Sendable {
     /// exceeded", on which clients ask for half as many.
     public var recordBytesPerLookup = 32_000_000
 
+    /// Bytes of the stored records that one modify request names. More are refused as a whole with "limit
+    /// exceeded", on which clients send half as many.
+    public var recordBytesPerModify = 64_000_000
+
     /// Bytes of the records of one answer to a query, after which the rest is left to the next pages.
     public var queriedBytesPerAnswer = 16_000_000
 

@@ -171,6 +171,9 @@ extension NamedLimit {
             "recordBytesPerLookup", \.recordBytesPerLookup, .bytes,
             "records of a lookup's answer; a larger one is refused"),
         .init(
+            "recordBytesPerModify", \.recordBytesPerModify, .bytes,
+            "stored records that a modify request names; more are refused"),
+        .init(
             "queriedBytesPerAnswer", \.queriedBytesPerAnswer, .bytes,
             "records of a query's answer; the rest comes with the next pages"),
         .init(

@@ -33,13 +33,6 @@ extension Routes {
         }
     }
 
-    /// Addresses of assets are their own credentials; they count for the network they come from.
-    private func knock(_ request: Request, _ context: ServerContext) throws {
-        try service.knock(
-            from: Credentials(
-                apiToken: nil, networkAddress: networkAddress(of: request, context)))
-    }
-
     /// Streams the body into the service, as it is or as the file of a form.
     private func upload(_ token: String, _ request: Request) async throws -> Response {
         let limits = service.settings.limits

@@ -13,8 +13,9 @@ extension Routes {
     /// The push token is the credential; whoever has the address may listen. A client that goes away
     /// takes no notification with it. A connection serves one poll.
     func addCourier(to router: Router<ServerContext>) {
-        router.get("courier/aps") { request, _ in
+        router.get("courier/aps") { request, context in
             var response = await respond(to: request) {
+                try knock(request, context)
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }

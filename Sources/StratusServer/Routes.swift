@@ -137,6 +137,13 @@ struct Routes: Sendable {
         return (admission, body)
     }
 
+    /// Counts a request whose address is its own credential for the network it comes from.
+    func knock(_ request: Request, _ context: ServerContext) throws {
+        try service.knock(
+            from: Credentials(
+                apiToken: nil, networkAddress: networkAddress(of: request, context)))
+    }
+
     func origin(of request: Request) -> String {
         publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }

@@ -78,7 +78,7 @@ public final class Accounts: Sendable {
                     userRecordName: user, device: credentials.clientID ?? "server",
                     wantsExtensions: credentials.wantsExtensions, isServer: true))
         }
-        try await checkAPIToken(credentials.apiToken, origin: credentials.origin, at: address)
+        try await checkAPIToken(credentials, at: address)
         guard let text = credentials.webAuthToken else {
             let device = credentials.clientID ?? "web"
             return Admitted(
@@ -174,15 +174,25 @@ public final class Accounts: Sendable {
     }
 
     private func checkAPIToken(
-        _ token: String?, origin: String?, at address: ContainerAddress
+        _ credentials: Credentials, at address: ContainerAddress
     ) async throws {
-        guard let token else { throw ServiceError.authenticationFailed }
-        if settings.isForDevelopment, token == ServiceSettings.developmentToken {
+        guard let row = try await app(of: credentials) else {
             return try await createContainerIfNeeded(address)
         }
-        guard let row = try await apiToken(token), row.address == address,
-            row.allows(origin: origin)
-        else { throw ServiceError.authenticationFailed }
+        guard row.address == address else { throw ServiceError.authenticationFailed }
+    }
+
+    /// The API token that was shown, if it is good where it comes from, in whichever container; nil for
+    /// the one that is good everywhere.
+    ///
+    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
+    func app(of credentials: Credentials) async throws -> APITokenRow? {
+        guard let token = credentials.apiToken else { throw ServiceError.authenticationFailed }
+        if settings.isForDevelopment, token == ServiceSettings.developmentToken { return nil }
+        guard let row = try await apiToken(token), row.allows(origin: credentials.origin) else {
+            throw ServiceError.authenticationFailed
+        }
+        return row
     }
 
     /// Makes a container when it is new.

@@ -26,6 +26,21 @@ extension CloudService {
         }
     }
 
+    /// Counts a request for its network address and checks its API token, where the container is in the
+    /// body and not known yet: no body could make the token good.
+    ///
+    /// - Throws: ``RequestFailure`` with THROTTLED or AUTHENTICATION_FAILED.
+    public func checkApp(_ credentials: Credentials) async throws(RequestFailure) {
+        try knock(from: credentials)
+        do {
+            try await refreshRemembered()
+            _ = try await accounts.app(of: credentials)
+        } catch {
+            settle(credentials.network, error)
+            throw failure(from: error)
+        }
+    }
+
     /// Lets a caller in, or refuses: what can be said before the body is read, the cheapest first.
     ///
     /// Of all credentials a signature alone needs the body, which is part of what it signs.

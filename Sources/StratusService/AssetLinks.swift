@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Puts addresses into the records of an answer, for their assets.
+/// Puts addresses into the records of an answer, for their assets, and identifiers into its failures.
 ///
 /// A record without assets costs a search in its bytes (``StoredAssets``).
 public struct AssetLinks {
@@ -34,8 +34,8 @@ public struct AssetLinks {
             guard record.hasStoredAssets else { return }
             result = .record(linked(record))
         case .failure(let failure):
-            guard failure.serverRecord != nil || failure.ancestorRecord != nil else { return }
             var failure = failure
+            failure.uuid = context.service.settings.newUUID()
             failure.serverRecord = failure.serverRecord.map { linked($0) }
             failure.ancestorRecord = failure.ancestorRecord.map { linked($0) }
             result = .failure(failure)

@@ -63,6 +63,7 @@ extension ZoneDictionary {
     /// A zone of the database's change feed: there or gone, and if gone, why.
     init(changed row: ZoneRow, in context: RequestContext) {
         self.init(zoneID: context.zoneID(row.name), isDeleted: row.deletion != nil)
+        guard context.caller.wantsExtensions else { return }
         deletionReason =
             switch row.deletion {
             case .deleted: "deleted"

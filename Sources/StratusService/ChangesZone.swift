@@ -26,10 +26,19 @@ extension ChangesZone: ServedEndpoint {
             // Else one request could ask 400 times for the largest page of one zone.
             throw ServiceError.invalid("Name a zone once in a request.")
         }
-        let seal = try await context.service.seal()
         guard let address = try context.databaseAddress() else {
             return try await sharedAnswer(request, in: context)
         }
+        return try await answer(
+            request, in: context, address, room: context.limits.changedBytesPerAnswer)
+    }
+
+    /// - Parameter room: The bytes that the answer may have in records; every zone has a page all the
+    ///   same.
+    static func answer(
+        _ request: Request, in context: RequestContext, _ address: DatabaseAddress, room: Int
+    ) async throws -> Answer {
+        let seal = try await context.service.seal()
         let access = try await context.recordAccess()
         let now = context.service.settings.nowMilliseconds()
         // Newest-first pages are found from the oldest change on.
@@ -40,7 +49,7 @@ extension ChangesZone: ServedEndpoint {
                 nowMilliseconds: now, service: context.service)
             let feed = ZoneFeed(
                 reader: reader, tokens: tokens, context: context, access: access)
-            var room = context.limits.changedBytesPerAnswer
+            var room = room
             return Answer(
                 zones: try request.zones.map { item in
                     do {
@@ -85,7 +94,7 @@ struct ZoneFeed {
             skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,
             device: context.caller.device)
         return try item.isReversed || token?.reverse != nil
-            ? newestFirst(item, zone, rights, cursor, token?.reverse)
+            ? newestFirst(item, zone, rights, cursor, token?.reverse, room: &room)
             : oldestFirst(item, zone, rights, cursor, room: &room)
     }
 
@@ -111,28 +120,35 @@ struct ZoneFeed {
     /// Changes that happen between two pages come with the first fetch after the last page.
     private func newestFirst(
         _ item: ChangesZone.Item, _ zone: ZoneRow, _ rights: ZoneRights, _ start: ChangeCursor,
-        _ reverse: ChangeToken.Reverse?
+        _ reverse: ChangeToken.Reverse?, room: inout Int
     ) throws -> ChangesZone.Page {
         let limit = context.pageLength(item.resultsLimit)
         let bounds = reverse ?? ChangeToken.Reverse(below: zone.version + 1, end: zone.version)
         var kept: [RecordRow] = []
+        var keptBytes = 0
         var hasOlder = false
         var cursor = start
         while true {
             let changes = try reader.changes(
                 in: zone.key, seenWith: rights, after: cursor,
-                limit: context.limits.recordsPerPage)
-            kept += changes.rows.prefix { $0.version < bounds.below }
+                limit: context.limits.recordsPerPage,
+                payloadBytes: context.limits.changedBytesPerAnswer)
+            let new = changes.rows.prefix { $0.version < bounds.below }
+            kept += new
+            keptBytes += new.reduce(0) { $0 + $1.payload.count }
             while let first = kept.first {
-                // Whole requests give way, so that no page ends inside one.
-                let request = kept.prefix { $0.commitVersion == first.commitVersion }.count
-                guard kept.count - request >= limit else { break }
-                kept.removeFirst(request)
+                // Whole requests give way, so that no page ends inside one; the newest stays.
+                let request = kept.prefix { $0.commitVersion == first.commitVersion }
+                let rest = kept.count - request.count
+                guard rest >= limit || keptBytes > room && rest > 0 else { break }
+                keptBytes -= request.reduce(0) { $0 + $1.payload.count }
+                kept.removeFirst(request.count)
                 hasOlder = true
             }
             cursor.version = changes.version
             if !changes.moreComing || changes.version >= bounds.below { break }
         }
+        room -= keptBytes
         let oldest = kept.first?.version ?? bounds.below
         return ChangesZone.Page(
             zoneID: context.zoneID(zone.name),

@@ -57,6 +57,12 @@ struct FieldFitting {
         guard var value = field.value else { return field }
         if field.isEncrypted || rule?.isEncrypted == true {
             value = try encryptable(value, of: field, rule)
+            if case .bytes = value, field.isTypeDeclared, rule != nil {
+                // What a device encrypted itself: of which type it is, only devices know.
+                var field = field
+                field.value = value
+                return field
+            }
         }
         var field = field
         field.value = value

@@ -128,9 +128,13 @@ struct ModifyPlan: Sendable {
         guard !needed.isEmpty else { return [:] }
         return try await store.read { reader in
             var rows: [RecordKey: RecordRow] = [:]
+            var room = context.limits.recordBytesPerModify
             for (zoneName, keys) in Dictionary(grouping: needed, by: \.zoneName) {
                 guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
-                for row in try reader.records(named: keys.map(\.name), in: zone.row.key).values
+                let found = try reader.records(
+                    named: keys.map(\.name), in: zone.row.key, room: &room,
+                    tooLarge: .modifyTooLarge)
+                for row in found.values
                 where !row.isDeleted && zone.rights.canRead(row) {
                     rows[RecordKey(zoneName: zoneName, name: row.name)] = row
                 }

@@ -24,9 +24,10 @@ struct ModifyTransaction: Sendable {
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try told.dequeue(in: writer)
-        let repetition = try OperationOutcome.Repetition(request.operationID, in: context)
-        if let repetition, let bytes = try writer.outcome(of: repetition.key) {
-            let results = try OperationOutcome(bytes: bytes).replay(
+        let repetition = try Repetition(
+            request.operationID, of: operations(), in: context)
+        if let outcome = try repetition?.outcome(in: writer) {
+            let results = try OperationOutcome(outcome, count: request.operations.count).replay(
                 request, in: writer, context, access: plan.access)
             return ModifyOutcome(
                 answer: try answer(results, in: writer),
@@ -62,6 +63,16 @@ struct ModifyTransaction: Sendable {
             answer: try answer(results, in: writer),
             hasNews: hasWritten && (summary.wantsNews || !sharing.zonesWithShares.isEmpty),
             sharing: decisions.sharingOutcome(after: sharing))
+    }
+
+    /// What the request does to which records, as it was sent.
+    private func operations() -> [Repetition.Operation] {
+        request.operations.map {
+            Repetition.Operation(
+                kind: $0.kind.rawValue,
+                zoneName: context.zoneName($0.record.zoneID ?? request.zoneID),
+                recordName: $0.record.recordName)
+        }
     }
 
     private func answer(
@@ -190,6 +201,7 @@ struct StoredRecords {
     /// Reads each zone's records in one call.
     init(_ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader) throws {
         var names: [String: Set<String>] = [:]
+        var room = context.limits.recordBytesPerModify
         for case .ready(let operation) in plan.items {
             names[operation.key.zoneName, default: []].insert(operation.key.name)
             for key in operation.required { names[key.zoneName, default: []].insert(key.name) }
@@ -207,7 +219,9 @@ struct StoredRecords {
             }
             zones[zoneName] = zone
             guard let names = names[zoneName] else { continue }
-            for (name, row) in try reader.records(named: Array(names), in: zone.key) {
+            let found = try reader.records(
+                named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge)
+            for (name, row) in found {
                 rows[RecordKey(zoneName: zoneName, name: name)] = row
             }
         }

@@ -22,7 +22,7 @@ final class Notifications: Sendable {
     private let state = Mutex(State())
 
     /// Seconds after which what was told is removed where no save removed it.
-    private static let quietSeconds: Double = 10
+    static let quietSeconds: Double = 10
     private static let longestRetrySeconds: Double = 60
 
     fileprivate struct State {

@@ -2,43 +2,17 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a `records/modify` request came to, kept so that its repetition changes nothing.
+/// What a `records/modify` request came to, kept so that its repetition changes nothing (``Repetition``).
 ///
-/// Format 1: the byte 1, the number of operations, then for each: 0 and the record's name for a success,
-/// 1 and the item's JSON for a failure, without the stored record that it may carry. Records are answered
-/// as they are at the time of the repetition.
+/// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure,
+/// without the stored record that it may carry. Records are answered as they are at the time of the
+/// repetition.
 struct OperationOutcome {
-    /// A request that has a name.
-    struct Repetition {
-        let key: OperationKey
-
-        /// Nil when the request has no name.
-        ///
-        /// - Parameter prefix: keeps the names of one endpoint's requests from those of another's.
-        init?(_ operationID: String?, in context: RequestContext, prefix: String = "") throws {
-            guard let operationID, let user = context.caller.userRecordName else { return nil }
-            guard (1...255).contains(operationID.utf8.count) else {
-                throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
-            }
-            key = OperationKey(
-                user: user, device: context.caller.device, operation: prefix + operationID)
-        }
-
-        /// Keeps an outcome, and lets go of old ones.
-        func keep(_ outcome: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
-            try writer.deleteOutcomes(expiredAt: nowMilliseconds)
-            try writer.put(
-                outcome: outcome, of: key,
-                expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
-        }
-    }
-
     private enum Item {
         case success(recordName: String)
         case failure([UInt8])
     }
 
-    private static let format: UInt8 = 1
     private let items: [Item]
 
     init(_ results: [RecordResult], _ recordNames: [String]) {
@@ -56,8 +30,6 @@ struct OperationOutcome {
 
     var bytes: [UInt8] {
         var writer = ByteWriter()
-        writer.write(Self.format)
-        writer.write(number: UInt32(items.count))
         for item in items {
             switch item {
             case .success(let name):
@@ -71,10 +43,8 @@ struct OperationOutcome {
         return writer.bytes
     }
 
-    init(bytes: [UInt8]) throws {
-        var reader = ByteReader(bytes)
-        guard try reader.byte() == Self.format else { throw ByteReader.Malformed() }
-        let count: UInt32 = try reader.number()
+    init(_ reader: ByteReader, count: Int) throws(ByteReader.Malformed) {
+        var reader = reader
         var items: [Item] = []
         for _ in 0..<count {
             items.append(
@@ -86,16 +56,10 @@ struct OperationOutcome {
 
     /// The answer to a repetition. Of a record that the caller may not read it shows no fields, and with
     /// a conflict not the record either.
-    ///
-    /// - Throws: ``ServiceError`` when the request is another one under the same identifier.
     func replay(
         _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
         access: RecordAccess
     ) throws -> [RecordResult] {
-        guard request.operations.count == items.count else {
-            throw ServiceError.invalid(
-                "Another request was sent under this operation's identifier.")
-        }
         let viewer = context.caller.userRecordName
         return try zip(request.operations, items).map { operation, item in
             let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)

@@ -191,7 +191,7 @@ struct OrderedWalk {
         try !scan.read(entries, in: zone) { entry, row, values in
             let position = QueryPosition(
                 keys: level.pinned + [entry.key], zoneName: zone.name, recordName: row.name)
-            let isMatch = try isMatch(row, values, level)
+            let isMatch = isMatch(row, values, level)
             return try pass(position, isMatch, isMatch ? row : nil, visit)
         }
     }
@@ -209,7 +209,7 @@ struct OrderedWalk {
             var position = order.position(of: row, in: zone.name, values)
             let pinned = level.pinned + (key.map { [$0] } ?? [])
             position.keys.replaceSubrange(..<pinned.count, with: pinned)
-            let isMatch = try isMatch(row, values, level)
+            let isMatch = isMatch(row, values, level)
             // Large records are read again in their turn.
             bytes += isMatch ? row.payload.count : 0
             found.append((position, isMatch, isMatch && bytes < Self.bytesHeld ? row : nil))
@@ -237,11 +237,11 @@ struct OrderedWalk {
     /// Whether a record matches and is equal in the keys before the level.
     private func isMatch(
         _ row: RecordRow, _ values: RecordValues, _ level: Level
-    ) throws -> Bool {
+    ) -> Bool {
         let isPinned = zip(level.pinned, order.keys).allSatisfy { pinned, key in
             key.bytes(of: values[key.field]) == pinned
         }
-        return try isPinned && scan.isMatch(row, values)
+        return isPinned && scan.isMatch(row, values)
     }
 
     // MARK: Distances
@@ -318,15 +318,15 @@ struct OrderedWalk {
             let outer = inner + width
             var entries: [(entry: IndexEntry, distance: Double)] = []
             for range in centre.keys(from: max(inner, 0), to: outer) where entries.count <= limit {
-                for entry in try scan.reader.entries(
-                    of: index, in: zone.key, between: range.bounds, isAscending: true,
-                    limit: limit + 1 - entries.count)
-                {
-                    guard let cell = PlaceCell.centre(ofKey: entry.key) else { continue }
-                    let distance = centre.distance(to: cell)
-                    // The place is within two centimetres of its cell's centre.
-                    guard distance > inner - 0.02, distance <= outer + 0.02 else { continue }
-                    entries.append((entry, distance))
+                _ = try stream(index, range.bounds, isAscending: true) { found in
+                    for entry in found {
+                        guard let cell = PlaceCell.centre(ofKey: entry.key) else { continue }
+                        let distance = centre.distance(to: cell)
+                        // The place is within two centimetres of its cell's centre.
+                        guard distance > inner - 0.02, distance <= outer + 0.02 else { continue }
+                        entries.append((entry, distance))
+                    }
+                    return entries.count <= limit
                 }
             }
             guard entries.count > maximumGroup else {

@@ -7,6 +7,8 @@ struct ParticipantIdentity: Sendable {
     var userRecordName: String
     /// The address that the account has verified, in small letters.
     var emailAddress: String?
+    /// What the person's link says beside its short GUID.
+    var oneTimeToken: String?
     /// What a share's participants may see of the person.
     var dictionary: UserIdentityDictionary
 
@@ -26,7 +28,17 @@ struct ParticipantIdentity: Sendable {
     func matches(_ invited: UserIdentityDictionary) -> Bool {
         if invited.userRecordName == userRecordName { return true }
         if invited.lookupUserRecordName == userRecordName { return true }
+        if let oneTimeToken, invited.lookupInfo?.oneTimeToken == oneTimeToken { return true }
         return emailAddress != nil && invited.emailAddress.map(Self.normalized) == emailAddress
+    }
+}
+
+extension ParticipantIdentity {
+    /// The person who follows a link.
+    func following(_ link: ShortGUIDDictionary) -> ParticipantIdentity {
+        var person = self
+        person.oneTimeToken = link.oneTimeToken
+        return person
     }
 }
 

@@ -15,12 +15,16 @@ extension RecordsAccept: ServedEndpoint {
         try context.checkShortGUIDs(request)
         let person = try await context.participantIdentity()
         var results: [ShareResult] = []
+        var room = context.limits.recordBytesPerLookup
         for asked in request.shortGUIDs {
             do {
+                guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(asked.value, in: context)
                 let joining = ShareJoining(
-                    asked: asked, link: link, person: person, context: context)
-                results.append(.share(try await joining.join()))
+                    asked: asked, link: link, person: person.following(asked), context: context)
+                let metadata = try await joining.join()
+                room -= metadata.storedBytes
+                results.append(.share(metadata))
             } catch let error as ServiceError {
                 results.append(.failure(shortGUID: asked, error))
             }
@@ -46,15 +50,13 @@ private struct ShareJoining: Sendable {
     func join() async throws -> ShareMetadataDictionary {
         let service = context.service
         let shared = try await SharedDatabase(context)
-        guard try await shared.zones().count < context.limits.zonesPerDatabase else {
-            throw ServiceError.overLimit("Leave zones before joining more.")
-        }
+        let zones = try await shared.zones()
         let told = service.notifications.told(of: link.store.address)
         let summary = try await service.subscriptions.summary(of: link.store)
         let now = service.settings.nowMilliseconds()
         let joined = try await link.store.write { writer in
             try told.dequeue(in: writer)
-            return try join(in: writer, summary, nowMilliseconds: now)
+            return try join(in: writer, having: zones, summary, nowMilliseconds: now)
         }
         service.notifications.tell(link.store)
         guard !joined.isOwner else { return joined.metadata }
@@ -71,13 +73,18 @@ private struct ShareJoining: Sendable {
     }
 
     private func join(
-        in writer: any StoreWriter, _ summary: SubscriptionSummary, nowMilliseconds: Int64
+        in writer: any StoreWriter, having zones: [SharedZoneRow], _ summary: SubscriptionSummary,
+        nowMilliseconds: Int64
     ) throws -> Joined {
         let view = ShareView(context: context, person: person, owner: link.owner)
         var target = try ShareLink.Target(asked.value, writer)
         guard let part = view.part(in: target.share) else {
             throw view.potentialMatches(in: target.share).isEmpty
                 ? ServiceError.shareNotFound : ServiceError.verificationNeeded
+        }
+        let isNew = !zones.contains { $0.owner == link.owner && $0.name == target.zone.name }
+        guard part.role == .owner || !isNew || zones.count < context.limits.zonesPerDatabase else {
+            throw ServiceError.overLimit("Leave zones before joining more.")
         }
         if part.status != .accepted {
             let old = target.row

@@ -43,8 +43,9 @@ extension RecordsLookup: ServedEndpoint {
             }
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
-            rows[zoneName] = try Self.rows(Array(Set(names)), in: zone.row, reader, &room)
-                .filter { zone.rights.canRead($0.value) }
+            rows[zoneName] = try reader.records(
+                named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge
+            ).filter { zone.rights.canRead($0.value) }
         }
         return Answer(
             records: try zip(request.records, zoneNames).map { item, zoneName in
@@ -72,17 +73,22 @@ extension RecordsLookup: ServedEndpoint {
                         viewer: context.caller.userRecordName))
             })
     }
+}
 
-    /// Reads rows in slices, so that no more of them is held than an answer may have.
-    private static func rows(
-        _ names: [String], in zone: ZoneRow, _ reader: any StoreReader, _ room: inout Int
+extension StoreReader {
+    /// Reads records in slices, so that no more of them is held than there is room for.
+    ///
+    /// - Parameter room: The bytes that the records may have; what they took is taken off.
+    /// - Throws: `tooLarge` when there is no room.
+    func records(
+        named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError
     ) throws -> [String: RecordRow] {
         var rows: [String: RecordRow] = [:]
         for start in stride(from: 0, to: names.count, by: 16) {
             let slice = Array(names[start..<min(start + 16, names.count)])
-            let found = try reader.records(named: slice, in: zone.key)
+            let found = try records(named: slice, in: zone)
             room -= found.values.reduce(0) { $0 + $1.payload.count }
-            guard room >= 0 else { throw ServiceError.lookupTooLarge }
+            guard room >= 0 else { throw tooLarge }
             rows.merge(found) { first, _ in first }
         }
         return rows

@@ -75,10 +75,7 @@ extension RequestContext {
         guard let name else {
             return try reader.zones().compactMap { try livingZone(named: $0.name, reader) }
         }
-        guard let zone = try livingZone(named: name, reader) else {
-            throw ServiceError.zoneNotFound
-        }
-        return [zone]
+        return [try existingZone(named: name, reader)]
     }
 
     /// The name of the zone that a request means, if the caller can have such a zone.

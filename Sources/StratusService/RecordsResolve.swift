@@ -13,14 +13,18 @@ extension RecordsResolve: ServedEndpoint {
         try context.checkShortGUIDs(request)
         let person = try await context.participantIdentity()
         var results: [ShareResult] = []
+        var room = context.limits.recordBytesPerLookup
         for asked in request.shortGUIDs {
             do {
+                guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(asked.value, in: context)
-                let view = ShareView(context: context, person: person, owner: link.owner)
+                let view = ShareView(
+                    context: context, person: person.following(asked), owner: link.owner)
                 let metadata = try await link.store.read { reader in
                     try view.metadata(
                         ShareLink.Target(asked.value, reader), asked, reader)
                 }
+                room -= metadata.storedBytes
                 results.append(.share(metadata))
             } catch let error as ServiceError {
                 results.append(.failure(shortGUID: asked, error))
@@ -28,6 +32,11 @@ extension RecordsResolve: ServedEndpoint {
         }
         return Answer(results: results)
     }
+}
+
+extension ShareMetadataDictionary {
+    /// The bytes that the share and its root take as they are stored.
+    var storedBytes: Int { (share?.storedBytes ?? 0) + (rootRecord?.storedBytes ?? 0) }
 }
 
 extension RequestContext {

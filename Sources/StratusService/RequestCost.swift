@@ -16,6 +16,36 @@ extension RecordsLookup {
     }
 }
 
+extension RecordsResolve {
+    public static func cost(of request: Request) -> Double {
+        Double(request.shortGUIDs.count) / 160
+    }
+}
+
+extension RecordsAccept {
+    public static func cost(of request: Request) -> Double {
+        Double(request.shortGUIDs.count) / 40
+    }
+}
+
+extension UsersDiscover {
+    public static func cost(of request: Request) -> Double {
+        Double(request.lookupInfos.count) / 160
+    }
+}
+
+extension UsersLookupEmail {
+    public static func cost(of request: Request) -> Double {
+        Double(request.users.count) / 160
+    }
+}
+
+extension UsersLookupID {
+    public static func cost(of request: Request) -> Double {
+        Double(request.users.count) / 160
+    }
+}
+
 extension RecordsQuery {
     public static func cost(of request: Request) -> Double {
         1 + Double(request.query.filterBy.count + request.query.sortBy.count) / 10

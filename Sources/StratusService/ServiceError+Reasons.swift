@@ -9,6 +9,7 @@ extension ServiceError {
         static let permissionFailure = 10
         static let unknownItem = 11
         static let invalidArguments = 12
+        static let serverRejectedRequest = 15
         static let changeTokenExpired = 21
         static let zoneBusy = 23
         static let badDatabase = 24
@@ -98,6 +99,8 @@ extension ServiceError {
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let lookupTooLarge = overLimit(
         "The records are too many bytes for one answer; look up fewer at a time.")
+    static let modifyTooLarge = overLimit(
+        "The stored records are too many bytes for one request; name fewer of them at a time.")
     static let publicQuotaExceeded = ServiceError(
         .quotaExceeded, "The container's public database is full; delete records of it.",
         frameworkCode: Framework.quotaExceeded)
@@ -116,8 +119,13 @@ extension ServiceError {
         frameworkCode: Framework.permissionFailure)
     static let shareWithoutRoot = invalid("Cannot share - no such record exists to share")
     static let alreadyShared = ServiceError(
-        .badRequest, "The record or its zone is shared already.",
+        .badRequest, "The record is shared already.",
         frameworkCode: Framework.alreadyShared)
+    static let zoneSharedAlready = ServiceError(
+        .badRequest, "The record's zone is shared as a whole.",
+        frameworkCode: Framework.serverRejectedRequest)
+    static let recordsSharedAlready = invalid(
+        "Records of the zone are shared; stop sharing them before the zone.")
     static let shareNotFound = ServiceError(
         .notFound, "Share not found", frameworkCode: Framework.unknownItem)
     static let tooManyParticipants = ServiceError(
@@ -168,7 +176,10 @@ extension ServiceError {
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
     static let tooManyPolls = ServiceError(
-        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5)
+        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5,
+        frameworkCode: Framework.requestRateLimited)
+    static let unknownPushEnvironment = invalid(
+        "The apnsEnvironment is development or production.")
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
         frameworkCode: Framework.unknownItem)

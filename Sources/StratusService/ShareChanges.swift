@@ -143,11 +143,17 @@ struct ShareChanges {
     private func checked(
         _ identity: UserIdentityDictionary
     ) throws -> UserIdentityDictionary {
-        let checked = UserIdentityDictionary(
+        var checked = UserIdentityDictionary(
             userRecordName: identity.userRecordName ?? identity.lookupUserRecordName,
             emailAddress: identity.emailAddress, phoneNumber: identity.phoneNumber,
             lookupUserRecordName: identity.lookupUserRecordName)
-        let texts = [checked.userRecordName, checked.emailAddress, checked.phoneNumber]
+        if let token = identity.lookupInfo?.oneTimeToken, checked.lookupInfo == nil {
+            checked.lookupInfo = UserLookupInfo(oneTimeToken: token)
+        }
+        let texts = [
+            checked.userRecordName, checked.emailAddress, checked.phoneNumber,
+            checked.lookupInfo?.oneTimeToken,
+        ]
         guard texts.allSatisfy({ ($0?.utf8.count ?? 1) <= 320 && $0?.isEmpty != true }) else {
             throw ServiceError.invalid("An address has 1 to 320 bytes.")
         }
@@ -164,6 +170,7 @@ struct ShareChanges {
             identity.userRecordName.map { "user " + $0 },
             identity.emailAddress.map { "mail " + ParticipantIdentity.normalized($0) },
             identity.phoneNumber.map { "phone " + $0.filter { !$0.isWhitespace } },
+            identity.lookupInfo?.oneTimeToken.map { "token " + $0 },
         ].compactMap { $0 }
     }
 }
@@ -230,8 +237,13 @@ extension RecordSharing.Share {
                 role: .publicUser, permission: publicPermission)
         }
         dictionary.status = .accepted
-        // The address by which the person was found stays the one that the owner knows.
+        // The address by which the person was found stays the one that the owner knows. A one-time
+        // invitation is taken: nobody else can take it.
         dictionary.userIdentity.userRecordName = person.userRecordName
+        dictionary.userIdentity.lookupInfo?.oneTimeToken = nil
+        if dictionary.userIdentity.lookupInfo?.isEmpty == true {
+            dictionary.userIdentity.lookupInfo = nil
+        }
         let joined = RecordSharing.Participant(dictionary: dictionary, since: settings.newMark())
         if let index { participants[index] = joined } else { participants.append(joined) }
     }

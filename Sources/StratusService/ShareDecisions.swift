@@ -154,8 +154,9 @@ extension ModifyDecisions {
         guard case .ready(let operation) = plan.items[index],
             case .save(let row, _, _) = decisions[index]
         else { return nil }
-        guard let root = row.shareRoot else { return isShared ? .alreadyShared : nil }
-        if isZoneShared { return .alreadyShared }
+        // The three codes are Apple's: the pages of CKShare and CKRecordZone.
+        guard let root = row.shareRoot else { return isShared ? .recordsSharedAlready : nil }
+        if isZoneShared { return .zoneSharedAlready }
         if let tag = operation.share?.wanted.root?.recordChangeTag, tree.saved[root] == nil,
             let stored = try tree.record(root), stored.changeTag != tag
         {

@@ -122,7 +122,8 @@ struct ShareView {
         share.participants.map(\.dictionary).compactMap { participant in
             let identity = participant.userIdentity
             guard participant.status == .invited, identity.userRecordName == nil,
-                participant.permission != .none, let identifier = participant.participantID
+                participant.permission != .none, let identifier = participant.participantID,
+                identity.emailAddress != nil || identity.phoneNumber != nil
             else { return nil }
             return ShareMetadataDictionary.PotentialMatch(
                 participantID: identifier, emailAddress: identity.emailAddress.map(Self.masked),

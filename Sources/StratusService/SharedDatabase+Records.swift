@@ -8,6 +8,7 @@ extension RecordsLookup {
     ) async throws -> Answer {
         let database = try await SharedDatabase(context)
         var syncToken: String?
+        var room = context.limits.recordBytesPerLookup
         let results = try await database.answers(
             request.records, zoneID: { $0.zoneID ?? request.zoneID },
             refused: { item, error in
@@ -20,6 +21,8 @@ extension RecordsLookup {
                 var part = request
                 part.records = items
                 let answer = try await answer(part, in: view)
+                room -= answer.records.storedBytes
+                guard room >= 0 else { throw ServiceError.lookupTooLarge }
                 // There is one of the zone that the request names, in its owner's part only.
                 syncToken = syncToken ?? answer.syncToken
                 return answer.records
@@ -106,6 +109,23 @@ extension RecordsQuery {
                     : SharedContinuation(owner: owner, marker: answer.continuationMarker).text)
         }
         return Answer(records: [])
+    }
+}
+
+extension [RecordResult] {
+    /// The bytes that the records take as they are stored.
+    var storedBytes: Int {
+        reduce(0) { bytes, result in
+            guard case .record(let record) = result else { return bytes }
+            return bytes + record.storedBytes
+        }
+    }
+}
+
+extension RecordDictionary {
+    /// The bytes that the record takes as it is stored.
+    var storedBytes: Int {
+        if case .encoded(let payload) = fields { payload.count } else { 0 }
     }
 }
 

@@ -50,27 +50,56 @@ extension ZonesModify {
             throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
         }
         let database = try await SharedDatabase(context)
+        // Kept in the caller's own database, after the owners' were changed: what a crash between makes
+        // of a repetition is another attempt to leave.
+        let repetition = try Repetition(
+            request.operationID, of: request.repeatableOperations(in: context), in: context,
+            prefix: "sharedZones/")
+        if let repetition,
+            let outcome = try await database.own.read({ try repetition.outcome(in: $0) })
+        {
+            return Answer(
+                zones: try ZonesOutcome(outcome, count: request.operations.count)
+                    .replay(request) { gone($0.zoneID, in: context) })
+        }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
             // What was asked for is the case.
-            refused: { operation, _ in
-                .zone(ZoneDictionary(zoneID: operation.zoneID, isDeleted: true))
-            },
+            refused: { operation, _ in .zone(gone(operation.zoneID, in: context)) },
             from: { view, operations in
                 var results: [ZoneResult] = []
                 for operation in operations {
-                    try await leave(operation.zoneID, in: view)
-                    let zoneID = view.zoneName(operation.zoneID).map(view.zoneID)
-                    results.append(
-                        .zone(
-                            ZoneDictionary(zoneID: zoneID ?? operation.zoneID, isDeleted: true)))
+                    do {
+                        try await leave(operation.zoneID, in: view)
+                        results.append(.zone(gone(operation.zoneID, in: context)))
+                    } catch let error as ServiceError {
+                        results.append(
+                            .failure(ZoneFailure(zoneID: operation.zoneID, error: error)))
+                    }
                 }
                 return results
             })
+        let now = context.service.settings.nowMilliseconds()
+        if let repetition, results.contains(where: { if case .zone = $0 { true } else { false } }) {
+            try await database.own.write { writer in
+                try repetition.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
+            }
+        }
         return Answer(zones: results)
     }
 
+    /// A zone of which the caller has nothing, and perhaps never had.
+    private static func gone(
+        _ zoneID: ZoneIDDictionary, in context: RequestContext
+    ) -> ZoneDictionary {
+        let view = zoneID.ownerRecordName.map(context.viewing) ?? context
+        return ZoneDictionary(
+            zoneID: view.zoneName(zoneID).map(view.zoneID) ?? zoneID, isDeleted: true)
+    }
+
     /// Leaves the shares of a zone one by one, by the same way as deleting their records.
+    ///
+    /// - Throws: ``ServiceError`` when one of them could not be left.
     private static func leave(_ zoneID: ZoneIDDictionary, in view: RequestContext) async throws {
         guard let name = view.zoneName(zoneID), let store = try await view.store() else { return }
         let user = try view.user()
@@ -84,8 +113,13 @@ extension ZonesModify {
             let operations = names.map {
                 RecordsModify.Operation(.forceDelete, RecordDictionary(recordName: $0))
             }
-            _ = try await RecordsModify.answer(
+            let answer = try await RecordsModify.answer(
                 .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view)
+            // Where the share or all access went meanwhile, what was asked for is the case.
+            for case .failure(let failure) in answer.records
+            where failure.error.code != .notFound && failure.error.code != .zoneNotFound {
+                throw failure.error
+            }
         }
     }
 }
@@ -101,7 +135,8 @@ extension ChangesDatabase {
         let tokens = ChangeTokens(
             seal: seal,
             address: SharedDatabase.address(of: try context.user(), in: context.address),
-            incarnation: incarnation, nowMilliseconds: context.service.settings.nowMilliseconds())
+            incarnation: incarnation, nowMilliseconds: context.service.settings.nowMilliseconds(),
+            service: context.service)
         let known = try await database.own.read { try $0.databaseVersion }
         let token = try request.syncToken.map {
             try tokens.readDatabaseToken($0, version: known)
@@ -130,10 +165,16 @@ extension ChangesZone {
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
         let database = try await SharedDatabase(context)
-        let results = try await database.answers(
+        var room = context.limits.changedBytesPerAnswer
+        let results: [Result] = try await database.answers(
             request.zones, zoneID: { $0.zoneID },
             refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
-            from: { view, zones in try await answer(Request(zones: zones), in: view).zones })
+            from: { view, zones in
+                guard let address = try view.databaseAddress() else { return [] }
+                let part = try await answer(Request(zones: zones), in: view, address, room: room)
+                for case .page(let page) in part.zones { room -= page.records.storedBytes }
+                return part.zones
+            })
         return Answer(zones: results)
     }
 }

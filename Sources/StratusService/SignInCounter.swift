@@ -86,7 +86,8 @@ extension CloudService {
         } catch let refusal as SignInRefusal {
             throw RequestFailure(
                 ServiceError(
-                    .throttled, refusal.sentence, retryAfterSeconds: refusal.retryAfterSeconds))
+                    .throttled, refusal.sentence, retryAfterSeconds: refusal.retryAfterSeconds,
+                    frameworkCode: ServiceError.Framework.requestRateLimited))
         } catch {
             throw failure(from: error)
         }

@@ -12,6 +12,9 @@ extension TokensCreate: ServedEndpoint {
         guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
             throw ServiceError.longClientID
         }
+        guard ContainerEnvironment(rawValue: request.apnsEnvironment) != nil else {
+            throw ServiceError.unknownPushEnvironment
+        }
         let settings = context.service.settings
         let device = DeviceRow(
             pushToken: newPushToken(settings), address: context.address,

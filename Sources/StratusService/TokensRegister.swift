@@ -16,6 +16,9 @@ extension TokensRegister: ServedEndpoint {
         guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
             throw ServiceError.longClientID
         }
+        guard let environment = ContainerEnvironment(rawValue: request.apnsEnvironment) else {
+            throw ServiceError.unknownPushEnvironment
+        }
         let service = context.service
         let user = try context.user()
         let rows = try await service.storehouse.directory.devices(pushToken: request.apnsToken)
@@ -32,20 +35,13 @@ extension TokensRegister: ServedEndpoint {
             device = DeviceRow(
                 pushToken: token.text, address: context.address, userRecordName: user,
                 clientID: request.clientID ?? context.caller.device, lastUsedMilliseconds: 0,
-                isRegistered: true, channel: try channel(request.apnsEnvironment))
+                isRegistered: true,
+                channel: environment == .production ? .apnsProduction : .apnsDevelopment)
         }
         device.isRegistered = true
         device.lastUsedMilliseconds = service.settings.nowMilliseconds()
         try await service.devices.put(device)
         return Answer()
-    }
-
-    private static func channel(_ environment: String) throws -> DeviceRow.Channel {
-        switch environment {
-        case "development": return .apnsDevelopment
-        case "production": return .apnsProduction
-        default: throw ServiceError.invalid("The apnsEnvironment is development or production.")
-        }
     }
 }
 

@@ -21,9 +21,21 @@ extension ZonesList: ServedEndpoint {
                 zones: try reader.zones().map { row in
                     var zone = ZoneDictionary(row, in: context, tokens: tokens)
                     if !request.wantsAtomic { zone.isAtomic = nil }
+                    zone.shareRecordName = try context.zoneShare(of: row, reader)
                     return .zone(zone)
                 })
         }
+    }
+}
+
+extension RequestContext {
+    /// The share of a whole zone, for callers who know the extension: who sees a zone that is shared
+    /// as a whole sees its share.
+    func zoneShare(of zone: ZoneRow, _ reader: any StoreReader) throws -> String? {
+        guard caller.wantsExtensions, zone.hasFeed,
+            let share = try reader.shares(in: zone.key, limit: 1).first, share.root == nil
+        else { return nil }
+        return share.name
     }
 }
 

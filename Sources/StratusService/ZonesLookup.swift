@@ -20,12 +20,16 @@ extension ZonesLookup: ServedEndpoint {
                 nowMilliseconds: now)
             return Answer(
                 zones: try request.zones.map { zoneID in
-                    guard let name = context.zoneName(zoneID),
-                        let zone = try context.livingZone(named: name, reader)
-                    else { return .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound)) }
-                    return .zone(
-                        ZoneDictionary(
-                            zone.row, in: context, tokens: tokens, access: zone.rights.access))
+                    do {
+                        let zone = try context.existingZone(
+                            named: context.existingZoneName(zoneID), reader)
+                        var answer = ZoneDictionary(
+                            zone.row, in: context, tokens: tokens, access: zone.rights.access)
+                        answer.shareRecordName = try context.zoneShare(of: zone.row, reader)
+                        return .zone(answer)
+                    } catch let error as ServiceError {
+                        return .failure(ZoneFailure(zoneID: zoneID, error: error))
+                    }
                 })
         }
     }

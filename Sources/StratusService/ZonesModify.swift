@@ -10,14 +10,16 @@ extension ZonesModify: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext
     ) async throws -> Answer {
+        try context.checkCount(request.operations.count)
+        guard
+            Set(request.operations.map { context.identity($0.zoneID) }).count
+                == request.operations.count
+        else {
+            throw ServiceError.invalid("Name a zone in one operation of a request only.")
+        }
         if context.isSharedDatabase { return try await sharedAnswer(request, in: context) }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
-        }
-        try context.checkCount(request.operations.count)
-        let names = request.operations.map { context.zoneName($0.zoneID) }
-        guard Set(names.compactMap { $0 }).count == names.compactMap({ $0 }).count else {
-            throw ServiceError.invalid("Name a zone in one operation of a request only.")
         }
         let service = context.service
         let seal = try await service.seal()
@@ -25,23 +27,26 @@ extension ZonesModify: ServedEndpoint {
         let store = try await service.store(for: address)
         let told = service.notifications.told(of: address)
         let summary = try await service.subscriptions.summary(of: store)
-        let repetition = try OperationOutcome.Repetition(
-            request.operationID, in: context, prefix: "zones/")
+        let repetition = try Repetition(
+            request.operationID, of: request.repeatableOperations(in: context), in: context,
+            prefix: "zones/")
         let answer = try await store.write { writer in
             try told.dequeue(in: writer)
             let tokens = ChangeTokens(
                 seal: seal, address: address, incarnation: try writer.incarnation,
                 nowMilliseconds: now)
-            if let repetition, let bytes = try writer.outcome(of: repetition.key) {
+            if let outcome = try repetition?.outcome(in: writer) {
                 return Answer(
-                    zones: try ZonesOutcome(bytes: bytes)
-                        .replay(request, names, in: writer, context, tokens))
+                    zones: try ZonesOutcome(outcome, count: request.operations.count)
+                        .replay(request) { try current($0, in: writer, context, tokens) })
             }
             let changes = ZoneChanges(
                 writer: writer, context: context, newsIsWanted: summary.wantsNews)
-            let results = try zip(request.operations, names).map { operation, name in
+            let results = try request.operations.map { operation in
                 do {
-                    guard let name else { throw ServiceError.zoneNotFound }
+                    guard let name = context.zoneName(operation.zoneID) else {
+                        throw ServiceError.zoneNotFound
+                    }
                     return ZoneResult.zone(
                         try changes.apply(operation.kind, to: name, tokens: tokens))
                 } catch let error as ServiceError {
@@ -55,6 +60,40 @@ extension ZonesModify: ServedEndpoint {
         }
         service.notifications.tell(store)
         return answer
+    }
+
+    /// A zone after an operation that is repeated; nil when it was created, and deleted since.
+    private static func current(
+        _ operation: Operation, in reader: any StoreReader, _ context: RequestContext,
+        _ tokens: ChangeTokens
+    ) throws -> ZoneDictionary? {
+        guard let name = context.zoneName(operation.zoneID) else { return nil }
+        if operation.kind == .delete {
+            return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
+        }
+        return try reader.livingZone(named: name)
+            .map { ZoneDictionary($0, in: context, tokens: tokens) }
+    }
+}
+
+extension ZonesModify.Request {
+    /// What the request does to which zones.
+    func repeatableOperations(in context: RequestContext) -> [Repetition.Operation] {
+        operations.map { operation in
+            let zoneID = context.identity(operation.zoneID)
+            return Repetition.Operation(
+                kind: operation.kind.rawValue, zoneName: zoneID.zoneName,
+                zoneOwner: zoneID.ownerRecordName)
+        }
+    }
+}
+
+extension RequestContext {
+    /// A zone as it is the same however it is named: the caller as its owner is left out.
+    fileprivate func identity(_ zoneID: ZoneIDDictionary) -> ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: zoneID.zoneName,
+            ownerRecordName: isOwner(zoneID.ownerRecordName) ? nil : zoneID.ownerRecordName)
     }
 }
 

@@ -80,13 +80,13 @@ extension ZoneID {
 
 extension CKRecordID {
     public convenience init(_ id: RecordID) {
-        self.init(recordName: id.name, zoneID: CKRecordZoneID(id.zoneID))
+        self.init(known: id.name, zoneID: CKRecordZoneID(id.zoneID))
     }
 }
 
 extension CKRecordZoneID {
     public convenience init(_ id: ZoneID) {
-        self.init(zoneName: id.name, ownerName: id.ownerName)
+        self.init(known: id.name, ownerName: id.ownerName)
     }
 }
 

@@ -35,6 +35,8 @@ public enum Remedy: Hashable, Sendable {
     case setAside
     /// Retry up to the bound, then give up on the item or halt the session.
     case retryWithinBound
+    /// Take it from the queue and tell the app, whose business it is from now on.
+    case report
 }
 
 extension Remedy {

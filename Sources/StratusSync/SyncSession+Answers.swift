@@ -11,23 +11,35 @@ extension SyncSession {
         var madeZones: [ZoneID] = []
         var goneZones: [ZoneID] = []
         var failure: SyncFailure?
+        var hasReported = false
         for (zone, problem) in created {
             guard let problem else {
                 madeZones.append(zone)
                 continue
             }
-            failure = problem
+            if remedy(forZone: problem.code) == .report {
+                hasReported = true
+                zonesToCreate.removeAll { $0 == zone }
+            } else {
+                failure = problem
+            }
         }
         for (zone, problem) in deleted {
-            if let problem, Remedy.forZone(problem.code) != .confirm {
-                failure = problem
-            } else {
+            guard let problem else {
                 goneZones.append(zone)
+                continue
+            }
+            switch remedy(forZone: problem.code) {
+            case .confirm: goneZones.append(zone)
+            case .report:
+                hasReported = true
+                zonesToDelete.removeAll { $0 == zone }
+            default: failure = problem
             }
         }
         zonesToCreate.removeAll { madeZones.contains($0) }
         for zone in goneZones { deletionDone(of: zone) }
-        if let failure, madeZones.isEmpty, goneZones.isEmpty {
+        if let failure, madeZones.isEmpty, goneZones.isEmpty, !hasReported {
             // Nobody could be served: as if the request had failed.
             _ = failed(failure, at: uptimeSeconds)
         } else {
@@ -57,7 +69,8 @@ extension SyncSession {
         for zone in missing { zoneWanted(zone) }
         for zone in changed
         where settings.zones.contains(zone) && !zone.isDefault && !missing.contains(zone)
-            && !zonesToDelete.contains(zone) && !zonesToFetch.contains(zone)
+            && (settings.failurePolicy == .report || !zonesToDelete.contains(zone))
+            && !zonesToFetch.contains(zone)
         {
             zonesToFetch.append(zone)
         }
@@ -103,7 +116,10 @@ extension SyncSession {
         batchSize.accepted(itemCount: outcomes.count)
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
-        } else if let worst, Remedy.forRequest(worst.code) == .slowDown {
+        } else if let failure = fruitless(outcomes, verdicts) {
+            // Whoever adds the same again and again is slowed down.
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+        } else if let worst, remedy(forRequest: worst.code) == .slowDown {
             // Part of the batch was throttled: what got through does not make the pause shorter.
             finishOperation()
             pacer.failed(at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds)
@@ -135,7 +151,7 @@ extension SyncSession {
         let failed = operation
         if failed == .fetchDatabaseChanges { needsDatabaseFetch = true }
         if case .send = failed { owesSend = false }
-        switch (Remedy.forRequest(failure.code), failed) {
+        switch (remedy(forRequest: failure.code), failed) {
         case (.awaitNetwork, _):
             isNetworkReachable = false
             penalise(
@@ -143,7 +159,11 @@ extension SyncSession {
                 ceilingSeconds: settings.maximumOfflineDelaySeconds)
         case (.split, .send):
             let canBeSmaller = batchSize.refused(itemCount: batchItemCount)
-            penalise(failure, isCounted: false, at: uptimeSeconds)
+            if settings.failurePolicy == .report {
+                finishOperation()
+            } else {
+                penalise(failure, isCounted: false, at: uptimeSeconds)
+            }
             return canBeSmaller ? nil : .setAsideBatch(failure)
         case (.awaitQuota, .send):
             awaitQuota(failure, at: uptimeSeconds)
@@ -151,11 +171,12 @@ extension SyncSession {
         case (.awaitAccount, _): halt(.account(failure))
         case (.halt, _): halt(.refused(failure))
         case (.refetch, .fetchDatabaseChanges):
-            penalise(failure, isCounted: true, at: uptimeSeconds)
+            expired(failure, at: uptimeSeconds)
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
-            penalise(failure, isCounted: true, at: uptimeSeconds)
+            expired(failure, at: uptimeSeconds)
             return .dropZoneToken(zone)
+        case (.report, .some(let operation)): giveUp(operation, failure, at: uptimeSeconds)
         case (.recreateZone, .fetchZoneChanges(let zone)):
             doubt(zone)
             penalise(failure, isCounted: true, at: uptimeSeconds)
@@ -179,15 +200,13 @@ extension SyncSession {
     private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
-        let remedy =
-            change.kind == .save ? Remedy.forSave(failure.code) : Remedy.forDelete(failure.code)
-        switch remedy {
+        switch remedy(for: change.kind, failure.code) {
         case .confirm: return .confirmed
         case .resolveConflict:
             return change.conflictRounds < settings.maximumConflictRounds
                 ? .conflict : .setAside(failure)
         case .decideDeletion: return .deletedElsewhere
-        case .setAside, .split: return .setAside(failure)
+        case .setAside, .split, .report: return .setAside(failure)
         case .requeue, .awaitNetwork, .slowDown: return .pending
         case .awaitQuota:
             awaitQuota(failure, at: uptimeSeconds)
@@ -209,7 +228,7 @@ extension SyncSession {
 
     /// Every item of a batch failed for a reason that may pass.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
-        switch Remedy.forRequest(failure.code) {
+        switch remedy(forRequest: failure.code) {
         case .awaitQuota: finishOperation()
         case .awaitNetwork:
             isNetworkReachable = false
@@ -233,7 +252,7 @@ extension SyncSession {
             uptimeSeconds + max(settings.quotaRetrySeconds, failure.retryAfterSeconds ?? 0)
     }
 
-    private mutating func finishOperation() {
+    mutating func finishOperation() {
         lastOperation = operation
         operation = nil
     }
@@ -247,7 +266,7 @@ extension SyncSession {
         isNetworkReachable = true
     }
 
-    private mutating func penalise(
+    mutating func penalise(
         _ failure: SyncFailure, isCounted: Bool, at uptimeSeconds: Double,
         ceilingSeconds: Double? = nil
     ) {

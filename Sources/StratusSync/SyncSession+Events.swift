@@ -39,6 +39,24 @@ extension SyncSession {
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 
+    /// The app asked for this activity by hand: an earlier failure delays nothing.
+    public mutating func begin(_ activity: SyncActivity, at uptimeSeconds: Double) {
+        halt = nil
+        retryCount = 0
+        pacer.reset(at: uptimeSeconds)
+        switch activity {
+        case .fetching: needsDatabaseFetch = true
+        case .sending: sendNotBeforeUptimeSeconds = 0
+        }
+    }
+
+    /// These zones, and no others, are to be created and deleted.
+    public mutating func setZonesToModify(create: [ZoneID], delete: [ZoneID]) {
+        zonesToCreate = create
+        zonesToDelete = delete
+        zonesToReplace = []
+    }
+
     /// A person asked to sync now: nothing waits for further changes, everything is fetched.
     public mutating func syncNow(at uptimeSeconds: Double) {
         needsDatabaseFetch = true

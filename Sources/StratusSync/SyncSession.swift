@@ -19,7 +19,9 @@ public struct SyncSession: Sendable {
     var zonesToDelete: [ZoneID]
     /// Zones that were deleted and are wanted again: the old content must go first.
     var zonesToReplace: Set<ZoneID> = []
-    var zonesToFetch: [ZoneID]
+    public internal(set) var zonesToFetch: [ZoneID]
+    /// Which of them are fetched now, and which first.
+    public var focus = FetchFocus()
     /// Zones that somebody hinted at while a page of theirs was under way.
     var zonesToFetchAgain: Set<ZoneID> = []
     /// Zones that were missing: the database's changes tell whether somebody deleted them.
@@ -37,6 +39,8 @@ public struct SyncSession: Sendable {
     var batchSize: BatchSize
     var sendNotBeforeUptimeSeconds: Double = 0
     var nextFetchUptimeSeconds: Double?
+
+    var fruitlessBatchCount = 0
 
     // How it goes.
     public internal(set) var operation: SyncOperation?
@@ -70,7 +74,11 @@ public struct SyncSession: Sendable {
     public var isAtRest: Bool { operation == nil && nextOperation(at: .infinity) == nil }
 
     /// Decides what to do now. A step to perform counts as begun.
-    public mutating func next(at uptimeSeconds: Double) -> SyncStep {
+    ///
+    /// - Parameter activity: nothing else is done; nil is everything, in the session's own order.
+    public mutating func next(
+        at uptimeSeconds: Double, only activity: SyncActivity? = nil
+    ) -> SyncStep {
         if let halt { return .halted(halt) }
         guard isEnabled else { return .rest(untilUptimeSeconds: nil) }
         precondition(operation == nil, "Tell the session how its operation ended before the next.")
@@ -78,7 +86,7 @@ public struct SyncSession: Sendable {
             self.nextFetchUptimeSeconds = nil
             needsDatabaseFetch = true
         }
-        guard let planned = nextOperation(at: uptimeSeconds) else {
+        guard let planned = nextOperation(at: uptimeSeconds, only: activity) else {
             isFetchingRound = false
             return .rest(untilUptimeSeconds: nextFetchUptimeSeconds)
         }
@@ -98,7 +106,14 @@ public struct SyncSession: Sendable {
     }
 
     /// The operation whose turn it is, whenever it may start.
-    func nextOperation(at uptimeSeconds: Double) -> SyncOperation? {
+    func nextOperation(
+        at uptimeSeconds: Double, only activity: SyncActivity? = nil
+    ) -> SyncOperation? {
+        switch activity {
+        case .fetching: return nextFetch
+        case .sending: return nextSend
+        case nil: break
+        }
         let sendComesFirst =
             owesSend && hasPendingChanges && sendNotBeforeUptimeSeconds <= uptimeSeconds
         if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
@@ -107,14 +122,38 @@ public struct SyncSession: Sendable {
         }
         if needsSubscription { return .saveSubscription }
         // A round of fetching is finished before anything else starts.
-        if let zone = zonesToFetch.first, isFetchingRound || !sendComesFirst {
+        if let zone = nextZone, isFetchingRound || !sendComesFirst {
             return .fetchZoneChanges(zone)
         }
         if needsDatabaseFetch, !sendComesFirst { return .fetchDatabaseChanges }
-        if hasPendingChanges {
-            return .send(itemLimit: batchSize.itemLimit, bytesLimit: settings.bytesPerBatch)
+        return nextSend
+    }
+
+    /// Zones before the records that shall be in them.
+    private var nextSend: SyncOperation? {
+        if !zonesToCreate.isEmpty || !zonesToDelete.isEmpty {
+            return .modifyZones(create: zonesToCreate, delete: zonesToDelete)
         }
-        return nil
+        guard hasPendingChanges else { return nil }
+        return .send(itemLimit: batchSize.itemLimit, bytesLimit: settings.bytesPerBatch)
+    }
+
+    /// The database before its zones, but not between the zones of a round.
+    private var nextFetch: SyncOperation? {
+        if needsDatabaseFetch, !isFetchingRound { return .fetchDatabaseChanges }
+        if let zone = nextZone { return .fetchZoneChanges(zone) }
+        return needsDatabaseFetch ? .fetchDatabaseChanges : nil
+    }
+
+    private var nextZone: ZoneID? {
+        focus.firstZones.first { zonesToFetch.contains($0) && focus.contains($0) }
+            ?? zonesToFetch.first { focus.contains($0) }
+    }
+
+    /// What ``next(at:only:)`` would say, with nothing begun.
+    public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {
+        var copy = self
+        return copy.next(at: uptimeSeconds, only: activity)
     }
 
     private func readyTime(for operation: SyncOperation) -> Double {

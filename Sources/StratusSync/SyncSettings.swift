@@ -60,6 +60,9 @@ public struct SyncSettings: Hashable, Sendable {
     /// What becomes of local records when their zone was deleted elsewhere.
     public var zoneDeletionPolicy = ZoneDeletionPolicy.remove
 
+    /// Who deals with a failure that no retry cures.
+    public var failurePolicy = FailurePolicy.heal
+
     /// Whether a database subscription is kept, so that the service tells of changes.
     public var savesSubscription = true
 
@@ -68,6 +71,14 @@ public struct SyncSettings: Hashable, Sendable {
     public var listensForNotifications = true
 
     public init() {}
+}
+
+/// Who deals with a failure that no retry cures.
+public enum FailurePolicy: Hashable, Sendable {
+    /// The session and the app's resolver: `StratusCache`, which has the records at hand.
+    case heal
+    /// The app, item by item, as `CKSyncEngine` has it: what failed leaves the queue and is told.
+    case report
 }
 
 /// Which zones of a database a device keeps.

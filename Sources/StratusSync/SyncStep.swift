@@ -27,6 +27,38 @@ public enum SyncOperation: Hashable, Sendable {
     case send(itemLimit: Int, bytesLimit: Int)
 }
 
+/// The two kinds of work that an app can ask for by hand.
+public enum SyncActivity: Hashable, Sendable {
+    case fetching
+    case sending
+}
+
+extension SyncOperation {
+    /// Nil for the subscription, which is neither.
+    public var activity: SyncActivity? {
+        switch self {
+        case .fetchDatabaseChanges, .fetchZoneChanges: .fetching
+        case .modifyZones, .send: .sending
+        case .saveSubscription: nil
+        }
+    }
+}
+
+/// Which of the zones to fetch are fetched now.
+public struct FetchFocus: Sendable {
+    /// These before all others.
+    public var firstZones: [ZoneID]
+    /// Zones that wait for another time do not count.
+    public var contains: @Sendable (ZoneID) -> Bool
+
+    public init(
+        firstZones: [ZoneID] = [], contains: @escaping @Sendable (ZoneID) -> Bool = { _ in true }
+    ) {
+        self.firstZones = firstZones
+        self.contains = contains
+    }
+}
+
 /// What a session must know of the file it starts on.
 public struct SyncBacklog: Hashable, Sendable {
     public var zonesToCreate: [ZoneID]

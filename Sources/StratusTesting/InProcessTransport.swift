@@ -6,7 +6,7 @@ import Synchronization
 
 /// The way from a client straight into a service of the same process: typed requests go in, typed
 /// answers come out, no byte is written.
-public final class InProcessTransport: Transport {
+public final class InProcessTransport: AccountTransport {
     private let service: CloudService
     private let device: String
     private let webAuthToken: Mutex<String?>
@@ -44,20 +44,88 @@ public final class InProcessTransport: Transport {
         }
     }
 
+    public func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        let token = url.split(separator: "/").last ?? ""
+        do {
+            return try await service.upload(
+                to: String(token), announcedBytes: asset.sizeBytes, asset
+            ).singleFile
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw ServiceFailure(error.error)
+        }
+    }
+
+    public func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        // The address is `/assets/get/{token}/{name}`.
+        let parts = url.split(separator: "/")
+        let token = parts.firstIndex(of: "get").map { parts[parts.index(after: $0)...] }?.first
+        let download: AssetDownload
+        do {
+            download = try await service.download(String(token ?? ""))
+        } catch {
+            throw ServiceFailure(error.error)
+        }
+        var offset: Int64 = 0
+        while offset < download.sizeBytes {
+            try Task.checkCancellation()
+            let piece = try await download.read(at: offset, count: Self.pieceBytes)
+            guard !piece.isEmpty else {
+                throw TransportError(.answerLost, "The asset ended before its last byte.")
+            }
+            offset += Int64(piece.count)
+            try await receive(piece)
+        }
+    }
+
+    /// Bytes of an asset that are handed over at a time.
+    private static let pieceBytes = 256 * 1_024
+
+    public func changeAccount(webAuthToken token: String?) {
+        webAuthToken.withLock { $0 = token }
+    }
+
+    public func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        let answer = try await respond(UsersCaller.self, EmptyBody(), target, apiToken: apiToken)
+        guard let token = answer.rotatedWebAuthToken else {
+            throw ServiceFailure(
+                ServiceError(.authenticationRequired, "Sign in: tokens belong to an account."))
+        }
+        return token
+    }
+
     private func ask<S: ServedEndpoint>(
         _ served: S.Type, _ request: any Sendable, _ target: RequestTarget
     ) async throws -> any Sendable {
         guard let request = request as? S.Request else { return EmptyBody() }
+        return try await respond(
+            S.self, request, target, apiToken: ServiceSettings.developmentToken
+        ).answer
+    }
+
+    private func respond<S: ServedEndpoint>(
+        _ served: S.Type, _ request: S.Request, _ target: RequestTarget, apiToken: String
+    ) async throws -> ServedAnswer<S.Answer> {
         let token = webAuthToken.withLock { $0 }
         do {
             let answer = try await service.respond(
                 to: S.self, request,
                 from: Credentials(
-                    apiToken: ServiceSettings.developmentToken, webAuthToken: token,
+                    apiToken: apiToken, webAuthToken: token,
                     clientID: device, wantsExtensions: true),
                 at: target.container, scope: target.scope)
-            if let next = answer.rotatedWebAuthToken { webAuthToken.withLock { $0 = next } }
-            return answer.answer
+            if let next = answer.rotatedWebAuthToken {
+                // Not when the account changed meanwhile.
+                webAuthToken.withLock { if $0 == token { $0 = next } }
+            }
+            return answer
         } catch  where error.error == .connectionDropped {
             // As HTTPTransport tells it: nobody knows whether the request was served.
             throw TransportError(

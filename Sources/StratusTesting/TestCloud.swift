@@ -16,6 +16,8 @@ import StratusStorage
 public final class TestCloud: Sendable {
     /// The service itself, for what only its operator can do.
     public let service: CloudService
+    /// Keys of encrypted values: all devices of a user have them, as if they had been carried over.
+    public let keyStore: any CloudKeyStore = MemoryKeyStore()
 
     /// - Parameters:
     ///   - storehouse: Where the cloud keeps its data; a new store in memory by default.
@@ -32,13 +34,16 @@ public final class TestCloud: Sendable {
     /// - Parameters:
     ///   - user: Who is signed in; nil for nobody. A user comes into being at the first sign-in.
     ///   - device: The device's identifier: it is not notified of its own changes.
+    ///   - keyStore: The device's own keys; nil takes ``keyStore``.
     public func connect(
-        user: String?, device: String, world: CloudConnection.World = .init()
+        user: String?, device: String, world: CloudConnection.World = .init(),
+        keyStore: (any CloudKeyStore)? = nil
     ) async throws -> CloudConnection {
         let token = try await signIn(user)
         let transport = InProcessTransport(service: service, webAuthToken: token, device: device)
         return CloudConnection(
-            transport: transport, hasAccount: user != nil, deviceID: device, world: world)
+            transport: transport, hasAccount: user != nil, deviceID: device, world: world,
+            keyStore: keyStore ?? self.keyStore)
     }
 
     /// Connects a device and gives it a container.
@@ -47,6 +52,14 @@ public final class TestCloud: Sendable {
     ) async throws -> CKContainer {
         CKContainer(
             identifier: identifier, connection: try await connect(user: user, device: device))
+    }
+
+    /// Signs somebody in on a device, in place of who was; `CKAccountChanged` is posted.
+    ///
+    /// Signing out is `connection.signOut()`.
+    public func signIn(_ user: String, on connection: CloudConnection) async throws {
+        let session = try await service.signInForDevelopment(user: user)
+        try connection.signIn(webAuthToken: session.webAuthToken)
     }
 
     private func signIn(_ user: String?) async throws -> String? {

@@ -24,9 +24,10 @@ public protocol WireWritable {
 /// | `stratusErrorCode` | every error | ``StratusRecords/ServiceError/frameworkCode`` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
-/// | `recordType`, `zoneID` | tombstone | ``RecordResult/Tombstone`` |
+/// | `recordType` | tombstone | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
-/// | `deleted` | subscription | ``SubscriptionResult/deleted(subscriptionID:)`` |
+/// | `oneTimeToken` | `lookupInfo` of a participant, item of records/resolve and accept | ``UserLookupInfo/oneTimeToken`` |
+/// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |

@@ -11,7 +11,7 @@ extension Field {
             switch key {
             case "value": json = member.isNull ? nil : member
             case "type": typeTag = member.isNull ? nil : member
-            case "isEncrypted": isEncrypted = member.bool ?? false
+            case "isEncrypted": isEncrypted = member.isNull ? false : try Bool(wire: member)
             default: break
             }
         }

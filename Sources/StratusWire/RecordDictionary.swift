@@ -111,7 +111,7 @@ public struct RecordFailure: Hashable, Sendable {
     public var recordName: String?
     public var zoneID: ZoneIDDictionary?
     public var error: ServiceError
-    /// The identifier under which the service logged the error.
+    /// The error's own identifier, another one in every answer.
     public var uuid: String?
     /// An extension, with CONFLICT: the record as the service has it.
     public var serverRecord: RecordDictionary?

@@ -28,13 +28,17 @@ public struct ShortGUIDDictionary: WireValue {
     public var shouldFetchRootRecord: Bool?
     /// Nil is all fields of the root record.
     public var rootRecordDesiredKeys: [String]?
+    /// An extension: takes the invitation that has this token.
+    public var oneTimeToken: String?
 
     public init(
-        value: String, shouldFetchRootRecord: Bool? = nil, rootRecordDesiredKeys: [String]? = nil
+        value: String, shouldFetchRootRecord: Bool? = nil, rootRecordDesiredKeys: [String]? = nil,
+        oneTimeToken: String? = nil
     ) {
         self.value = value
         self.shouldFetchRootRecord = shouldFetchRootRecord
         self.rootRecordDesiredKeys = rootRecordDesiredKeys
+        self.oneTimeToken = oneTimeToken
     }
 }
 
@@ -71,7 +75,8 @@ extension ShortGUIDDictionary {
         self.init(
             value: try node.required("value"),
             shouldFetchRootRecord: try node.optional("shouldFetchRootRecord"),
-            rootRecordDesiredKeys: try node.optional("rootRecordDesiredKeys"))
+            rootRecordDesiredKeys: try node.optional("rootRecordDesiredKeys"),
+            oneTimeToken: try node.optional("oneTimeToken"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -79,6 +84,7 @@ extension ShortGUIDDictionary {
             writer.member("value", value)
             writer.optional("shouldFetchRootRecord", shouldFetchRootRecord)
             writer.optional("rootRecordDesiredKeys", rootRecordDesiredKeys)
+            writer.optional("oneTimeToken", oneTimeToken)
         }
     }
 }

@@ -26,21 +26,26 @@ public enum UsersDiscover: Endpoint {
     }
 }
 
-/// By what somebody is looked up: one of the three.
+/// By what somebody is looked up: one of the first three; or, in an invitation, one of all.
 public struct UserLookupInfo: WireValue {
     public var emailAddress: String?
     public var phoneNumber: String?
     public var userRecordName: String?
+    /// An extension: whoever has it may take the invitation, once.
+    public var oneTimeToken: String?
 
     public init(
-        emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: String? = nil
+        emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: String? = nil,
+        oneTimeToken: String? = nil
     ) {
         self.emailAddress = emailAddress
         self.phoneNumber = phoneNumber
         self.userRecordName = userRecordName
+        self.oneTimeToken = oneTimeToken
     }
 
-    var isEmpty: Bool { emailAddress == nil && phoneNumber == nil && userRecordName == nil }
+    /// Whether it says nothing of anybody.
+    public var isEmpty: Bool { self == UserLookupInfo() }
 }
 
 extension UserLookupInfo {
@@ -49,7 +54,8 @@ extension UserLookupInfo {
         self.init(
             emailAddress: try node.optional("emailAddress"),
             phoneNumber: try node.optional("phoneNumber"),
-            userRecordName: try node.optional("userRecordName"))
+            userRecordName: try node.optional("userRecordName"),
+            oneTimeToken: try node.optional("oneTimeToken"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -57,6 +63,7 @@ extension UserLookupInfo {
             writer.optional("emailAddress", emailAddress)
             writer.optional("phoneNumber", phoneNumber)
             writer.optional("userRecordName", userRecordName)
+            writer.optional("oneTimeToken", oneTimeToken)
         }
     }
 }
@@ -68,7 +75,10 @@ extension UsersDiscover.Request {
     }
 
     public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("lookupInfos", lookupInfos) }
+        writer.object { writer in
+            // Nobody in particular: the contacts, which are asked for without a body.
+            if !lookupInfos.isEmpty { writer.member("lookupInfos", lookupInfos) }
+        }
     }
 }
 

@@ -27,16 +27,19 @@ public struct ZoneDictionary: WireValue {
     public var isDeleted: Bool?
     /// An extension, on deleted zones: `deleted`, `purged` or `encryptedDataReset`.
     public var deletionReason: String?
+    /// An extension: the share of the whole zone, for who may see it.
+    public var shareRecordName: String?
 
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
-        isDeleted: Bool? = nil, deletionReason: String? = nil
+        isDeleted: Bool? = nil, deletionReason: String? = nil, shareRecordName: String? = nil
     ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.isAtomic = isAtomic
         self.isDeleted = isDeleted
         self.deletionReason = deletionReason
+        self.shareRecordName = shareRecordName
     }
 }
 
@@ -50,12 +53,10 @@ public enum ZoneResult: WireValue {
 public struct ZoneFailure: WireValue {
     public var zoneID: ZoneIDDictionary
     public var error: ServiceError
-    public var uuid: String?
 
-    public init(zoneID: ZoneIDDictionary, error: ServiceError, uuid: String? = nil) {
+    public init(zoneID: ZoneIDDictionary, error: ServiceError) {
         self.zoneID = zoneID
         self.error = error
-        self.uuid = uuid
     }
 }
 
@@ -89,7 +90,8 @@ extension ZoneDictionary {
             syncToken: try node.optional("syncToken"),
             isAtomic: try node.optional("atomic"),
             isDeleted: try node.optional("deleted"),
-            deletionReason: try node.optional("deletionReason"))
+            deletionReason: try node.optional("deletionReason"),
+            shareRecordName: try node["share"]?.optional("recordName"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -99,6 +101,10 @@ extension ZoneDictionary {
             writer.optional("atomic", isAtomic)
             writer.optional("deleted", isDeleted)
             writer.optional("deletionReason", deletionReason)
+            if let shareRecordName {
+                writer.key("share")
+                writer.object { $0.member("recordName", shareRecordName) }
+            }
         }
     }
 }
@@ -122,15 +128,13 @@ extension ZoneFailure {
     public init(wire node: JSONNode) throws(WireError) {
         self.init(
             zoneID: try node.required("zoneID"),
-            error: try ServiceError(wire: node),
-            uuid: try node.optional("uuid"))
+            error: try ServiceError(wire: node))
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("zoneID", zoneID)
             error.writeMembers(to: &writer)
-            writer.optional("uuid", uuid)
         }
     }
 }

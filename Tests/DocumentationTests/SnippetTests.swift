@@ -54,6 +54,13 @@ import Testing
         return snippets
     }
 
+    @Test func theEnginesOfTheGuideDoAsItSays() async throws {
+        let names = try await Snippets.enginesByHand()
+        #expect(names == ["Alpenrose", "Alpenrose"])
+        let saved = try await Snippets.anEngineByTheClock()
+        #expect(saved.first == saved.hut)
+    }
+
     @Test func everyLinkLeadsSomewhere() throws {
         let link = try Regex(#"\]\(([^)#:]+)(#[^)]*)?\)"#)
         var count = 0

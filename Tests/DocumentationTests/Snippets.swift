@@ -4,6 +4,7 @@ import CloudKit
 import Foundation
 import StratusCache
 import StratusTesting
+import StratusWire
 
 enum Snippets {
     static func runsOnBoth() async throws {
@@ -41,5 +42,120 @@ enum Snippets {
         let saved = try await phone.privateCloudDatabase.save(CKRecord(recordType: "Hut"))
         let seen = try await tablet.privateCloudDatabase.record(for: saved.recordID)
         return (saved, seen)
+    }
+
+    static func engine(
+        of store: TrailStore, _ device: String, in cloud: TestCloud
+    ) async throws -> CKSyncEngine {
+        let trails = "iCloud.org.example.Trails"
+        let container = try await cloud.container(trails, user: "alice", device: device)
+        var configuration = CKSyncEngine.Configuration(
+            database: container.privateCloudDatabase, stateSerialization: nil, delegate: store)
+        configuration.automaticallySync = false
+        return CKSyncEngine(configuration)
+    }
+
+    /// Run by the tests as it stands.
+    static func enginesByHand() async throws -> [String?] {
+        let cloud = TestCloud()
+        let zone = CKRecordZone(zoneName: "Trips")
+        let hut = CKRecord.ID(recordName: "hut-3", zoneID: zone.zoneID)
+        let (phone, tablet) = (TrailStore(), TrailStore())
+        let phoneEngine = try await engine(of: phone, "phone", in: cloud)
+        let tabletEngine = try await engine(of: tablet, "tablet", in: cloud)
+
+        phoneEngine.state.add(pendingDatabaseChanges: [.saveZone(zone)])
+        await phone.rename(hut, "Gipfelblick", phoneEngine)
+        try await phoneEngine.sendChanges()
+        await tablet.rename(hut, "Alpenrose", tabletEngine)
+        try await tabletEngine.sendChanges()  // a conflict; the store merges it and sends again
+        try await phoneEngine.fetchChanges()
+        return [await phone.names[hut], await tablet.names[hut]]
+    }
+
+    /// Run by the tests as it stands.
+    static func anEngineByTheClock() async throws -> (first: CKRecord.ID?, hut: CKRecord.ID) {
+        let clock = TestClock()
+        let cloud = TestCloud(clock: clock)
+        let connection = try await cloud.connect(user: "alice", device: "phone", world: clock.world)
+        let container = CKContainer(identifier: "iCloud.org.example.Trails", connection: connection)
+        let store = TrailStore()
+        let engine = CKSyncEngine(
+            .init(
+                database: container.privateCloudDatabase, stateSerialization: nil, delegate: store))
+        let zone = CKRecordZone(zoneName: "Trips")
+        let hut = CKRecord.ID(recordName: "hut-3", zoneID: zone.zoneID)
+        cloud.faults.next(of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 30))
+        engine.state.add(pendingDatabaseChanges: [.saveZone(zone)])
+        await store.rename(hut, "Gipfelblick", engine)
+
+        await clock.waitForSleeper(seconds: 0.1)  // the engine waits a little for more changes
+        clock.advance(bySeconds: 0.1)
+        await clock.waitForSleeper(seconds: 30)  // the service asked it to come back later
+        clock.advance(bySeconds: 30)
+        var saved = store.saved.stream.makeAsyncIterator()
+        let first = await saved.next()
+        withExtendedLifetime(engine) {}
+        return (first, hut)
+    }
+}
+
+/// An app's store: names of huts, the records as the service knows them, and the engine's state.
+actor TrailStore: CKSyncEngineDelegate {
+    private(set) var names: [CKRecord.ID: String] = [:]
+    private(set) var engineState: CKSyncEngine.State.Serialization?
+    private var records: [CKRecord.ID: CKRecord] = [:]
+    nonisolated let saved = AsyncStream.makeStream(of: CKRecord.ID.self)
+
+    func rename(_ id: CKRecord.ID, _ name: String, _ engine: CKSyncEngine) {
+        names[id] = name
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
+    }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) {
+        switch event {
+        case .stateUpdate(let update): engineState = update.stateSerialization
+        case .fetchedRecordZoneChanges(let changes):
+            for change in changes.modifications { keep(change.record) }
+            for deletion in changes.deletions { forget(deletion.recordID) }
+        case .sentRecordZoneChanges(let sent):
+            for record in sent.savedRecords {
+                records[record.recordID] = record
+                saved.continuation.yield(record.recordID)
+            }
+            for conflict in sent.failedRecordSaves.flatMap(\.error.conflicts) {
+                keep(conflict.merged())
+                syncEngine.state.add(
+                    pendingRecordZoneChanges: [.saveRecord(conflict.client.recordID)])
+            }
+        default: break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        let changes = syncEngine.state.pendingRecordZoneChanges
+            .filter { context.options.scope.contains($0) }
+        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            await self.record(id)
+        }
+    }
+
+    private func record(_ id: CKRecord.ID) -> CKRecord? {
+        guard let name = names[id] else { return nil }
+        let record = records[id] ?? CKRecord(recordType: "Hut", recordID: id)
+        record["name"] = name
+        return record
+    }
+
+    private func keep(_ record: CKRecord) {
+        records[record.recordID] = record
+        names[record.recordID] = record["name"]
+    }
+
+    private func forget(_ id: CKRecord.ID) {
+        records[id] = nil
+        names[id] = nil
     }
 }

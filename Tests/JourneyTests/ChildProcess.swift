@@ -16,9 +16,10 @@ final class ChildProcess: Sendable {
     ///   - input: Nil reads nothing.
     ///   - output: Nil writes nowhere.
     ///   - error: Nil writes where the tests write.
+    ///   - environment: What the program finds beside the tests' own variables.
     init(
         _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil,
-        error: FileHandle? = nil
+        error: FileHandle? = nil, environment: [String: String] = [:]
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -36,8 +37,8 @@ final class ChildProcess: Sendable {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
         let arguments = command.map { strdup($0) } + [nil]
-        let environment =
-            ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let environment = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + environment { free(text) } }
         var identifier: pid_t = 0
         let failure = posix_spawnp(

@@ -44,9 +44,11 @@ import Testing
         }
     }
 
-    private func withService(_ body: @escaping @Sendable (Int) async throws -> Void) async throws {
-        let service = CloudService(
-            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
+    private func withService(
+        _ settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
         try await serve(
             { listening in
                 try buildServer(
@@ -105,6 +107,70 @@ import Testing
             let matches = try await database.records(matching: query, inZoneWith: trips)
             #expect(matches.matchResults.map(\.0) == [record.recordID])
         }
+    }
+
+    @Test func assetsGoUpAndDown() async throws {
+        var settings = ServiceSettings(isForDevelopment: true)
+        settings.limits.assetBytes = 3_000_000
+        try await withService(settings) { port in
+            let scratch = try Scratch()
+            let phone = self.container(try self.connection(port)).privateCloudDatabase
+            let tablet = self.container(try self.connection(port, device: "tablet"))
+            try await phone.save(CKRecordZone(zoneID: trips))
+            let record = hut("a")
+            let sizes = [0, 1, 700_000, 3_000_000]
+            record["photos"] = try sizes.enumerated().map { index, size in
+                CKAsset(
+                    fileURL: try scratch.file("photo-\(index)", bytes: size, seed: UInt8(index)))
+            }
+            try await phone.save(record)
+            let read = try await tablet.privateCloudDatabase.record(for: record.recordID)
+            let photos = try #require(read["photos"] as? [CKAsset])
+            for (index, size) in sizes.enumerated() {
+                let data = try Data(contentsOf: try #require(photos[index].fileURL))
+                #expect([UInt8](data) == content(size, seed: UInt8(index)))
+            }
+            record["photos"] = [CKAsset(fileURL: try scratch.file("large", bytes: 3_000_001))]
+            await #expect(throws: CKError(.limitExceeded)) { try await phone.save(record) }
+        }
+    }
+
+    @Test func anAssetThatStandsStillIsGivenUp() async throws {
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        try await serve(
+            { listening in
+                let router = Router()
+                router.get("assets/get/a") { _, _ in
+                    Response(
+                        status: .ok,
+                        body: ResponseBody { writer in
+                            try await writer.write(ByteBuffer(string: "beginning"))
+                            for await _ in gate {}
+                            try await writer.finish(nil)
+                        })
+                }
+                return Application(
+                    router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                    onServerRunning: { channel in
+                        if let port = channel.localAddress?.port { await listening(port) }
+                    })
+            },
+            { port in
+                defer { opened.finish() }
+                let transport = try #require(
+                    HTTPTransport(
+                        origin: "http://127.0.0.1:\(port)",
+                        credentials: .init(apiToken: "development"), deviceID: "phone"))
+                let error = await #expect(throws: TransportError.self) {
+                    try await transport.download(from: "/assets/get/a", timeoutSeconds: 0.2) { _ in
+                    }
+                }
+                #expect(error?.code == .timedOut)
+                let missing = await #expect(throws: (any Error).self) {
+                    try await transport.download(from: "/assets/get/b", timeoutSeconds: 5) { _ in }
+                }
+                #expect(missing is TransportError)
+            })
     }
 
     @Test func conflictsDeletionsAndMissingThings() async throws {

@@ -183,7 +183,7 @@ import Testing
         let connection = container(ScriptedTransport { _, _ in EmptyBody() }).connection
         let log = Log()
         let observer = NotificationCenter.default.addObserver(
-            forName: .CKAccountChanged, object: nil, queue: nil
+            forName: .CKAccountChanged, object: connection, queue: nil
         ) { _ in log.add("changed") }
         connection.accountChanged(hasAccount: false)
         NotificationCenter.default.removeObserver(observer)

@@ -66,6 +66,66 @@ import Testing
         ),
         (NSPredicate(format: "a BEGINSWITH %@", "x"), [filter(.beginsWith, "a", .string("x"))]),
         (
+            NSPredicate(format: "any tags beginswith 'x'"),
+            [filter(.listMemberBeginsWith, "tags", .string("x"))]
+        ),
+        (NSPredicate(format: "SOME tags = 'x'"), [filter(.listContains, "tags", .string("x"))]),
+        (
+            NSPredicate(format: "ANY {'x', 'y'} IN tags"),
+            [filter(.listContainsAny, "tags", .stringList(["x", "y"]))]
+        ),
+        (
+            NSPredicate(format: "ALL %@ IN tags", ["x", "y"]),
+            [filter(.listContainsAll, "tags", .stringList(["x", "y"]))]
+        ),
+        (
+            NSPredicate(format: "NOT (ALL %@ IN tags)", ["x"]),
+            [filter(.notListContainsAll, "tags", .stringList(["x"]))]
+        ),
+        (
+            NSPredicate(format: "self CONTAINS[cd] 'Über den Gipfel'"),
+            [Filter(.containsAllTokens, .anySearchable, .string("uber den gipfel"))]
+        ),
+        (
+            NSPredicate(format: "SELF contains %@", "the marmot and the hut"),
+            [Filter(.containsAllTokens, .anySearchable, .string("marmot hut"))]
+        ),
+        (
+            NSPredicate(format: "allTokens TOKENMATCHES[cdl] %@", "hut"),
+            [Filter(.containsAllTokens, .anySearchable, .string("hut"))]
+        ),
+        (
+            NSPredicate(
+                format: "self.allTokens TOKENMATCHES[cdl] tokenize:using:(%@, 'Cdl')", "hut"),
+            [Filter(.containsAllTokens, .anySearchable, .string("hut"))]
+        ),
+        (
+            NSPredicate(format: "name TOKENMATCHES 'hut'"),
+            [filter(.containsAllTokens, "name", .string("hut"))]
+        ),
+        (
+            NSPredicate(format: "a == \"say \\\"hi\\\"\""),
+            [filter(.equals, "a", .string("say \"hi\""))]
+        ),
+        (NSPredicate(format: "a == '\\u00e9\\n'"), [filter(.equals, "a", .string("é\n"))]),
+        (
+            NSPredicate(format: "a == %i AnD b == %lld", 1, 2),
+            [
+                filter(.equals, "a", .int64(1)), filter(.equals, "b", .int64(2)),
+            ]
+        ),
+        (NSPredicate(format: "a == %.2f", 1.25), [filter(.equals, "a", .double(1.25))]),
+        (NSPredicate(format: "a == '%@'"), [filter(.equals, "a", .string("%@"))]),
+        (NSPredicate(format: "a == 1e3"), [filter(.equals, "a", .double(1_000))]),
+        (NSPredicate(format: "#in == TRUE"), [filter(.equals, "in", .int64(1))]),
+        (
+            NSPredicate(format: "a BETWEEN %@", [1, 2.5]),
+            [
+                filter(.greaterThanOrEquals, "a", .double(1)),
+                filter(.lessThanOrEquals, "a", .double(2.5)),
+            ]
+        ),
+        (
             NSPredicate(format: "NOT (a BEGINSWITH 'x')"),
             [filter(.notBeginsWith, "a", .string("x"))]
         ),
@@ -120,6 +180,13 @@ import Testing
         #expect(filters?.first?.comparator == .near)
         #expect(filters?.first?.field == .user("spot"))
         #expect(filters?.first?.distanceMetres == 10_000)
+        let named = try await self.filters(
+            NSPredicate(
+                format: "distanceToLocation:fromLocation:(%K, %@) <= %d", "spot", place, 10_000))
+        #expect(named?.first?.comparator == .near && named?.first?.field == .user("spot"))
+        let mirrored = try await self.filters(
+            NSPredicate(format: "%d > DISTANCETOLOCATION:FROMLOCATION:(%@, spot)", 500, place))
+        #expect(mirrored?.first?.distanceMetres == 500)
     }
 
     @Test func whatNothingSatisfiesIsNotAsked() async throws {
@@ -133,7 +200,14 @@ import Testing
         ("a == 'x", "quotation"), ("a == b", "field"), ("a BEGINSWITH[c] 'x'", "[c]"),
         ("a == %@", "arguments"), ("a == 1 b == 2", "AND"), ("foo(a) == 1", "foo"), ("", "side"),
         ("a == nil", "string"), ("NOT (a == 1 AND b == 2)", "NOT"), ("a BETWEEN 3", "BETWEEN"),
-        ("a ~ 3", "~"), ("a IN 3", "IN"),
+        ("a ~ 3", "~"), ("a IN 3", "IN"), ("a.b == 1", "a.b"), ("a == b", "“a”"),
+        ("NONE tags == 'x'", "NONE"), ("a CONTAINS[c] 'x'", "[c]"), ("a == $x", "$"),
+        ("a + 1 == 2", "+"), ("self == 'x'", "SELF"), ("a CONTAINS {'x', 'y'}", "CONTAINS"),
+        ("distanceToLocation:fromLocation:(spot, 3) < 4", "CLLocation"),
+        ("NOT (self CONTAINS 'x')", "NOT"), ("NOT (a BETWEEN {1, 2})", "NOT"),
+        ("a == '\\u12'", "u"), ("self CONTAINS 3", "string"), ("a MATCHES 'x.*'", "MATCHES"),
+        ("ANY tags > 3", "ANY"), ("SUBQUERY(a, $x, $x == 1)", "$"), ("a == 1 AND", "side"),
+        ("(a == 1", ")"), ("a[0] == 1", "operator"), ("%K == 1", "arguments"), ("a == %", "%"),
     ])
     func whatCannotBeAnsweredIsNamed(_ format: String, _ word: String) async {
         let error = await #expect(throws: CKError.self) {
@@ -159,6 +233,10 @@ import Testing
             ("name BEGINSWITH 'Gipfel'", true), ("name == 'x' OR beds == 4", true),
             ("NOT beds IN {1, 4}", false), ("missing == 3", false), ("beds > 'x'", false),
             ("ANY tags IN {'y', 'z'}", true), ("self CONTAINS 'gipfelblick'", true),
+            ("ALL {'x', 'y'} IN tags", true), ("ALL {'x', 'z'} IN tags", false),
+            ("self CONTAINS 'GÏPFELBLICK'", true), ("self CONTAINS 'gipfel'", false),
+            ("allTokens TOKENMATCHES[cdl] 'the gipfelblick'", true),
+            ("ANY tags BEGINSWITH 'y'", true), ("ALL tags == 'x'", false),
         ]
         for (format, expected) in judgements {
             #expect(NSPredicate(format: format).evaluate(with: record) == expected, "\(format)")

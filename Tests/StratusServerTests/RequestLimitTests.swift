@@ -36,6 +36,53 @@ import Testing
         }
     }
 
+    // MARK: Beside the protocol's own addresses
+
+    private static let exchange = "/auth/oidc?ckAPIToken="
+
+    private func exchangingService(_ change: (inout Limits) -> Void = { _ in }) -> CloudService {
+        var settings = service(isThrottled: true, change).settings
+        settings.accounts.identityProviders = [
+            IdentityProvider(
+                issuer: "https://id.example.org", audiences: ["org.example.Trails"],
+                fetchKeys: { "" })
+        ]
+        return CloudService(storehouse: MemoryStorehouse(), settings: settings)
+    }
+
+    /// The bodies are announced and never sent, as above.
+    @Test func anExchangeIsCheckedBeforeItsBodyIsRead() async throws {
+        try await withServer(exchangingService()) { port in
+            for token in ["wrong", ""] {
+                let wrong = try await BareConnection(port).ask(
+                    post(Self.exchange + token, "", announcing: 60_000))
+                #expect(wrong.hasPrefix("HTTP/1.1 401"), "\(wrong)")
+            }
+            let long = try await BareConnection(port).ask(
+                post(Self.exchange + "development", "", announcing: 70_000))
+            #expect(long.hasPrefix("HTTP/1.1 413"), "\(long)")
+        }
+    }
+
+    /// Neither may be tried faster than anything else: what is behind them is a read of the directory.
+    @Test func exchangesAndPollsCountForTheirAddress() async throws {
+        let poll = "GET /courier/aps?tok=guess HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for (request, status) in [
+            (poll, "404"), (post(Self.exchange + "development", "{}"), "400"),
+        ] {
+            let service = exchangingService {
+                $0.requestsPerSecondPerAddress = 1
+                $0.requestsInBurstPerAddress = 3
+            }
+            try await withServer(service) { port in
+                for expected in [status, status, status, "429"] {
+                    let answer = try await BareConnection(port).ask(request)
+                    #expect(answer.hasPrefix("HTTP/1.1 \(expected)"), "\(answer)")
+                }
+            }
+        }
+    }
+
     @Test func aThrottledClientIsToldInBodyAndHeader() async throws {
         let service = service(isThrottled: true) {
             $0.requestsPerSecondPerAddress = 1

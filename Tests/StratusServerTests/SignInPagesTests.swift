@@ -19,7 +19,9 @@ import Testing
         publicOrigin: String? = nil, isForDevelopment: Bool = true,
         _ body: @escaping @Sendable (Browser, CloudService) async throws -> Void
     ) async throws {
-        var settings = ServiceSettings(isForDevelopment: isForDevelopment)
+        // The clock stands still: no attempt is forgotten while a test is slow.
+        var settings = ServiceSettings(
+            isForDevelopment: isForDevelopment, nowMilliseconds: { 1_800_000_000_000 })
         settings.accounts = AccountSettings(
             signUp: .open, passwordCost: .init(logRounds: 1, blockSize: 1, parallelism: 1))
         let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)

@@ -210,6 +210,40 @@ import Testing
         #expect(!rest.moreComing)
     }
 
+    @Test func largeRecordsMakeShortPagesNewestFirstToo() async throws {
+        var limits = Limits()
+        limits.changedBytesPerAnswer = 2_500
+        let alice = try await World(limits: limits).person("alice")
+        try await alice.makeZone("Trips")
+        for number in 0..<5 {
+            let note = text("note", String(repeating: "x", count: 1_000))
+            try await alice.modify([hut(.create, "hut-\(number)", [note])], in: "Trips")
+        }
+        var names: [String] = []
+        var token: String?
+        var lengths: [Int] = []
+        repeat {
+            let page = try await alice.page("Trips", since: token, isReversed: true)
+            names += page.records.compactMap(\.name)
+            lengths.append(page.records.count)
+            token = page.moreComing ? page.syncToken : nil
+        } while token != nil
+        #expect(names == ["hut-4", "hut-3", "hut-2", "hut-1", "hut-0"])
+        #expect(lengths == [2, 2, 1])
+    }
+
+    @Test func whyAZoneWentIsToldToWhoAsksForExtensions() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.deleteZone("Trips")
+        let answer = try await world.service.respond(
+            to: ChangesDatabase.self, .init(),
+            from: Credentials(
+                apiToken: ServiceSettings.developmentToken, webAuthToken: alice.token),
+            at: world.address, scope: .private)
+        #expect(answer.answer.zones.allSatisfy { $0.zone?.deletionReason == nil })
+    }
+
     /// Else one request could ask for the largest page of one zone 400 times.
     @Test func aZoneIsNamedOnceInARequest() async throws {
         let alice = try await world.person("alice")

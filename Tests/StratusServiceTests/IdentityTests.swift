@@ -110,6 +110,17 @@ import Testing
         }
     }
 
+    @Test func tooManyAttemptsFromAnAddressAreTold() async throws {
+        let world = world()
+        var refused: ServiceError?
+        for _ in 0..<100 where refused?.code != .throttled {
+            refused = await refusal(world, "no token")
+        }
+        #expect(refused?.code == .throttled)
+        #expect(refused?.frameworkCode == 7)
+        #expect((refused?.retryAfterSeconds ?? 0) > 0)
+    }
+
     @Test(arguments: Backend.allCases)
     func theSameSubjectIsTheSameUser(_ backend: Backend) async throws {
         let world = world(try backend.storehouse())

@@ -176,6 +176,26 @@ import Testing
         }
     }
 
+    @Test func thereAreTwoEnvironmentsOfPushes() async throws {
+        let phone = try await World().person("alice")
+        let token = try await phone.listen()
+        for environment in ["moon", "", "Production"] {
+            let refusals = [
+                await phone.refusal(
+                    TokensCreate.self, .init(apnsEnvironment: environment), in: nil),
+                await phone.refusal(
+                    TokensRegister.self, .init(apnsEnvironment: environment, apnsToken: token),
+                    in: nil),
+            ]
+            #expect(refusals.map { $0?.error.frameworkCode } == [12, 12])
+        }
+        for environment in ["development", "production"] {
+            let made = try await phone.ask(
+                TokensCreate.self, .init(apnsEnvironment: environment), in: nil)
+            #expect(made.apnsEnvironment == environment)
+        }
+    }
+
     /// A device that changes hands tells its new owner's news only.
     @Test func aNativeTokenIsTheLastRegistrants() async throws {
         let script = Script()

@@ -196,4 +196,18 @@ import Testing
         #expect(refusal?.error.code == .badRequest && refusal?.error.frameworkCode == 27)
         #expect(try await alice.lookup(Array(names.prefix(20))).count { $0.record != nil } == 20)
     }
+
+    @Test func aSaveThatNamesTooManyBytesIsToldToNameLess() async throws {
+        let world = try world { $0.recordBytesPerModify = 10_000 }
+        let alice = try await world.person("alice")
+        let names = (0..<40).map { "r\($0)" }
+        try await alice.modify(names.map { hut(.create, $0, [text(400)]) })
+        for kind in [RecordsModify.Kind.forceUpdate, .forceReplace, .forceDelete] {
+            let refusal = await alice.refusal(
+                RecordsModify.self, .init(operations: names.map { hut(kind, $0) }))
+            #expect(refusal?.error.code == .badRequest && refusal?.error.frameworkCode == 27)
+        }
+        let few = try await alice.modify(names.prefix(20).map { hut(.forceUpdate, $0) })
+        #expect(few.allSatisfy { $0.record != nil })
+    }
 }

@@ -153,7 +153,10 @@ import Testing
         let operations = [hut(.create, "new"), hut(.update, "hut", [beds(1)], tag: "stale")]
         let first = try await alice.modify(operations, operationID: "save-1")
         #expect(first[1].failed?.serverRecord != nil)
-        #expect(try await alice.modify(operations, operationID: "save-1") == first)
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again[0] == first[0])
+        #expect(again[1].failed?.error == first[1].failed?.error)
+        #expect(again[1].failed?.serverRecord == first[1].failed?.serverRecord)
         let store = try await storehouse.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
@@ -325,7 +328,75 @@ import Testing
         let first = try await send()
         #expect(first.map(\.code) == [nil, .notFound])
         try await alice.at("tablet").modify([hut(.create, "b")], in: "Trips")
-        #expect(try await send() == first)
+        let again = try await send()
+        #expect(again[0] == first[0])
+        #expect(again[1].failed?.error == first[1].failed?.error)
+    }
+
+    /// Else it would get answers about records that it does not name.
+    @Test func anotherRequestUnderAnIdentifierIsRefused() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a"), hut(.create, "b")], operationID: "save-1")
+        for (operations, zoneName) in [
+            ([hut(.create, "a")], nil), ([hut(.create, "a"), hut(.create, "c")], nil),
+            ([hut(.create, "b"), hut(.create, "a")], nil),
+            ([hut(.create, "a"), hut(.forceDelete, "b")], nil),
+            ([hut(.create, "a"), hut(.create, nil)], nil),
+            ([hut(.create, "a"), hut(.create, "b")], "Trips"),
+        ] as [([RecordsModify.Operation], String?)] {
+            let refusal = await alice.refusal(
+                RecordsModify.self,
+                .init(
+                    operations: operations, zoneID: zoneName.map { zone($0) },
+                    operationID: "save-1"))
+            #expect(refusal?.error.code == .badRequest)
+        }
+        #expect(try await alice.lookup(["b", "c"]).map(\.code) == [nil, .notFound])
+        // Under the name that a request for zones has inside.
+        try await alice.makeZone("A")
+        _ = try await alice.ask(
+            ZonesModify.self,
+            .init(operations: [.init(.create, zone("B"))], operationID: "zones-1"))
+        let collision = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "d")], operationID: "zones/zones-1"))
+        #expect(collision?.error.code == .badRequest)
+    }
+
+    /// As it was kept before outcomes had a digest.
+    @Test func anOutcomeOfTheFirstFormatIsRead() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "hut", [beds(1)])])
+        let store = try await world.service.storehouse.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.write { writer in
+            try writer.put(
+                outcome: [1, 0, 0, 0, 1, 0, 0, 0, 0, 3] + Array("hut".utf8),
+                of: OperationKey(user: alice.name, device: "phone", operation: "save-1"),
+                expiresMilliseconds: .max)
+        }
+        let again = try await alice.modify([hut(.create, "hut")], operationID: "save-1")
+        #expect(again[0].values == ["beds": .int64(1)])
+        let other = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "a"), hut(.create, "b")], operationID: "save-1"))
+        #expect(other?.error.code == .badRequest)
+    }
+
+    /// A client tells errors apart by them.
+    @Test func aRecordThatFailedHasAnIdentifierOfItsOwn() async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let looked = try await alice.lookup(["a", "b"], in: "Trips")
+        let atomic = await alice.refusal(
+            RecordsModify.self,
+            .init(
+                operations: [hut(.update, "a", tag: "1.abcd"), hut(.create, "b")],
+                zoneID: zone("Trips")))
+        let failed = (looked + (atomic?.records ?? [])).compactMap(\.failed)
+        #expect(failed.count == 4)
+        #expect(Set(failed.compactMap(\.uuid)).count == 4)
     }
 
     @Test func aFailedOperationCanBeRepeatedAndSucceedLater() async throws {

@@ -164,6 +164,9 @@ import Testing
         }
         #expect(
             try await save(secret("word", .string("a b"), isTypeDeclared: true)).code == nil)
+        // What a device encrypted itself is bytes, whatever it was before.
+        let sealed = try await save(secret("word", .bytes([1, 2]), isTypeDeclared: true))
+        #expect(sealed.values == ["word": .bytes([1, 2])])
         let reasons = [
             try await save(secret("word", .string("not base64!"))),
             try await save(secret("word", .int64(7))),

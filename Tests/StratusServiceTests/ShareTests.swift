@@ -85,11 +85,13 @@ import Testing
             ], in: "Trips")
         for operation in [
             share(.create, "T", of: "trail"), share(.create, "T", of: "hut"),
-            share(.create, ShareDictionary.zoneShareName),
         ] {
             let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
             #expect(result.failed?.error.frameworkCode == 30)
         }
+        let zoneShare = try await ida.modify(
+            [share(.create, ShareDictionary.zoneShareName)], in: zone("Trips"), scope: .private)[0]
+        #expect(zoneShare.failed?.error.frameworkCode == 12)
         // Twice in one request: the first one has it.
         let twice = try await ida.modify(
             [share(.create, "T", of: "other"), share(.create, "U", of: "other")],
@@ -106,7 +108,7 @@ import Testing
         #expect(made[1].record?.shortGUID != nil)
         let refused = try await ida.modify(
             [share(.create, "S", of: "trail")], in: zone("Trips"), scope: .private)[0]
-        #expect(refused.failed?.error.frameworkCode == 30)
+        #expect(refused.failed?.error.frameworkCode == 15)
     }
 
     @Test("A share has change tags like any record")

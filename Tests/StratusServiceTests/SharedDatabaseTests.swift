@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusService
+import StratusStorage
 import StratusWire
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @Suite struct SharedDatabaseTests {
     /// Ida shares a trail with a hut; Bo is invited to write, Cy to read.
     private struct Trip {
-        let world = World()
+        let world: World
         let ida: Person
         let bo: Person
         let cy: Person
@@ -15,7 +16,8 @@ import Testing
         let link: String
         var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 
-        init(permission: SharePermission = .none) async throws {
+        init(permission: SharePermission = .none, limits: Limits = Limits()) async throws {
+            world = World(limits: limits)
             ida = try await world.person("ida@example.org")
             bo = try await world.person("bo@example.org")
             cy = try await world.person("cy@example.org")
@@ -68,6 +70,36 @@ import Testing
         #expect(try await trip.eve.resolve(trip.link).error?.code == .notFound)
         #expect(try await trip.eve.accept(trip.link).error?.code == .notFound)
         #expect(try await trip.eve.resolve("nothing").error?.code == .notFound)
+    }
+
+    @Test("A one-time invitation is whoever's comes first with its token")
+    func oneTimeInvitation() async throws {
+        let trip = try await Trip()
+        let diary = try await trip.ida.modify(
+            [
+                share(
+                    .create, "D", of: "diary", participants: [token("first"), token("second")])
+            ], in: "Trips")[0].record
+        let link = try #require(diary?.shortGUID)
+        #expect(diary?.share?.participants?.count == 3)
+        #expect(try await trip.bo.accept(link).error?.code == .notFound)
+        #expect(try await trip.bo.accept(link, token: "guess").error?.code == .notFound)
+        let seen = try await trip.bo.resolve(link, token: "first").metadata
+        #expect(seen?.participantStatus == .invited && seen?.potentialMatches == nil)
+        #expect(try await trip.bo.accept(link, token: "first").metadata != nil)
+        #expect(try await trip.cy.accept(link, token: "first").error?.code == .notFound)
+        // Who takes part takes no other place; the others see no token.
+        #expect(try await trip.bo.accept(link, token: "second").metadata != nil)
+        let bos = try await trip.bo.lookup(["D"], in: trip.trips)[0].record?.share?.participants
+        #expect(bos?.map(\.status) == [.accepted, .accepted])
+        #expect(bos?.compactMap(\.userIdentity.lookupInfo?.oneTimeToken) == [])
+        #expect(try await trip.cy.accept(link, token: "second").metadata != nil)
+    }
+
+    private func token(_ token: String) -> ParticipantDictionary {
+        var identity = UserIdentityDictionary(userRecordName: nil)
+        identity.lookupInfo = UserLookupInfo(oneTimeToken: token)
+        return ParticipantDictionary(userIdentity: identity, permission: .readOnly)
     }
 
     @Test(
@@ -229,6 +261,109 @@ import Testing
         let made = await trip.bo.refusal(
             ZonesModify.self, .init(operations: [.init(.create, trip.trips)]), in: .shared)
         #expect(made?.error.frameworkCode == 24)
+    }
+
+    @Test("Leaving zones has the limits of deleting them")
+    func leavingLimits() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        func refusal(_ zones: [ZoneIDDictionary]) async -> ServiceError? {
+            await trip.bo.refusal(
+                ZonesModify.self, .init(operations: zones.map { .init(.delete, $0) }), in: .shared
+            )?.error
+        }
+        #expect(await refusal([trip.trips, trip.trips])?.frameworkCode == 12)
+        let many = (0...Limits().operationsPerRequest).map { zone("Z\($0)", of: trip.ida) }
+        #expect(await refusal([trip.trips] + many)?.frameworkCode == 27)
+        #expect(try await trip.bo.sharedZones().count == 1)
+        // Zones of one name are two where their owners are.
+        #expect(await refusal([zone("Trips", of: trip.cy), zone("Trips", of: trip.eve)]) == nil)
+    }
+
+    @Test("A repeated deletion leaves no share that was joined since")
+    func repeatedLeaving() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        let request = ZonesModify.Request(
+            operations: [.init(.delete, trip.trips)], operationID: "leave-1")
+        let first = try await trip.bo.ask(ZonesModify.self, request, in: .shared)
+        try await trip.join(trip.bo)
+        #expect(try await trip.bo.ask(ZonesModify.self, request, in: .shared) == first)
+        #expect(try await trip.bo.sharedZones().count == 1)
+        let other = await trip.bo.refusal(
+            ZonesModify.self,
+            .init(
+                operations: [.init(.delete, zone("Others", of: trip.ida))], operationID: "leave-1"),
+            in: .shared)
+        #expect(other?.error.frameworkCode == 12)
+        // In the private database it is another request.
+        let made = try await trip.bo.ask(
+            ZonesModify.self,
+            .init(operations: [.init(.create, zone("Own"))], operationID: "leave-1"))
+        #expect(made.zones[0].zone != nil)
+    }
+
+    @Test("A zone that could not be left is not said to be gone, and is left at the next attempt")
+    func failedLeaving() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        let store = try await trip.world.service.storehouse.store(
+            for: DatabaseAddress(trip.world.address, .private(owner: trip.ida.name)))
+        func replaceSharing(_ bytes: [UInt8]) async throws -> [UInt8] {
+            try await store.write { writer in
+                let zone = try #require(try writer.zone(named: "Trips"))
+                var row = try #require(try writer.records(named: ["S"], in: zone.key)["S"])
+                let old = row.sharing
+                row.sharing = bytes
+                try writer.put(row)
+                return old
+            }
+        }
+        // As by a disk that forgot.
+        let good = try await replaceSharing([0])
+        let request = ZonesModify.Request(
+            operations: [.init(.delete, trip.trips)], operationID: "leave-1")
+        let failed = try await trip.bo.ask(ZonesModify.self, request, in: .shared).zones
+        #expect(failed.map { $0.error?.code } == [.internalError])
+        _ = try await replaceSharing(good)
+        let left = try await trip.bo.ask(ZonesModify.self, request, in: .shared).zones
+        #expect(left.map(\.zone?.isDeleted) == [true])
+        #expect(try await trip.bo.sharedZones().isEmpty)
+    }
+
+    @Test("That its owner purged a zone is the owner's to know")
+    func purgedZone() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        try await trip.world.service.removeZone(
+            named: "Trips", of: trip.ida.name, at: trip.world.address, reason: .purged)
+        let looked = try await trip.bo.ask(
+            ZonesLookup.self, .init(zones: [trip.trips]), in: .shared)
+        #expect(looked.zones.map { $0.error?.frameworkCode } == [26])
+        let queried = await trip.bo.refusal(
+            RecordsQuery.self, .init(query: .init(recordType: "Hut"), zoneID: trip.trips),
+            in: .shared)
+        #expect(queried?.error.frameworkCode == 26)
+    }
+
+    @Test("Who has as many zones as one may joins no other, and may join again what there is")
+    func fullDatabase() async throws {
+        var limits = Limits()
+        limits.zonesPerDatabase = 2
+        let trip = try await Trip(limits: limits)
+        func link(of person: Person) async throws -> String {
+            try await person.makeZone("Trips")
+            let made = try await person.modify(
+                [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
+                in: "Trips")
+            return try #require(made[1].record?.shortGUID)
+        }
+        let bos = try await link(of: trip.bo)
+        try await trip.join(trip.bo)
+        #expect(try await trip.bo.accept(link(of: trip.cy)).metadata != nil)
+        #expect(try await trip.bo.accept(link(of: trip.eve)).error?.frameworkCode == 27)
+        try await trip.join(trip.bo)
+        #expect(try await trip.bo.accept(bos).metadata?.participantRole == .owner)
     }
 
     @Test("A request over zones of several owners is answered in its order, each part by itself")

@@ -64,16 +64,21 @@ extension Person {
         ).records
     }
 
-    func accept(_ shortGUID: String) async throws -> ShareResult {
+    func accept(_ shortGUID: String, token: String? = nil) async throws -> ShareResult {
         try await ask(
-            RecordsAccept.self, .init(shortGUIDs: [.init(value: shortGUID)]), in: .public
+            RecordsAccept.self,
+            .init(shortGUIDs: [.init(value: shortGUID, oneTimeToken: token)]), in: .public
         ).results[0]
     }
 
-    func resolve(_ shortGUID: String, root: Bool? = nil) async throws -> ShareResult {
+    func resolve(
+        _ shortGUID: String, root: Bool? = nil, token: String? = nil
+    ) async throws -> ShareResult {
         try await ask(
             RecordsResolve.self,
-            .init(shortGUIDs: [.init(value: shortGUID, shouldFetchRootRecord: root)]), in: .public
+            .init(shortGUIDs: [
+                .init(value: shortGUID, shouldFetchRootRecord: root, oneTimeToken: token)
+            ]), in: .public
         ).results[0]
     }
 

@@ -183,6 +183,26 @@ import Testing
         #expect(await alice.refusal(RecordsLookup.self, lookup)?.error.code == .throttled)
     }
 
+    @Test func listsOfPeopleAndLinksCostWhatTheirLengthIs() {
+        let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
+        let links = RecordsResolve.Request(
+            shortGUIDs: (0..<400).map { .init(value: "\($0)") })
+        #expect(UsersDiscover.cost(of: .init(lookupInfos: people)) == 2.5)
+        #expect(UsersLookupEmail.cost(of: .init(users: people)) == 2.5)
+        #expect(UsersLookupID.cost(of: .init(users: people)) == 2.5)
+        #expect(RecordsResolve.cost(of: links) == 2.5)
+        // Who joins is saved.
+        #expect(RecordsAccept.cost(of: links) == 10)
+    }
+
+    @Test func aLongListOfPeopleIsPaidLater() async throws {
+        let world = world { $0.requestsInBurst = 2 }
+        let alice = try await world.person("alice")
+        let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
+        _ = try await alice.ask(UsersDiscover.self, .init(lookupInfos: people), in: .public)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+    }
+
     /// Who guesses tokens is stopped before the directory is asked, ten times as fast as others.
     @Test func badCredentialsUseUpTheAddress() async throws {
         let world = world()

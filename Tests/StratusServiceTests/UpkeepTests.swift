@@ -123,6 +123,36 @@ import Testing
         #expect(try await alice.page("Trips", since: next).records.isEmpty)
     }
 
+    @Test func tokensOfDatabasesAndSharedZonesEndToo() async throws {
+        var limits = Limits()
+        limits.changeTokenSeconds = 100
+        let world = World(limits: limits)
+        let ida = try await world.person("ida")
+        let bo = try await world.person("bo")
+        try await ida.makeZone("Trips")
+        let made = try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
+            in: "Trips")
+        _ = try await bo.accept(try #require(made[1].record?.shortGUID))
+        let trips = zone("Trips", of: ida)
+        let own = try await ida.ask(ChangesDatabase.self, .init()).syncToken
+        let shared = try await bo.ask(ChangesDatabase.self, .init(), in: .shared).syncToken
+        let zoneToken = try #require(try await bo.changes(in: trips).page).syncToken
+        func codes() async throws -> [ServiceError.Code?] {
+            [
+                await ida.refusal(ChangesDatabase.self, .init(syncToken: own))?.error.code,
+                await bo.refusal(
+                    ChangesDatabase.self, .init(syncToken: shared), in: .shared)?.error.code,
+                try await bo.changes(in: trips, since: zoneToken).error?.code,
+            ]
+        }
+        world.advance(seconds: 99)
+        #expect(try await codes() == [nil, nil, nil])
+        world.advance(seconds: 2)
+        #expect(
+            try await codes() == [.changeTokenExpired, .changeTokenExpired, .changeTokenExpired])
+    }
+
     // MARK: Zones
 
     @Test(arguments: [
@@ -149,6 +179,11 @@ import Testing
         #expect(saved[0].failed?.error.frameworkCode == frameworkCode)
         let looked = try await alice.lookup(["hut"], in: "Trips")
         #expect(looked[0].failed?.error.frameworkCode == frameworkCode)
+        let zones = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
+        #expect(zones.map { $0.error?.frameworkCode } == [frameworkCode])
+        let queried = await alice.refusal(
+            RecordsQuery.self, .init(query: .init(recordType: "Hut"), zoneID: zone("Trips")))
+        #expect(queried?.error.frameworkCode == frameworkCode)
         guard case .failure(let failure) = try await alice.changes("Trips", since: zoneToken)
         else {
             Issue.record("The zone is gone.")

@@ -1,9 +1,10 @@
 import Foundation
 import StratusRecords
-import StratusService
 import StratusStorage
 import StratusWire
 import Synchronization
+
+@testable import StratusService
 
 /// A sequence of numbers that is the same every time.
 struct SeededNumbers: RandomNumberGenerator, Sendable {
@@ -55,8 +56,10 @@ final class World: Sendable {
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil,
         accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
-        sleep: @escaping @Sendable (Double) async throws -> Void = {
-            try await Task.sleep(for: .seconds($0))
+        sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
+            // What a service does when it was quiet for a while, it does not do because a test is slow.
+            let isQuiet = seconds == Notifications.quietSeconds
+            try await Task.sleep(for: .seconds(isQuiet ? 3_600 : seconds))
         }
     ) {
         let time = Time()

@@ -85,6 +85,19 @@ import Testing
         #expect(saved[0].record != nil)
     }
 
+    @Test func anotherRequestUnderAnIdentifierIsRefused() async throws {
+        let alice = try await world.person("alice")
+        func send(_ operation: ZonesModify.Operation) async -> ServiceError? {
+            await alice.refusal(
+                ZonesModify.self, .init(operations: [operation], operationID: "zones-1"))?.error
+        }
+        #expect(await send(.init(.create, zone("A"))) == nil)
+        #expect(await send(.init(.create, zone("B")))?.frameworkCode == 12)
+        #expect(await send(.init(.delete, zone("A")))?.frameworkCode == 12)
+        #expect(await send(.init(.create, zone("A"))) == nil)
+        #expect(try await alice.ask(ZonesList.self, .init()).zones.count == 2)
+    }
+
     @Test func theDefaultZoneIsThereForGood() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(

@@ -84,6 +84,9 @@ import Testing
     func encrypted() throws {
         let flagged = try field(#"{"value":"x","type":"STRING","isEncrypted":true}"#)
         #expect(flagged == Field(name: "a", value: .string("x"), isEncrypted: true))
+        let numbered = try field(#"{"value":"x","type":"STRING","isEncrypted":1}"#)
+        #expect(numbered == flagged)
+        #expect(throws: WireError.self) { try field(#"{"value":"x","isEncrypted":"yes"}"#) }
         let tagged = try field(#"{"value":"AQI=","type":"ENCRYPTED_BYTES"}"#)
         #expect(tagged == Field(name: "a", value: .bytes([1, 2]), isEncrypted: true))
     }

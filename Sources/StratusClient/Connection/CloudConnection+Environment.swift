@@ -13,6 +13,7 @@ extension CloudConnection {
     /// | `STRATUS_DEV_USER` | signs in under this name at a service that runs with `--dev` |
     /// | `STRATUS_DEVICE_ID` | names the device; else a random name for each process |
     /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
+    /// | `STRATUS_KEY_FOLDER` | keeps the keys of encrypted values; see ``FileKeyStore`` |
     ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
     /// `CKError.badContainer` and a sentence that says which variable to set.
@@ -39,7 +40,11 @@ extension CloudConnection {
         }
         self.init(
             transport: transport, environment: environment ?? .development,
-            hasAccount: credentials.namesUser, deviceID: deviceID, world: world)
+            hasAccount: credentials.namesUser, deviceID: deviceID, world: world,
+            keyStore: FileKeyStore(
+                folder: environmentVariables["STRATUS_KEY_FOLDER"].map {
+                    URL(fileURLWithPath: $0, isDirectory: true)
+                }))
     }
 }
 

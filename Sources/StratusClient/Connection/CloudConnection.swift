@@ -16,6 +16,8 @@ public final class CloudConnection: Sendable {
     /// The clock, and chance, as arguments, so that tests own both.
     public struct World: Sendable {
         public var now: @Sendable () -> Date
+        /// Seconds of a clock that never goes back.
+        public var uptimeSeconds: @Sendable () -> Double
         /// Waits for a number of seconds; throws when the task is cancelled.
         public var sleep: @Sendable (_ seconds: Double) async throws -> Void
         /// A number from 0 up to 1.
@@ -25,12 +27,17 @@ public final class CloudConnection: Sendable {
         public init(
             now: @escaping @Sendable () -> Date = { Date() },
             sleep: @escaping @Sendable (Double) async throws -> Void = {
-                try await Task.sleep(for: .seconds($0))
+                // A duration cannot hold every number, and ends the process that tries.
+                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
             },
             random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-            makeUUID: @escaping @Sendable () -> UUID = { UUID() }
+            makeUUID: @escaping @Sendable () -> UUID = { UUID() },
+            uptimeSeconds: @escaping @Sendable () -> Double = {
+                ProcessInfo.processInfo.systemUptime
+            }
         ) {
             self.now = now
+            self.uptimeSeconds = uptimeSeconds
             self.sleep = sleep
             self.random = random
             self.makeUUID = makeUUID
@@ -41,45 +48,84 @@ public final class CloudConnection: Sendable {
         var isPresent: Bool
         /// The user's record name by container, as far as the service told it.
         var userRecordNames: [String: String] = [:]
+        /// How often the account came, went or became another's.
+        var changeCount = 0
     }
 
     public let transport: any Transport
     public let environment: ContainerEnvironment
     /// Names this device to the service, which sends it no notifications of its own changes.
     public let deviceID: String
-    let world: World
+    package let world: World
+    let assetFolder: AssetFolder
+    let keyring: CloudKeyring
     private let account: Mutex<Account>
+    /// How many items fetches brought, and how many of them are certainly news, as change feeds
+    /// tell; shows whether an app's answer to a notification is true.
+    private let fetchedItems = Atomic<Int>(0)
+    private let changedItems = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
     ///     database can be read.
     ///   - deviceID: the same at each start of the same device.
-    public init(
+    ///   - keyStore: where the device keeps the keys of encrypted values.
+    public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
-        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World()
+        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World(),
+        keyStore: any CloudKeyStore = FileKeyStore()
+    ) {
+        self.init(
+            transport: transport, environment: environment, hasAccount: hasAccount,
+            deviceID: deviceID, world: world, keyStore: keyStore, assetFolder: .shared)
+    }
+
+    init(
+        transport: any Transport, environment: ContainerEnvironment, hasAccount: Bool,
+        deviceID: String, world: World, keyStore: any CloudKeyStore, assetFolder: AssetFolder
     ) {
         self.transport = transport
         self.environment = environment
         self.deviceID = deviceID
         self.world = world
+        self.assetFolder = assetFolder
+        keyring = CloudKeyring(store: keyStore)
         account = Mutex(Account(isPresent: hasAccount))
     }
 
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
     /// Tells that the transport's account came or went, or became another's; posts
-    /// `CKAccountChanged`.
+    /// `CKAccountChanged`, with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
-        account.withLock { $0 = Account(isPresent: hasAccount) }
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        account.withLock {
+            $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
+        }
+        NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
+
+    var fetchedItemCount: Int { fetchedItems.load(ordering: .relaxed) }
+    var changedItemCount: Int { changedItems.load(ordering: .relaxed) }
+
+    func noteFetched(_ itemCount: Int, areChanges: Bool) {
+        fetchedItems.add(itemCount, ordering: .relaxed)
+        if areChanges { changedItems.add(itemCount, ordering: .relaxed) }
+    }
+
+    /// How often the account changed: another number is perhaps another user.
+    package var accountChangeCount: Int { account.withLock { $0.changeCount } }
 
     func userRecordName(container: String) -> String? {
         account.withLock { $0.userRecordNames[container] }
     }
 
-    func rememberUser(_ recordName: String, container: String) {
-        account.withLock { $0.userRecordNames[container] = recordName }
+    /// Remembers who the user is; not when the answer came after the account changed.
+    func rememberUser(_ recordName: String, container: String, changeCount: Int) {
+        account.withLock { account in
+            if account.changeCount == changeCount {
+                account.userRecordNames[container] = recordName
+            }
+        }
     }
 
     // MARK: The process's own

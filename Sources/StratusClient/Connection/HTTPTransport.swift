@@ -67,21 +67,27 @@ public final class HTTPTransport: Transport {
     public func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        let body = E.isReadWithoutBody ? nil : wireBytes(of: request, reservingBytes: 4_096)
+        let body = Self.body(of: request, for: E.self)
         if let body, body.count > limits.requestBodyBytes {
             throw TransportError(
                 .requestTooLarge, "Send fewer or smaller records in one request.")
         }
         let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {
-            return try await exchange(E.self, body, target, token, timeoutSeconds)
+            return try await exchange(E.self, body, target, token, timeoutSeconds).answer
         } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
             guard session.canSignIn else { throw failure }
             let fresh = try await session.renewedToken(after: token) {
                 try await self.signIn($0, timeoutSeconds)
             }
-            return try await exchange(E.self, body, target, fresh, timeoutSeconds)
+            return try await exchange(E.self, body, target, fresh, timeoutSeconds).answer
         }
+    }
+
+    /// The bytes of a request; nil when it says nothing and the endpoint is asked with GET then.
+    static func body<E: Endpoint>(of request: E.Request, for endpoint: E.Type) -> [UInt8]? {
+        let bytes = wireBytes(of: request, reservingBytes: 4_096)
+        return E.isReadWithoutBody && bytes == Array("{}".utf8) ? nil : bytes
     }
 
     public func nextNotification(
@@ -102,31 +108,32 @@ public final class HTTPTransport: Transport {
 
     // MARK: One exchange
 
-    private func exchange<E: Endpoint>(
+    func exchange<E: Endpoint>(
         _ endpoint: E.Type, _ body: [UInt8]?, _ target: RequestTarget, _ token: String?,
-        _ timeoutSeconds: Double
-    ) async throws -> E.Answer {
-        var request = HTTPClientRequest(url: url(E.self, target, token))
+        _ timeoutSeconds: Double, apiToken: String? = nil
+    ) async throws -> (answer: E.Answer, webAuthToken: String?) {
+        var request = HTTPClientRequest(url: url(E.self, target, token, apiToken: apiToken))
         if let body {
             request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body))
         }
         let response = try await execute(request, timeoutSeconds: timeoutSeconds)
-        if token != nil, let next = response.webAuthToken { session.adopt(next) }
+        let next = response.webAuthToken
+        if let token, let next { session.adopt(next, after: token) }
         try check(response)
-        return try read(response) { try readWire(E.Answer.self, from: $0) }
+        return (try read(response) { try readWire(E.Answer.self, from: $0) }, next)
     }
 
     /// `{origin}/{module}/1/{container}/{environment}[/{database}]/{entity}/{action}?…`
     func url<E: Endpoint>(
-        _ endpoint: E.Type, _ target: RequestTarget, _ token: String?
+        _ endpoint: E.Type, _ target: RequestTarget, _ token: String?, apiToken: String? = nil
     ) -> String {
         var url = origin + (E.isInDatabase ? "/database/1/" : "/device/1/")
         url += Self.escaped(target.container.container)
         url += "/" + target.container.environment.rawValue
         if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
-        url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken)
+        url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken ?? self.apiToken)
         if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
         return url + "&clientId=" + Self.escaped(deviceID) + "&stratusExtensions=1"
     }
@@ -139,7 +146,7 @@ public final class HTTPTransport: Transport {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
 
-    private func signIn(_ user: String, _ timeoutSeconds: Double) async throws -> String {
+    func signIn(_ user: String, _ timeoutSeconds: Double) async throws -> String {
         var request = HTTPClientRequest(url: origin + "/dev/sign-in")
         request.method = .POST
         request.headers.add(name: "Content-Type", value: "application/json")

@@ -37,14 +37,26 @@ struct RequestSender: Sendable {
                 .notAuthenticated,
                 "Sign in: the private and the shared database belong to an account.")
         }
+        return try await retrying(recover: recover) {
+            try await connection.transport.send(
+                endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+        }
+    }
+
+    /// Tries until it succeeds, as long as the pace allows and the error is transient.
+    ///
+    /// - Throws: `CKError`.
+    func retrying<Value>(
+        recover: (ServiceFailure) -> Value? = { _ in nil },
+        _ attempt: () async throws -> Value
+    ) async throws -> Value {
         let world = connection.world
         let deadline = pace.resourceSeconds.map { world.now().addingTimeInterval($0) }
         var delaySeconds = RequestPace.firstDelaySeconds
         while true {
             do {
                 try Task.checkCancellation()
-                return try await connection.transport.send(
-                    endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+                return try await attempt()
             } catch {
                 if let failure = error as? ServiceFailure, let answer = recover(failure) {
                     return answer

@@ -6,6 +6,10 @@ import StratusWire
 /// A transport carries typed requests of one device and, where there is one, of one account. It
 /// knows nothing of records or operations, and repeats nothing by itself but a sign-in.
 public protocol Transport: Sendable {
+    /// The beginning of the links of shares, such as `https://cloud.example.org`, without a slash
+    /// at the end.
+    var shareLinkOrigin: String { get }
+
     /// Asks the service.
     ///
     /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it was not
@@ -21,6 +25,62 @@ public protocol Transport: Sendable {
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload?
+
+    /// Sends the bytes of an asset to an address that `assets/upload` answered.
+    ///
+    /// - Parameter timeoutSeconds: how long nothing may move.
+    /// - Returns: the value to save.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what reading the asset throws.
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt
+
+    /// Fetches the bytes of an asset.
+    ///
+    /// - Parameters:
+    ///   - url: the asset's `downloadURL`.
+    ///   - timeoutSeconds: how long nothing may move.
+    ///   - receive: takes the pieces in their order.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what `receive` throws.
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws
+}
+
+extension Transport {
+    // A transport may know requests alone.
+
+    public func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+    }
+
+    public func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+    }
+}
+
+extension Transport {
+    /// Of a service without an address: a host that no name server will ever know (RFC 2606).
+    public var shareLinkOrigin: String { "https://stratus.invalid" }
+}
+
+/// A transport whose account can change while it is in use.
+public protocol AccountTransport: Transport {
+    /// Sends this user's token from the next request on; nil is nobody's.
+    func changeAccount(webAuthToken: String?)
+
+    /// Asks the service for a web-auth token of the same user, to be used with another API token.
+    ///
+    /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``.
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String
 }
 
 /// Which part of the service a request goes to.

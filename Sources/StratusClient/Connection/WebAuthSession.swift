@@ -7,18 +7,23 @@ import Synchronization
 final class WebAuthSession: Sendable {
     private struct State {
         var token: String?
+        /// Signs in under this name where there is no token, or none that is good.
+        var developmentUser: String?
         var signIn: Task<String, any Error>?
     }
 
-    private let developmentUser: String?
     private let state: Mutex<State>
 
     init(token: String?, developmentUser: String?) {
-        self.developmentUser = developmentUser
-        state = Mutex(State(token: token))
+        state = Mutex(State(token: token, developmentUser: developmentUser))
     }
 
-    var canSignIn: Bool { developmentUser != nil }
+    var canSignIn: Bool { state.withLock { $0.developmentUser != nil } }
+
+    /// Goes on with another account's token; nil is nobody's.
+    func change(to token: String?) {
+        state.withLock { $0 = State(token: token) }
+    }
 
     /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
     func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String?
@@ -32,9 +37,10 @@ final class WebAuthSession: Sendable {
     func renewedToken(
         after refused: String?, signIn: @escaping @Sendable (String) async throws -> String
     ) async throws -> String? {
-        guard let developmentUser else { return state.withLock { $0.token } }
         let task: Task<String, any Error>? = state.withLock { state in
-            if state.token != refused { return nil }
+            guard let developmentUser = state.developmentUser, state.token == refused else {
+                return nil
+            }
             if let running = state.signIn { return running }
             let task = Task { try await signIn(developmentUser) }
             state.signIn = task
@@ -59,10 +65,12 @@ final class WebAuthSession: Sendable {
         }
     }
 
-    /// Takes over the token that an answer carried.
-    ///
-    /// Earlier tokens of a session stay valid, so of answers that cross any may win.
-    func adopt(_ token: String) {
-        state.withLock { $0.token = token }
+    /// Takes over the token that an answer carried, unless another was taken over meanwhile: of
+    /// answers that cross any may win, as earlier tokens of a session stay good, but the answer to
+    /// an earlier account never does.
+    func adopt(_ token: String, after sent: String) {
+        state.withLock { state in
+            if state.token == sent { state.token = token }
+        }
     }
 }

@@ -10,19 +10,22 @@ public enum CKAccountStatus: Int, Sendable {
 }
 
 extension CKContainer {
-    /// Tells whether private data can be reached; works offline once the account was seen.
+    /// Tells whether private data can be reached; asks the service each time.
     ///
-    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator disabled
-    /// `restricted`. A service that cannot be
-    /// reached says nothing against the account.
+    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator
+    /// disabled `restricted`. A service that cannot be reached says nothing against the account.
+    ///
+    /// - Throws: what else went wrong, as `couldNotDetermine` of the completion handler.
     public func accountStatus() async throws -> CKAccountStatus {
         guard connection.hasAccount else { return .noAccount }
         do {
-            _ = try await core.userRecordName(pace: defaults.convenience.pace)
+            _ = try await core.askedUserRecordName(pace: defaults.convenience.pace)
             return .available
         } catch CKError.managedAccountRestricted {
             return .restricted
         } catch CKError.notAuthenticated {
+            return .temporarilyUnavailable
+        } catch CKError.accountTemporarilyUnavailable {
             return .temporarilyUnavailable
         } catch let error as CKError where error.isTransient {
             return .available
@@ -45,7 +48,7 @@ extension CKContainer {
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
-        CKRecordID(recordName: try await core.userRecordName(pace: defaults.convenience.pace))
+        CKRecordID(known: try await core.userRecordName(pace: defaults.convenience.pace))
     }
 
     @preconcurrency

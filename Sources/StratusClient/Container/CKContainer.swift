@@ -127,12 +127,18 @@ extension ContainerCore {
             throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
         }
         if let known = connection.userRecordName(container: identifier) { return known }
+        return try await askedUserRecordName(pace: pace)
+    }
+
+    /// The same, asked of the service now.
+    func askedUserRecordName(pace: RequestPace) async throws -> String {
+        let changeCount = connection.accountChangeCount
         let answer = try await sender(scope: .public, pace: pace)
             .send(UsersCaller.self, EmptyBody())
         guard let name = answer.identity.userRecordName else {
             throw CKError(.internalError, "The service did not name the user.")
         }
-        connection.rememberUser(name, container: identifier)
+        connection.rememberUser(name, container: identifier, changeCount: changeCount)
         return name
     }
 }

@@ -111,6 +111,33 @@ extension CKDatabase {
         return (results, deletions, page.token, page.moreComing)
     }
 
+    package typealias OrderedZoneChanges = (
+        modifications: [RecordZoneChange.Modification], deletions: [RecordZoneChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    /// One page of what changed in a zone, in the order of the changes.
+    ///
+    /// - Throws: also the error of a single record, as a token beyond it must not be kept.
+    package func orderedChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?
+    ) async throws -> OrderedZoneChanges {
+        let question = ZoneChangesQuestion(zoneID: zoneID, token: token)
+        let page = try await session.zoneChanges([question]).only().get()
+        var modifications: [RecordZoneChange.Modification] = []
+        modifications.reserveCapacity(page.changes.count)
+        var deletions: [RecordZoneChange.Deletion] = []
+        for change in page.changes {
+            switch change {
+            case .changed(let record): modifications.append(.init(record: record))
+            case .failed(_, let error): throw error
+            case .deleted(let recordID, let recordType):
+                deletions.append(.init(recordID: recordID, recordType: recordType))
+            }
+        }
+        return (modifications, deletions, page.token, page.moreComing)
+    }
+
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,

@@ -22,6 +22,14 @@ public final class CKDatabase: NSObject, Sendable {
     /// A container of this database; equal to every other one of the same.
     package var container: CKContainer { CKContainer(core: core, defaults: defaults) }
 
+    /// The same database, whose calls leave the bytes of assets where they are: for caches, which
+    /// keep what the service says of an asset and no file.
+    package var withoutAssetDownloads: CKDatabase {
+        var defaults = defaults
+        defaults.downloadsAssets = false
+        return CKDatabase(databaseScope, core: core, defaults: defaults)
+    }
+
     /// Runs an operation on this database.
     public func add(_ operation: CKDatabaseOperation) {
         operation.database = self
@@ -35,7 +43,8 @@ public final class CKDatabase: NSObject, Sendable {
 
     func session(pace: RequestPace) -> DatabaseSession {
         DatabaseSession(
-            sender: core.sender(scope: databaseScope.wireScope, pace: pace), core: core)
+            sender: core.sender(scope: databaseScope.wireScope, pace: pace), core: core,
+            downloadsAssets: defaults.downloadsAssets)
     }
 
     /// The session of the convenience calls.

@@ -50,6 +50,7 @@ extension DatabaseSession {
         let answer = try await sender.send(ChangesDatabase.self, request)
         var page = DatabaseChangesPage(
             token: CKServerChangeToken(text: answer.syncToken), moreComing: answer.moreComing)
+        sender.connection.noteFetched(answer.zones.count, areChanges: true)
         var reader = reader
         for result in answer.zones {
             switch result {
@@ -58,7 +59,7 @@ extension DatabaseSession {
                     (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
             case .zone(let zone): page.changed.append(reader.zoneID(zone.zoneID))
             case .failure(let failure):
-                throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+                throw CKError(failure.error, about: .zone)
             }
         }
         return page
@@ -82,12 +83,34 @@ extension DatabaseSession {
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.zones.count, for: questions.count)
         var reader = reader
-        return try zip(questions, answer.zones).map { question, result in
+        var results: [Result<ZoneChangesPage, CKError>] = try zip(questions, answer.zones).map {
+            question, result in
             switch result {
             case .page(let page): .success(try read(page, in: question.zoneID, &reader))
             case .failure(let failure):
-                .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+                .failure(CKError(failure.error, about: .zone))
             }
+        }
+        if reader.isIncomplete {
+            for index in results.indices {
+                guard case .success(var page) = results[index] else { continue }
+                try await complete(&page)
+                results[index] = .success(page)
+            }
+        }
+        return results
+    }
+
+    private func complete(_ page: inout ZoneChangesPage) async throws {
+        let failures = try await complete(
+            page.changes.compactMap { change in
+                if case .changed(let record) = change { record } else { nil }
+            })
+        guard !failures.isEmpty else { return }
+        for (index, change) in page.changes.enumerated() {
+            guard case .changed(let record) = change, let error = failures[record.recordID]
+            else { continue }
+            page.changes[index] = .failed(record.recordID, error)
         }
     }
 
@@ -96,17 +119,18 @@ extension DatabaseSession {
     ) throws -> ZoneChangesPage {
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)
+        sender.connection.noteFetched(page.records.count, areChanges: true)
         for result in page.records {
             switch result {
             case .record(let dictionary):
                 changes.append(.changed(try reader.record(dictionary, in: zoneID)))
             case .deleted(let tombstone):
-                let recordID = CKRecordID(recordName: tombstone.recordName, zoneID: zoneID)
+                let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)
                 changes.append(.deleted(recordID, tombstone.recordType ?? ""))
             case .failure(let failure):
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)
                 guard let name = failure.recordName else { throw error }
-                changes.append(.failed(CKRecordID(recordName: name, zoneID: zoneID), error))
+                changes.append(.failed(CKRecordID(known: name, zoneID: zoneID), error))
             }
         }
         return ZoneChangesPage(

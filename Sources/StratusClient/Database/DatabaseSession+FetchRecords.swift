@@ -4,11 +4,14 @@ import StratusWire
 extension DatabaseSession {
     typealias FetchedRecord = (recordID: CKRecord.ID, result: Result<CKRecord, any Error>)
 
-    /// Fetches records by identity with one request.
+    /// Fetches records by identity with one request, then their assets.
     ///
-    /// - Parameter desiredKeys: nil is all fields, empty is none but the system's.
+    /// - Parameters:
+    ///   - desiredKeys: nil is all fields, empty is none but the system's.
+    ///   - progress: takes how much of a record's assets was received, below 1.
     func records(
-        for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
+        for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
+        progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> [FetchedRecord] {
         guard !recordIDs.isEmpty else { return [] }
         let items = recordIDs.map {
@@ -17,9 +20,24 @@ extension DatabaseSession {
         let answer = try await sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: items, desiredKeys: desiredKeys))
         try check(answer.records.count, for: recordIDs.count)
+        sender.connection.noteFetched(answer.records.count, areChanges: false)
         var reader = reader
-        return zip(recordIDs, answer.records).map { recordID, result in
-            (recordID, Result { try record(result, recordID, &reader) })
+        let results = zip(recordIDs, answer.records).map { recordID, result in
+            FetchedRecord(recordID, Result { try record(result, recordID, &reader) })
+        }
+        return reader.isIncomplete ? try await complete(results, progress: progress) : results
+    }
+
+    /// The results with what their records lack; an asset that is not to be had fails its record.
+    func complete(
+        _ results: [FetchedRecord],
+        progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
+    ) async throws -> [FetchedRecord] {
+        let failures = try await complete(
+            results.compactMap(\.result.success), progress: progress)
+        guard !failures.isEmpty else { return results }
+        return results.map { item in
+            (item.recordID, failures[item.recordID].map { .failure($0) } ?? item.result)
         }
     }
 

@@ -27,6 +27,7 @@ extension DatabaseSession {
             resultsLimit: resultsLimit > 0 ? resultsLimit : nil,
             continuationMarker: search.marker, desiredKeys: desiredKeys)
         let answer = try await sender.send(RecordsQuery.self, request)
+        sender.connection.noteFetched(answer.records.count, areChanges: false)
         var page = QueryPage()
         var reader = reader
         let zoneID = search.zoneID ?? .default
@@ -41,9 +42,10 @@ extension DatabaseSession {
                 // Without a name there is no item to which the error belongs.
                 guard let name = failure.recordName else { throw error }
                 let zone = failure.zoneID.map { reader.zoneID($0) } ?? zoneID
-                page.matches.append((CKRecordID(recordName: name, zoneID: zone), .failure(error)))
+                page.matches.append((CKRecordID(known: name, zoneID: zone), .failure(error)))
             }
         }
+        if reader.isIncomplete { page.matches = try await complete(page.matches) }
         page.cursor = answer.continuationMarker.map { marker in
             CKQueryCursor(
                 QuerySearch(query: search.query, zoneID: search.zoneID, marker: marker))

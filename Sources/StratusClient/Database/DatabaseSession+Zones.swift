@@ -59,7 +59,7 @@ extension DatabaseSession {
             case .failure(let failure):
                 (
                     reader.zoneID(failure.zoneID),
-                    .failure(CKError(failure.error, about: .zone, uuid: failure.uuid))
+                    .failure(CKError(failure.error, about: .zone))
                 )
             }
         }
@@ -69,7 +69,7 @@ extension DatabaseSession {
         switch result {
         case .zone(let dictionary): return zone(dictionary, &reader)
         case .failure(let failure):
-            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+            throw CKError(failure.error, about: .zone)
         }
     }
 
@@ -82,12 +82,16 @@ extension DatabaseSession {
             capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
             if dictionary.isAtomic == false { capabilities.remove(.atomic) }
         }
-        return CKRecordZone(zoneID: zoneID, capabilities: capabilities)
+        return CKRecordZone(
+            zoneID: zoneID, capabilities: capabilities,
+            share: dictionary.shareRecordName.map {
+                CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
+            })
     }
 
     private func deleted(_ result: ZoneResult) throws {
         if case .failure(let failure) = result {
-            throw CKError(failure.error, about: .zone, uuid: failure.uuid)
+            throw CKError(failure.error, about: .zone)
         }
     }
 }

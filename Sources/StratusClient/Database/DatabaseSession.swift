@@ -8,8 +8,25 @@ import StratusWire
 struct DatabaseSession: Sendable {
     let sender: RequestSender
     let core: ContainerCore
+    /// Whether records are fetched with the bytes of their assets.
+    var downloadsAssets = true
 
-    var reader: RecordReader { RecordReader(scope: sender.scope) }
+    var reader: RecordReader {
+        RecordReader(
+            scope: sender.scope, linkOrigin: sender.connection.transport.shareLinkOrigin)
+    }
+
+    /// Fetches what records of an answer lack: the sense of encrypted values, and their assets.
+    ///
+    /// - Parameter progress: takes how much of a record's assets was received, below 1.
+    /// - Returns: the errors of records of which an asset is not to be had.
+    func complete(
+        _ records: [CKRecord],
+        progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
+    ) async throws -> [CKRecord.ID: CKError] {
+        try await decrypt(records)
+        return try await downloadAssets(of: records, progress: progress)
+    }
 
     /// Tells of an answer that has not one result for each item of the request.
     func check(_ resultCount: Int, for itemCount: Int) throws {

@@ -14,6 +14,9 @@ extension CKError {
         case changeToken
     }
 
+    /// A week.
+    private static let longestRetryAfterSeconds: Double = 604_800
+
     /// Translates an error of the service.
     init(
         _ error: ServiceError, about subject: Subject = .request, uuid: String? = nil,
@@ -24,7 +27,9 @@ extension CKError {
         details["ServerErrorCode"] = error.code.rawValue
         details["RequestUUID"] = uuid
         if let seconds = error.retryAfterSeconds {
-            details[CKErrorRetryAfterKey] = NSNumber(value: seconds)
+            // What no timer could measure would end the process of whoever waits for it.
+            let measured = max(0, min(seconds, Self.longestRetryAfterSeconds))
+            details[CKErrorRetryAfterKey] = NSNumber(value: measured)
         }
         let code = error.frameworkCode.flatMap(Code.init) ?? Self.code(error, about: subject)
         self.init(code, error.reason, details: details, cause: error)
@@ -115,7 +120,7 @@ extension CKError {
     /// Gathers the errors of items, for the completion blocks that know only one error.
     ///
     /// - Returns: nil when there are none.
-    static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
+    package static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
         guard !errors.isEmpty else { return nil }
         return CKError(
             .partialFailure, "Some items failed; see partialErrorsByItemID.",

@@ -78,7 +78,7 @@ extension CKError {
     static let fieldNameKey = "StratusFieldName"
 
     /// Makes an error with a constant sentence, details as named properties, and a cause.
-    init(
+    package init(
         _ code: Code, _ sentence: String, details: [String: Any] = [:],
         cause: (any Error)? = nil
     ) {

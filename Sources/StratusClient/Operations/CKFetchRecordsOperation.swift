@@ -6,7 +6,8 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
     /// Nil is all fields, empty is none but the system's.
     public var desiredKeys: [CKRecord.FieldKey]?
 
-    /// Called with 1.0 for each record that was fetched.
+    /// Called with the part of a record's assets that was received, and with 1.0 for each record that
+    /// was fetched; may go back at a repetition.
     public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
     /// Called once for each identity.
     public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
@@ -50,9 +51,12 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         var recordIDs = recordIDs ?? []
         if isForCurrentUser {
             let name = try await session.core.userRecordName(pace: session.sender.pace)
-            recordIDs = [CKRecordID(recordName: name)]
+            recordIDs = [CKRecordID(known: name)]
         }
-        let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys)
+        let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys) {
+            record, part in
+            self.deliver { self.perRecordProgressBlock?(record.recordID, part) }
+        }
         deliver {
             self.results = results
             for (recordID, result) in results {

@@ -20,8 +20,11 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     public var recordIDsToDelete: [CKRecord.ID]?
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
     public var isAtomic = true
+    /// Kept, without effect: the protocol carries none, and zone fetches tell none.
+    public var clientChangeTokenData: Data?
 
-    /// Called with 1.0 for each record that was sent.
+    /// Called with the part of a record's assets that was sent, and with 1.0 for each record that was
+    /// sent; may go back at a repetition.
     public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     /// Called once for each record to save.
     public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
@@ -63,7 +66,10 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         let records = recordsToSave ?? []
         let outcome = try await session().modifyRecords(
             saving: records, deleting: recordIDsToDelete ?? [], policy: savePolicy,
-            isAtomic: isAtomic, operationID: operationID)
+            isAtomic: isAtomic, operationID: operationID
+        ) { record, part in
+            self.deliver { self.perRecordProgressBlock?(record, part) }
+        }
         deliver {
             self.outcome = outcome
             for (record, save) in zip(records, outcome.saves) {

@@ -108,13 +108,15 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
 struct OperationDefaults: Sendable {
     var configuration = CKOperationConfiguration.Values()
     var group: CKOperationGroup?
+    /// See `CKDatabase.withoutAssetDownloads`.
+    var downloadsAssets = true
 
     func overridden(
         configuration: CKOperationConfiguration?, group: CKOperationGroup?
     ) -> OperationDefaults {
         OperationDefaults(
             configuration: (configuration?.values ?? .init()).over(self.configuration),
-            group: group ?? self.group)
+            group: group ?? self.group, downloadsAssets: downloadsAssets)
     }
 
     /// What the convenience calls use: user-initiated, unless told otherwise.

@@ -65,13 +65,14 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     public static var supportsSecureCoding: Bool { true }
 
-    /// Writes the identifier, the name and the sizes; not the configuration.
+    /// Writes everything but the configuration's container, which is a connection of this process.
     public func encode(with coder: NSCoder) {
         coder.archive(operationGroupID, "operationGroupID")
         coder.archive(name, "name")
         coder.encode(Int64(quantity), forKey: "quantity")
         coder.encode(Int64(expectedSendSize.rawValue), forKey: "expectedSendSize")
         coder.encode(Int64(expectedReceiveSize.rawValue), forKey: "expectedReceiveSize")
+        defaultValues.archive(with: coder)
     }
 
     public convenience init?(coder: NSCoder) {
@@ -83,6 +84,49 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
         expectedSendSize = TransferSize(rawValue: sent) ?? .unknown
         let received = Int(coder.decodeInt64(forKey: "expectedReceiveSize"))
         expectedReceiveSize = TransferSize(rawValue: received) ?? .unknown
+        let values = CKOperationConfiguration.Values(coder: coder)
+        state.withLock { $0.configuration = values }
+    }
+}
+
+extension CKOperationConfiguration.Values {
+    /// Raw values of `QualityOfService` differ from platform to platform; words do not.
+    private static let words: [(String, QualityOfService)] = [
+        ("userInteractive", .userInteractive), ("userInitiated", .userInitiated),
+        ("utility", .utility), ("background", .background), ("default", .default),
+    ]
+
+    /// Writes what was set.
+    fileprivate func archive(with coder: NSCoder) {
+        coder.archive(
+            Self.words.first { $0.1 == qualityOfService }.map(\.0), "qualityOfService")
+        if let allowsCellularAccess {
+            coder.encode(allowsCellularAccess, forKey: "allowsCellularAccess")
+        }
+        if let isLongLived { coder.encode(isLongLived, forKey: "isLongLived") }
+        if let timeoutIntervalForRequest {
+            coder.encode(timeoutIntervalForRequest, forKey: "timeoutIntervalForRequest")
+        }
+        if let timeoutIntervalForResource {
+            coder.encode(timeoutIntervalForResource, forKey: "timeoutIntervalForResource")
+        }
+    }
+
+    fileprivate init(coder: NSCoder) {
+        let word = coder.archivedString("qualityOfService")
+        qualityOfService = Self.words.first { $0.0 == word }?.1
+        if coder.containsValue(forKey: "allowsCellularAccess") {
+            allowsCellularAccess = coder.decodeBool(forKey: "allowsCellularAccess")
+        }
+        if coder.containsValue(forKey: "isLongLived") {
+            isLongLived = coder.decodeBool(forKey: "isLongLived")
+        }
+        if coder.containsValue(forKey: "timeoutIntervalForRequest") {
+            timeoutIntervalForRequest = coder.decodeDouble(forKey: "timeoutIntervalForRequest")
+        }
+        if coder.containsValue(forKey: "timeoutIntervalForResource") {
+            timeoutIntervalForResource = coder.decodeDouble(forKey: "timeoutIntervalForResource")
+        }
     }
 }
 

@@ -23,8 +23,10 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         self.init(
             recordType: definition.recordType, predicate: NSPredicate(definition.predicate))
         if !definition.sortKeys.isEmpty {
-            sortDescriptors = definition.sortKeys.map {
-                NSSortDescriptor(key: $0.key, ascending: $0.isAscending)
+            sortDescriptors = definition.sortKeys.map { sort in
+                sort.relativeLocation.map {
+                    CKLocationSortDescriptor(key: sort.key ?? "", relativeLocation: $0)
+                } ?? NSSortDescriptor(key: sort.key, ascending: sort.isAscending)
             }
         }
     }
@@ -70,7 +72,9 @@ struct QueryDefinition: Sendable {
         }
 
         init(_ descriptor: NSSortDescriptor) {
-            self.init(key: descriptor.key, isAscending: descriptor.ascending)
+            self.init(
+                key: descriptor.key, isAscending: descriptor.ascending,
+                relativeLocation: (descriptor as? CKLocationSortDescriptor)?.relativeLocation)
         }
     }
 
@@ -89,6 +93,9 @@ struct QueryDefinition: Sendable {
         coder.archive(tree: predicate.archived, "predicate")
         coder.archive(sortKeys.map { $0.key ?? "" }, "sortKeys")
         coder.archive(sortKeys.map { $0.isAscending ? "ascending" : "descending" }, "sortOrders")
+        for (index, sortKey) in sortKeys.enumerated() {
+            coder.archive(sortKey.relativeLocation, "sortPlace\(index)")
+        }
     }
 
     init?(coder: NSCoder) {
@@ -100,8 +107,10 @@ struct QueryDefinition: Sendable {
         else { return nil }
         self.recordType = recordType
         self.predicate = predicate
-        sortKeys = zip(keys, orders).map { key, order in
-            SortKey(key: key.isEmpty ? nil : key, isAscending: order == "ascending")
+        sortKeys = zip(keys, orders).enumerated().map { index, key in
+            SortKey(
+                key: key.0.isEmpty ? nil : key.0, isAscending: key.1 == "ascending",
+                relativeLocation: coder.archivedObject(CLLocation.self, "sortPlace\(index)"))
         }
     }
 }

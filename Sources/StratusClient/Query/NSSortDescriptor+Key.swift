@@ -7,7 +7,15 @@ extension NSSortDescriptor {
     public convenience init(key: String?, ascending: Bool) {
         self.init(keyPath: \SortKeyProbe[key ?? ""], ascending: ascending)
     }
+}
 
+/// What can tell its key. A protocol, because the compiler of other modules cannot read a subclass
+/// (`CKLocationSortDescriptor`) when `key`, which Foundation declares too, stands in the class.
+public protocol SortKeyTelling {}
+
+extension NSSortDescriptor: SortKeyTelling {}
+
+extension SortKeyTelling where Self: NSSortDescriptor {
     /// The key that the descriptor was made with; nil when it was made with a key path.
     public var key: String? {
         guard let path = keyPath as? KeyPath<SortKeyProbe, String> else { return nil }

@@ -22,22 +22,30 @@ struct PredicateEvaluation {
     private func holds(_ comparison: PredicateComparison) -> Bool {
         let left = value(of: comparison.left)
         let right = value(of: comparison.right)
-        switch comparison.operation {
-        case .equals:
-            if comparison.isAny { return members(left).contains { same($0, right) } }
-            return same(left, right)
+        if comparison.left.isRecord, comparison.operation == .contains {
+            return holds(.tokenMatches, left, right)
+        }
+        switch comparison.quantifier {
+        case .none: return holds(comparison.operation, left, right)
+        case .any:
+            return members(left).contains { holds(comparison.operation, $0, right) }
+        case .all:
+            return members(left).allSatisfy { holds(comparison.operation, $0, right) }
+        }
+    }
+
+    private func holds(
+        _ operation: PredicateComparison.Operation, _ left: Any?, _ right: Any?
+    ) -> Bool {
+        switch operation {
+        case .equals: return same(left, right)
         case .notEquals: return !same(left, right)
         case .less: return order(left, right) { $0 == .orderedAscending }
         case .lessOrEqual: return order(left, right) { $0 != .orderedDescending }
         case .greater: return order(left, right) { $0 == .orderedDescending }
         case .greaterOrEqual: return order(left, right) { $0 != .orderedAscending }
-        case .beginsWith: return text(left).hasPrefix(text(right)) && left is String
-        case .in:
-            let choices = members(right)
-            if comparison.isAny {
-                return members(left).contains { one in choices.contains { same($0, one) } }
-            }
-            return choices.contains { same($0, left) }
+        case .beginsWith: return left is String && text(left).hasPrefix(text(right))
+        case .in: return members(right).contains { same($0, left) }
         case .contains: return members(left).contains { same($0, right) }
         case .between:
             let bounds = members(right)
@@ -45,7 +53,8 @@ struct PredicateEvaluation {
                 && order(left, bounds[1]) { $0 != .orderedDescending }
         case .tokenMatches:
             let tokens = Set(words(left))
-            return words(right).allSatisfy(tokens.contains)
+            let wanted = SearchWords.words(of: SearchWords.telling(in: text(right)))
+            return !wanted.isEmpty && wanted.allSatisfy(tokens.contains)
         }
     }
 
@@ -79,6 +88,13 @@ struct PredicateEvaluation {
             return record.creationDate.map { $0 as NSDate }
         case "modificationDate", CKRecord.SystemFieldKey.modificationDate:
             return record.modificationDate.map { $0 as NSDate }
+        case "creatorUserRecordID", CKRecord.SystemFieldKey.creatorUserRecordID:
+            return record.creatorUserRecordID.map { CKReference(recordID: $0, action: .none) }
+        case "lastModifiedUserRecordID", CKRecord.SystemFieldKey.lastModifiedUserRecordID:
+            return record.lastModifiedUserRecordID.map { CKReference(recordID: $0, action: .none) }
+        case CKRecord.SystemFieldKey.parent: return record.parent
+        case CKRecord.SystemFieldKey.share: return record.share
+        case "allTokens": return record.allTokens() as NSArray
         default: return record.object(forKey: key)
         }
     }
@@ -91,8 +107,7 @@ struct PredicateEvaluation {
 
     private func words(_ value: Any?) -> [String] {
         let strings = value as? [String] ?? [text(value)]
-        return strings.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
-            .map(String.init)
+        return strings.flatMap(SearchWords.words)
     }
 
     private func same(_ left: Any?, _ right: Any?) -> Bool {

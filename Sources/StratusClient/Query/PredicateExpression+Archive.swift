@@ -16,7 +16,7 @@ extension PredicateExpression {
         case .comparison(let comparison):
             [
                 "comparison", comparison.left.archived, comparison.operation.rawValue,
-                comparison.right.archived, comparison.isAny,
+                comparison.right.archived, comparison.quantifier.rawValue,
             ]
         case .unreadable(let sentence): ["unreadable", sentence]
         }
@@ -42,11 +42,12 @@ extension PredicateExpression {
                 let word = parts[2] as? String,
                 let operation = PredicateComparison.Operation(rawValue: word),
                 let right = PredicateOperand(archived: parts[3]),
-                let isAny = parts[4] as? Bool
+                let quantifier = (parts[4] as? String).flatMap(
+                    PredicateComparison.Quantifier.init)
             else { return nil }
             self = .comparison(
                 PredicateComparison(
-                    left: left, operation: operation, right: right, isAny: isAny))
+                    left: left, operation: operation, right: right, quantifier: quantifier))
         case ("unreadable", 2):
             guard let sentence = parts[1] as? String else { return nil }
             self = .unreadable(sentence)
@@ -85,7 +86,7 @@ extension PredicateOperand {
                 let fields = try? RecordFields.encoded(Array(text.utf8)).values(),
                 let value = fields.first?.value
             else { return nil }
-            var reader = RecordReader(scope: .shared)
+            var reader = RecordReader.local
             self = .value(reader.stored(value, in: .default))
         case ("nil", 1): self = .value(nil)
         case ("list", 2):

@@ -31,8 +31,17 @@ struct PredicateComparison: Sendable {
     var left: PredicateOperand
     var operation: Operation
     var right: PredicateOperand
-    /// `ANY` or `SOME`: one member of the list on the left is enough.
-    var isAny = false
+    var quantifier = Quantifier.none
+
+    /// What must hold of a list on the left.
+    enum Quantifier: String, Sendable {
+        /// The list is compared as a whole.
+        case none = ""
+        /// `ANY` or `SOME`: one member is enough.
+        case any = "ANY"
+        /// `ALL`: every member.
+        case all = "ALL"
+    }
 }
 
 /// One side of a condition.
@@ -52,6 +61,11 @@ indirect enum PredicateOperand: Sendable {
     /// An argument of a format string; what identifies a record becomes a reference to it.
     init(argument: Any?) {
         self = .value(StoredValue(Self.identified(argument)))
+    }
+
+    /// Whether the operand is `SELF`.
+    var isRecord: Bool {
+        if case .record = self { true } else { false }
     }
 
     private static func identified(_ argument: Any?) -> Any? {

@@ -92,15 +92,18 @@ struct PredicateParser {
     }
 
     private mutating func comparison() throws -> PredicateComparison {
-        if accept(word: "ALL", "NONE") {
-            throw PredicateFault(sentence: "Use ANY in the predicate: ALL and NONE are not known.")
+        if accept(word: "NONE") {
+            throw PredicateFault(sentence: "Write NOT and ANY in the predicate instead of NONE.")
         }
-        let isAny = accept(word: "ANY", "SOME")
+        let quantifier: PredicateComparison.Quantifier =
+            accept(word: "ANY", "SOME") ? .any : accept(word: "ALL") ? .all : .none
         let left = try operand()
         let operation = try operation()
-        try options(of: operation)
+        let isSearch =
+            operation == .tokenMatches || (operation == .contains && left.isRecord)
+        try options(areAllowed: isSearch)
         return PredicateComparison(
-            left: left, operation: operation, right: try operand(), isAny: isAny)
+            left: left, operation: operation, right: try operand(), quantifier: quantifier)
     }
 
     private mutating func operation() throws -> PredicateComparison.Operation {
@@ -128,15 +131,15 @@ struct PredicateParser {
         }
     }
 
-    /// `[cd]` after an operator. Only token matching has such options.
-    private mutating func options(of operation: PredicateComparison.Operation) throws {
+    /// `[cd]` after an operator. Only a search for words has such options.
+    private mutating func options(areAllowed: Bool) throws {
         guard accept(symbol: "[") else { return }
         guard case .word(let options) = current else {
             throw PredicateFault(sentence: "Write an operator's options as letters, such as [cd].")
         }
         position += 1
         try expect(symbol: "]")
-        guard operation == .tokenMatches || operation == .contains else {
+        guard areAllowed else {
             throw PredicateFault(
                 sentence: "Leave the options [\(options)] out: strings are compared as they are.")
         }
@@ -172,11 +175,14 @@ struct PredicateParser {
         case "NIL", "NULL": return .value(nil)
         default: break
         }
+        if word.lowercased() == "self.alltokens" { return .key("allTokens") }
         guard accept(symbol: "(") else { return .key(word) }
         let parts = try members(until: ")")
         switch (word.lowercased(), parts.count) {
         case ("now", 0): return .now
         case ("distancetolocation:fromlocation:", 2): return .distance(parts[0], parts[1])
+        // How words are told apart is the service's business; the options change nothing.
+        case ("tokenize:using:", 2): return parts[0]
         default:
             throw PredicateFault(sentence: "Leave the function “\(word)” out of the predicate.")
         }

@@ -64,6 +64,7 @@ struct PredicateScanner {
                 case "n": text.append("\n")
                 case "t": text.append("\t")
                 case "r": text.append("\r")
+                case "u": text.append(try unicodeEscape())
                 default: text.append(escaped)
                 }
             } else {
@@ -71,6 +72,19 @@ struct PredicateScanner {
             }
         }
         throw PredicateFault(sentence: "End the string of the predicate with its quotation mark.")
+    }
+
+    /// The four hexadecimal digits after `\u`.
+    private mutating func unicodeEscape() throws -> Character {
+        let digits = rest.prefix(4)
+        rest = rest.dropFirst(4)
+        guard digits.count == 4, let code = UInt32(digits, radix: 16),
+            let scalar = Unicode.Scalar(code)
+        else {
+            throw PredicateFault(
+                sentence: "Write four digits of a character after \\u in the predicate.")
+        }
+        return Character(scalar)
     }
 
     private mutating func argument() throws -> PredicateToken {

@@ -62,7 +62,7 @@ struct QueryTranslation {
         .lessThanOrEquals: .greaterThan, .greaterThan: .lessThanOrEquals,
         .greaterThanOrEquals: .lessThan, .in: .notIn, .notIn: .in, .beginsWith: .notBeginsWith,
         .listContains: .notListContains, .listContainsAny: .notListContainsAny,
-        .listMemberBeginsWith: .notListMemberBeginsWith,
+        .listContainsAll: .notListContainsAll, .listMemberBeginsWith: .notListMemberBeginsWith,
     ]
 
     private func filters(_ comparison: PredicateComparison) throws -> [QueryDictionary.Filter] {
@@ -71,15 +71,21 @@ struct QueryTranslation {
             guard comparison.operation == .contains else {
                 throw Self.invalid("Use SELF in the predicate only with CONTAINS and a word.")
             }
-            return [.init(.containsAllTokens, .user("self"), try value(text))]
+            return [try search(.anySearchable, text)]
         case (.key("allTokens"), let text) where comparison.operation == .tokenMatches:
-            return [.init(.containsAllTokens, .user("self"), try value(text))]
-        case (.distance(.key(let key), let place), let radius):
-            return [try near(key, place, comparison.operation, radius)]
+            return [try search(.anySearchable, text)]
+        case (.key(let key), let text) where comparison.operation == .tokenMatches:
+            return [try search(try field(key), text)]
+        case (.distance(let one, let other), let radius):
+            return [try near(one, other, comparison.operation, radius)]
+        case (let radius, .distance(let one, let other)):
+            return [
+                try near(one, other, Self.mirrored(comparison.operation), radius)
+            ]
         case (let value, .key(let key)):
-            return try filters(value, comparison.operation, key)
+            return try filters(value, comparison.operation, key, comparison.quantifier)
         case (.key(let key), let value):
-            return try filters(key, comparison.operation, value, isAny: comparison.isAny)
+            return try filters(key, comparison.operation, value, comparison.quantifier)
         default:
             throw Self.invalid("Put the name of a field on the left of each condition.")
         }
@@ -87,33 +93,62 @@ struct QueryTranslation {
 
     /// `value IN listField`, and comparisons written the other way round.
     private func filters(
-        _ value: PredicateOperand, _ operation: PredicateComparison.Operation, _ key: String
+        _ value: PredicateOperand, _ operation: PredicateComparison.Operation, _ key: String,
+        _ quantifier: PredicateComparison.Quantifier
     ) throws -> [QueryDictionary.Filter] {
-        if case .key = value {
-            throw Self.invalid("Compare a field with a value, not with a field.")
+        if case .key(let name) = value {
+            throw Self.invalid("Compare “\(name)” with a value, not with another field.")
         }
-        let mirrored: PredicateComparison.Operation? =
-            switch operation {
-            case .equals, .notEquals: operation
-            case .less: .greater
-            case .lessOrEqual: .greaterOrEqual
-            case .greater: .less
-            case .greaterOrEqual: .lessOrEqual
-            case .in: .contains
-            default: nil
+        guard quantifier == .none else {
+            // `ANY {a, b} IN listField`
+            guard operation == .in else {
+                throw Self.invalid("Put the name of a field on the left of each condition.")
             }
-        guard let mirrored else {
+            let values = try self.value(value)
+            guard values.isList else { throw Self.invalid("Give ANY and ALL a list of values.") }
+            return [
+                .init(
+                    quantifier == .any ? .listContainsAny : .listContainsAll, try field(key),
+                    values)
+            ]
+        }
+        guard let mirrored = Self.mirrored(operation) else {
             throw Self.invalid("Put the name of a field on the left of each condition.")
         }
-        return try filters(key, mirrored, value, isAny: false)
+        return try filters(key, mirrored, value, .none)
+    }
+
+    /// The operation that says the same with its sides exchanged.
+    private static func mirrored(
+        _ operation: PredicateComparison.Operation
+    ) -> PredicateComparison.Operation? {
+        switch operation {
+        case .equals, .notEquals: operation
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        case .in: .contains
+        default: nil
+        }
     }
 
     private func filters(
         _ key: String, _ operation: PredicateComparison.Operation, _ operand: PredicateOperand,
-        isAny: Bool
+        _ quantifier: PredicateComparison.Quantifier
     ) throws -> [QueryDictionary.Filter] {
+        if quantifier == .all {
+            throw Self.invalid("Use ANY with the field “\(key)”: ALL is not known of fields.")
+        }
         let field = try field(key)
         let value = try value(operand)
+        let isAny = quantifier == .any
+        if isAny, ![.equals, .beginsWith, .in].contains(operation) {
+            throw Self.invalid("Use ANY in the predicate only with ==, IN and BEGINSWITH.")
+        }
+        if operation == .contains, value.isList {
+            throw Self.invalid("Give CONTAINS one value; write ALL {…} IN “\(key)” for several.")
+        }
         let comparator: QueryDictionary.Comparator
         switch operation {
         case .equals: comparator = isAny ? .listContains : .equals
@@ -136,10 +171,27 @@ struct QueryTranslation {
         return [.init(comparator, field, value)]
     }
 
-    private func near(
-        _ key: String, _ place: PredicateOperand, _ operation: PredicateComparison.Operation,
-        _ radius: PredicateOperand
+    /// A search for words; those that everybody uses are not looked for, unless there are no others.
+    private func search(
+        _ field: QueryDictionary.FieldName, _ text: PredicateOperand
     ) throws -> QueryDictionary.Filter {
+        guard case .string(let text) = try value(text) else {
+            throw Self.invalid("Search for words with a string.")
+        }
+        let words = SearchWords.telling(in: text)
+        return .init(.containsAllTokens, field, .string(words))
+    }
+
+    private func near(
+        _ one: PredicateOperand, _ other: PredicateOperand,
+        _ operation: PredicateComparison.Operation?, _ radius: PredicateOperand
+    ) throws -> QueryDictionary.Filter {
+        let (key, place): (String, PredicateOperand)
+        switch (one, other) {
+        case (.key(let name), let operand), (let operand, .key(let name)):
+            (key, place) = (name, operand)
+        default: throw Self.invalid("Give the distance a field and a CLLocation.")
+        }
         let metres: Double
         switch try value(radius) {
         case .int64(let number): metres = Double(number)
@@ -169,8 +221,10 @@ struct QueryTranslation {
             }
             return try value(.value(StoredValue(NSArray(array: objects))))
         case .now: return .timestamp(milliseconds: (now as NSDate).wholeMilliseconds)
-        case .key, .record, .distance:
-            throw Self.invalid("Compare a field with a value, not with a field.")
+        case .key(let name):
+            throw Self.invalid("Compare with a value, not with the field “\(name)”.")
+        case .record, .distance:
+            throw Self.invalid("Compare a field with a value, not with SELF or a distance.")
         }
     }
 
@@ -191,7 +245,8 @@ struct QueryTranslation {
             if Names.isIdentifier(key) {
                 .user(key)
             } else {
-                throw Self.invalid("Write field names with letters, digits and underscores only.")
+                throw Self.invalid(
+                    "Write the field “\(key)” with letters, digits and underscores only.")
             }
         }
     }

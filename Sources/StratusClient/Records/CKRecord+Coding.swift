@@ -7,9 +7,11 @@ extension CKRecord {
     public func encode(with coder: NSCoder) {
         let state = self.state.withLock { $0 }
         encodeSystemFields(state, with: coder)
-        coder.archive(state.values, "values")
+        coder.archive(state.values, state.encryptedKeys, "values")
         coder.archive(Array(state.changes.keys), "changedKeys")
-        coder.archive(state.changes.compactMapValues(\.base), "base")
+        coder.archive(state.changes.compactMapValues(\.base), state.encryptedKeys, "base")
+        coder.archive(tree: Self.archived(state.values), "assets")
+        coder.archive(tree: Self.archived(state.changes.compactMapValues(\.base)), "baseAssets")
         coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
     }
 
@@ -31,6 +33,7 @@ extension CKRecord {
         coder.archive(state.modifierName, "modifierName")
         coder.archive(state.share, "share")
         coder.archive(state.parent, "parent")
+        state.sharing?.archive(with: coder)
     }
 }
 
@@ -45,42 +48,86 @@ extension RecordState {
         modifierName = coder.archivedString("modifierName")
         share = coder.archivedObject(CKReference.self, "share")
         parent = coder.archivedObject(CKReference.self, "parent")
+        if coder.containsValue(forKey: "sharing") {
+            guard let sharing = ShareState(coder: coder) else { return nil }
+            self.sharing = sharing
+        }
         guard coder.containsValue(forKey: "values") else { return }
-        guard let values = coder.archivedValues("values"),
+        guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),
-            let base = coder.archivedValues("base")
+            var base = coder.archivedValues("base"),
+            values.addAssets(of: coder, "assets"), base.addAssets(of: coder, "baseAssets")
         else { return nil }
-        self.values = values
+        self.values = values.values
+        encryptedKeys = values.encryptedKeys
+        // A value that was removed stands in neither.
+        encryptedKeys.formUnion(base.encryptedKeys)
         changeCount = 1
         for key in changedKeys {
-            changes[key] = Change(base: base[key], serial: 1)
+            changes[key] = Change(base: base.values[key], serial: 1)
         }
         parentSerial = coder.decodeBool(forKey: "isParentChanged") ? 1 : nil
     }
 }
 
+/// The fields of an archived record.
+private struct ArchivedValues {
+    var values: [String: StoredValue] = [:]
+    var encryptedKeys: Set<String> = []
+
+    /// Adds the assets that ``CKRecord/archived(_:)`` wrote.
+    ///
+    /// - Returns: false when the key holds something else.
+    mutating func addAssets(of coder: NSCoder, _ key: String) -> Bool {
+        guard coder.containsValue(forKey: key) else { return true }
+        guard let fields = coder.archivedTree(key) as? [[Any]] else { return false }
+        for field in fields {
+            guard field.count == 3, let name = field[0] as? String,
+                let isList = field[1] as? Bool, let list = field[2] as? [[String]]
+            else { return false }
+            let assets = list.compactMap(CKAsset.init(archived:))
+            guard assets.count == list.count, isList || assets.count == 1 else { return false }
+            values[name] = .object(isList ? NSArray(array: assets) : assets[0])
+        }
+        return true
+    }
+}
+
+extension CKRecord {
+    /// The assets of a record as a tree: the field's name, whether it is a list, and each asset.
+    fileprivate static func archived(_ values: [String: StoredValue]) -> [Any] {
+        values.compactMap { name, value -> [Any]? in
+            guard let assets = value.assets, !assets.isEmpty else { return nil }
+            return [name, value.isList, assets.map(\.archived)]
+        }
+    }
+}
+
 extension NSCoder {
-    /// Writes values as the protocol has them. Dates are cut to milliseconds; what no field can
-    /// hold is left out.
-    fileprivate func archive(_ values: [String: StoredValue], _ key: String) {
-        let fields = values.compactMap { name, value in
-            value.fieldValue.map { Field(name: name, value: $0) }
+    /// Writes values as the protocol has them. Dates are cut to milliseconds; assets are written
+    /// apart, and what no field can hold is left out.
+    fileprivate func archive(
+        _ values: [String: StoredValue], _ encryptedKeys: Set<String>, _ key: String
+    ) {
+        let fields = values.compactMap { name, value -> Field? in
+            guard value.assets == nil, let wire = value.fieldValue else { return nil }
+            return Field(name: name, value: wire, isEncrypted: encryptedKeys.contains(name))
         }
         encode(Data(RecordFields.values(fields).encoded()) as NSData, forKey: key)
     }
 
-    fileprivate func archivedValues(_ key: String) -> [String: StoredValue]? {
+    fileprivate func archivedValues(_ key: String) -> ArchivedValues? {
         guard let data = archivedData(key) else { return nil }
-        // Owners of zones stand in the archive as they were shown, so they are read as they stand.
-        var reader = RecordReader(scope: .shared)
+        var reader = RecordReader.local
         // A damaged archive is told as nil, like every other one.
         guard let fields = try? RecordFields.encoded([UInt8](data)).values() else { return nil }
-        var values: [String: StoredValue] = [:]
+        var archived = ArchivedValues()
         for field in fields {
-            if let value = field.value {
-                values[field.name] = reader.stored(value, in: .default)
+            if let value = reader.stored(field, in: .default, holder: nil) {
+                archived.values[field.name] = value
             }
+            if field.isEncrypted { archived.encryptedKeys.insert(field.name) }
         }
-        return values
+        return archived
     }
 }

@@ -37,17 +37,19 @@ extension CKRecord {
         recordType: RecordType, recordID: CKRecord.ID, content: RecordContent,
         edited: RecordContent? = nil
     ) throws {
-        // The reader of the shared database takes owners' names as they are.
-        var reader = RecordReader(scope: .shared)
+        var reader = RecordReader.local
         var state = try reader.state(content.dictionary, in: recordID.zoneID)
         if let edited {
             let wanted = try reader.state(edited.dictionary, in: recordID.zoneID)
             let known = Dictionary(content.fields.map { ($0.name, $0.value) }) { $1 }
             let named = Set(edited.fields.map(\.name))
             for field in edited.fields where known[field.name] != .some(field.value) {
-                state.set(wanted.values[field.name], for: field.name)
+                state.set(
+                    wanted.values[field.name], for: field.name, isEncrypted: field.isEncrypted)
             }
-            for name in known.keys where !named.contains(name) { state.set(nil, for: name) }
+            for name in known.keys where !named.contains(name) {
+                state.set(nil, for: name, isEncrypted: state.encryptedKeys.contains(name))
+            }
             if edited.parentRecordName != content.parentRecordName {
                 state.setParent(wanted.parent)
             }
@@ -90,15 +92,18 @@ extension CKRecord {
     /// The named fields in the order of their names; without value where there is none.
     static func fields(_ keys: [String], of state: RecordState) throws -> [Field] {
         try keys.sorted().map { key in
-            guard let stored = state.values[key] else { return Field(name: key, value: nil) }
+            let isEncrypted = state.encryptedKeys.contains(key)
+            guard let stored = state.values[key] else {
+                return Field(name: key, value: nil, isEncrypted: isEncrypted)
+            }
             guard let value = stored.fieldValue else {
                 throw CKError(
                     .invalidArguments,
-                    "Give the field a string, number, date, data, reference or location, or an array"
-                        + " of one of these.",
+                    "Give the field a string, number, date, data, reference, asset or location, or an"
+                        + " array of one of these.",
                     details: [CKError.fieldNameKey: key])
             }
-            return Field(name: key, value: value)
+            return Field(name: key, value: value, isEncrypted: isEncrypted)
         }
     }
 }

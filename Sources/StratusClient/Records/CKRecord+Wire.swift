@@ -6,21 +6,42 @@ extension CKRecord {
     /// A record as a request carries it, and the point in its history that the request stands for.
     struct Draft: Sendable {
         var operation: RecordsModify.Operation
+        /// The fields to send, but those in ``assetFields``.
+        var fields: [Field]
+        /// Fields of ``fields`` whose values must be encrypted first.
+        var openKeys: Set<String> = []
+        /// Fields with files, some of which must be uploaded first.
+        var assetFields: [AssetField] = []
         var changeCount: Int
         /// The record before its changes; the ancestor of a conflict.
         var base: RecordState
         var hasAllFields: Bool
+        /// The values of the assets that were uploaded.
+        var receipts: [ObjectIdentifier: AssetReceipt] = [:]
+        /// What the owner of a share had decided.
+        var terms: ShareState.Terms?
     }
 
-    /// Writes the record for a save.
+    struct AssetField: Sendable {
+        var name: String
+        var assets: [CKAsset]
+        var isList: Bool
+    }
+
+    /// Writes the record for a save, but for its assets and encrypted values.
+    ///
+    /// Participants are saved on the share's change tag alone, whatever the policy.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     func draft(policy: CKModifyRecordsOperation.RecordSavePolicy) throws -> Draft {
         let state = self.state.withLock { $0 }
+        let terms = state.sharing?.terms
+        let isShareChanged = terms.map { state.changeTag == nil || $0 != state.sharing?.known }
         let kind: RecordsModify.Kind =
-            switch policy {
-            case .ifServerRecordUnchanged: state.changeTag == nil ? .create : .update
-            case .changedKeys, .allKeys: .forceUpdate
+            if policy == .ifServerRecordUnchanged || isShareChanged == true {
+                state.changeTag == nil ? .create : .update
+            } else {
+                .forceUpdate
             }
         var dictionary = RecordDictionary(
             recordName: recordID.recordName, recordType: recordType,
@@ -28,23 +49,82 @@ extension CKRecord {
             zoneID: recordID.zoneID.dictionary)
         var keys = Set(state.changes.keys)
         if policy == .allKeys || kind == .create { keys.formUnion(state.values.keys) }
-        dictionary.fields = .values(try Self.fields(Array(keys), of: state))
         if state.parentSerial != nil || (policy == .allKeys && state.parent != nil) {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none
         }
+        var assetFields: [AssetField] = []
+        for key in keys {
+            guard let value = state.values[key], let assets = value.assets else { continue }
+            if state.encryptedKeys.contains(key) { throw Self.cannotBeEncrypted(key) }
+            assetFields.append(AssetField(name: key, assets: assets, isList: value.isList))
+        }
+        keys.subtract(assetFields.map(\.name))
+        if let sharing = state.sharing, let terms {
+            dictionary.share = try sharing.draft(terms, isNew: state.changeTag == nil)
+        }
         let hasAllFields = kind == .forceUpdate
+        let openKeys = keys.filter { state.mustEncrypt($0) }
+        for key in openKeys where state.values[key]?.isReference == true {
+            throw Self.cannotBeEncrypted(key)
+        }
         return Draft(
             operation: RecordsModify.Operation(
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
-            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields)
+            fields: try Self.fields(Array(keys), of: state), openKeys: openKeys,
+            assetFields: assetFields,
+            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields,
+            terms: terms)
+    }
+
+    private static func cannotBeEncrypted(_ key: String) -> CKError {
+        CKError(
+            .invalidArguments, "Keep references and assets out of encryptedValues.",
+            details: [CKError.fieldNameKey: key])
+    }
+
+    /// Where the assets are that are saved in this record.
+    var assetHolder: CKAsset.Holder {
+        CKAsset.Holder(recordName: recordID.recordName, zoneID: recordID.zoneID)
     }
 
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
         state.withLock {
             $0.confirm(server, sentCount: draft.changeCount, hasAllFields: draft.hasAllFields)
+            if let share = server.sharing, let terms = draft.terms {
+                $0.sharing?.confirm(share, sent: terms)
+            }
         }
+    }
+}
+
+extension RecordState {
+    fileprivate func mustEncrypt(_ key: String) -> Bool {
+        guard encryptedKeys.contains(key), let value = values[key] else { return false }
+        if case .sealed = value { return false }
+        return true
+    }
+}
+
+extension CKRecord.Draft {
+    /// The operation with all fields.
+    ///
+    /// - Parameter holder: the record; assets that it holds already need no upload.
+    func complete(in holder: CKAsset.Holder) -> RecordsModify.Operation {
+        var fields = fields
+        for field in assetFields {
+            let values = field.assets.compactMap {
+                receipts[ObjectIdentifier($0)] ?? $0.value(in: holder)
+            }
+            let value: FieldValue? =
+                field.isList ? .assetList(values) : values.first.map { .asset($0) }
+            fields.append(Field(name: field.name, value: value))
+        }
+        fields.sort { $0.name < $1.name }
+        var operation = operation
+        operation.record.fields = .values(fields)
+        return operation
     }
 }
 
@@ -54,17 +134,33 @@ extension CKRecord {
 /// `CKCurrentUserDefaultName` everywhere but in the shared database.
 struct RecordReader {
     let scope: DatabaseScope
+    /// Whether encrypted values are read in the clear, as this device keeps them for itself.
+    private var isLocal = false
+    /// The beginning of shares' links.
+    let linkOrigin: String?
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
+    /// Whether records were made that lack their assets' bytes, the sense of encrypted values, or the
+    /// key in a share's link; see
+    /// `DatabaseSession.complete(_:progress:)`.
+    private(set) var isIncomplete = false
 
-    init(scope: DatabaseScope) {
+    init(scope: DatabaseScope, linkOrigin: String? = nil) {
         self.scope = scope
+        self.linkOrigin = linkOrigin
+    }
+
+    /// For what this device wrote for itself: owners' names stand there as they were shown.
+    static var local: RecordReader {
+        var reader = RecordReader(scope: .shared)
+        reader.isLocal = true
+        return reader
     }
 
     mutating func zoneID(_ dictionary: ZoneIDDictionary) -> CKRecordZoneID {
         if let known = zones[dictionary] { return known }
         let owner = scope == .shared ? dictionary.ownerRecordName : nil
         let zoneID = CKRecordZoneID(
-            zoneName: dictionary.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
+            known: dictionary.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
         zones[dictionary] = zoneID
         return zoneID
     }
@@ -79,8 +175,8 @@ struct RecordReader {
             throw CKError(.internalError, "The service answered a record without name or type.")
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
-        return CKRecord(
-            recordType: type, recordID: CKRecordID(recordName: name, zoneID: zoneID),
+        return CKRecord.made(
+            recordType: type, recordID: CKRecordID(known: name, zoneID: zoneID),
             state: try state(dictionary, in: zoneID))
     }
 
@@ -96,10 +192,16 @@ struct RecordReader {
         state.modifierName = dictionary.modified?.userRecordName
         if case .some(let name) = dictionary.parentRecordName {
             state.parent = CKReference(
-                recordID: CKRecordID(recordName: name, zoneID: zoneID), action: .none)
+                recordID: CKRecordID(known: name, zoneID: zoneID), action: .none)
         }
         state.share = dictionary.shareRecordName.map {
-            CKReference(recordID: CKRecordID(recordName: $0, zoneID: zoneID), action: .none)
+            CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
+        }
+        if dictionary.recordType == CKRecord.SystemType.share || dictionary.share != nil {
+            state.sharing = ShareState(
+                dictionary.share ?? ShareDictionary(), shortGUID: dictionary.shortGUID,
+                linkOrigin: linkOrigin)
+            isIncomplete = true
         }
         let fields: [Field]
         do {
@@ -109,16 +211,37 @@ struct RecordReader {
                 .internalError, "The service answered fields that cannot be read.", cause: error)
         }
         state.values.reserveCapacity(fields.count)
+        let holder = dictionary.recordName.map { CKAsset.Holder(recordName: $0, zoneID: zoneID) }
         for field in fields {
-            if let value = field.value {
-                state.values[field.name] = stored(value, in: zoneID)
+            if field.isEncrypted { state.encryptedKeys.insert(field.name) }
+            if let value = stored(field, in: zoneID, holder: holder) {
+                state.values[field.name] = value
             }
         }
         return state
     }
 
-    mutating func stored(_ value: FieldValue, in zoneID: CKRecordZoneID) -> StoredValue {
+    /// - Returns: nil for a field without value, and for an encrypted one whose value is not
+    ///   encrypted: whoever wrote it had no key, so it may be anybody's.
+    mutating func stored(
+        _ field: Field, in zoneID: CKRecordZoneID, holder: CKAsset.Holder?
+    ) -> StoredValue? {
+        guard let value = field.value else { return nil }
+        guard field.isEncrypted else { return stored(value, in: zoneID, holder: holder) }
+        if case .bytes(let bytes) = value, SealedValue.isSealed(bytes) {
+            isIncomplete = true
+            return .sealed(bytes)
+        }
+        return isLocal ? stored(value, in: zoneID, holder: nil) : nil
+    }
+
+    mutating func stored(
+        _ value: FieldValue, in zoneID: CKRecordZoneID, holder: CKAsset.Holder? = nil
+    ) -> StoredValue {
         switch value {
+        case .asset(let receipt): .object(asset(receipt, holder))
+        case .assetList(let receipts):
+            .object(NSArray(array: receipts.map { asset($0, holder) }))
         case .reference(let target): .object(reference(target, in: zoneID))
         case .referenceList(let targets):
             .object(NSArray(array: targets.map { reference($0, in: zoneID) }))
@@ -126,12 +249,17 @@ struct RecordReader {
         }
     }
 
+    private mutating func asset(_ receipt: AssetReceipt, _ holder: CKAsset.Holder?) -> CKAsset {
+        isIncomplete = true
+        return CKAsset(receipt, in: holder)
+    }
+
     private mutating func reference(_ target: Reference, in zoneID: CKRecordZoneID) -> CKReference {
         let zone = target.zoneID.map {
             self.zoneID(ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.ownerName))
         }
         return CKReference(
-            recordID: CKRecordID(recordName: target.recordName, zoneID: zone ?? zoneID),
+            recordID: CKRecordID(known: target.recordName, zoneID: zone ?? zoneID),
             action: target.action == .deleteSelf ? .deleteSelf : .none)
     }
 }

@@ -52,7 +52,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         self.state = Mutex(state)
     }
 
+    /// - Precondition: the type has a name.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        precondition(!recordType.isEmpty, "Name the type of the record.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
     }
 
@@ -79,12 +81,12 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The user who made the record; nil before it was saved.
     public var creatorUserRecordID: CKRecord.ID? {
-        state.withLock { $0.creatorName }.map { CKRecordID(recordName: $0) }
+        state.withLock { $0.creatorName }.map { CKRecordID(known: $0) }
     }
 
     /// The user who changed the record last; nil before it was saved.
     public var lastModifiedUserRecordID: CKRecord.ID? {
-        state.withLock { $0.modifierName }.map { CKRecordID(recordName: $0) }
+        state.withLock { $0.modifierName }.map { CKRecordID(known: $0) }
     }
 
     /// The share of which the record is the root.
@@ -92,10 +94,16 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     // MARK: The sharing hierarchy
 
-    /// The record above this one in a sharing hierarchy; its action must be `.none`.
+    /// The record above this one in a sharing hierarchy.
+    ///
+    /// - Precondition: the action of the reference is `.none`.
     public var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
-        set { state.withLock { $0.setParent(newValue) } }
+        set {
+            precondition(
+                newValue?.action != .deleteSelf, "Refer to a parent with the action none.")
+            state.withLock { $0.setParent(newValue) }
+        }
     }
 
     public func setParent(_ parentRecord: CKRecord?) {
@@ -110,7 +118,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     public func object(forKey key: FieldKey) -> (any CKRecordValue)? {
         // The value leaves the lock as it is stored; boxing happens outside.
-        state.withLock { $0.values[key] }?.object
+        state.withLock { $0.encryptedKeys.contains(key) ? nil : $0.values[key] }?.object
     }
 
     /// Sets a field; nil removes it. A value of a type that no field can hold is refused at saving,
@@ -121,22 +129,38 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         state.withLock { $0.set(value, for: key) }
     }
 
-    /// The fields that have a value, in the order of their names.
+    /// The fields that have a value, in the order of their names; encrypted ones are apart.
     public func allKeys() -> [FieldKey] {
-        state.withLock { Array($0.values.keys) }.sorted()
+        state.withLock { state in state.values.keys.filter { !state.encryptedKeys.contains($0) } }
+            .sorted()
     }
 
-    /// The fields that were set or removed since the record was fetched or saved.
+    /// The fields that were set or removed since the record was fetched or saved; encrypted ones are
+    /// apart.
     public func changedKeys() -> [FieldKey] {
-        state.withLock { Array($0.changes.keys) }.sorted()
+        state.withLock { state in state.changes.keys.filter { !state.encryptedKeys.contains($0) } }
+            .sorted()
     }
 
-    /// The words of all string fields, lowercased, each once.
+    /// The fields whose values only the devices of the user, and of a share's participants, can read.
+    ///
+    /// They are encrypted on this device before they are sent, with a key that the service never
+    /// sees. They cannot be queried, sorted or indexed. Not in the public database, and not for
+    /// references and assets. A field is encrypted or plain for ever. A value that this device has
+    /// no key for reads as nil; see `Documentation/Decisions/0010-encrypted-values.md`.
+    ///
+    /// ```swift
+    /// record.encryptedValues["diary"] = "We met a marmot."
+    /// let diary = record.encryptedValues["diary"] as? String
+    /// ```
+    public var encryptedValues: any CKRecordKeyValueSetting & Sendable {
+        EncryptedValues(record: self)
+    }
+
+    /// The words of all string fields in lower case and without diacritics, each once.
     public func allTokens() -> [String] {
-        let strings = state.withLock { state in state.values.values.map { $0 } }
-            .compactMap { $0.object as? String }
-        let words = strings.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }
-        return Set(words.map(String.init)).sorted()
+        let strings = allKeys().compactMap { object(forKey: $0) as? String }
+        return Set(strings.flatMap(SearchWords.words)).sorted()
     }
 
     public func makeIterator() -> CKRecordKeyValueIterator {
@@ -160,6 +184,17 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
-        CKRecord(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+        var state = self.state.withLock { $0 }
+        state.sharing = state.sharing?.copied
+        return CKRecord.made(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    /// Makes a record of a state: a share where it is one.
+    static func made(
+        recordType: RecordType, recordID: CKRecord.ID, state: RecordState
+    ) -> CKRecord {
+        state.sharing == nil
+            ? CKRecord(recordType: recordType, recordID: recordID, state: state)
+            : CKShare(recordID: recordID, state: state)
     }
 }

@@ -8,7 +8,18 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let recordName: String
     public let zoneID: CKRecordZone.ID
 
-    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
+    /// - Precondition: the name has 1 to 255 characters.
+    public convenience init(
+        recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default
+    ) {
+        precondition(
+            (1...255).contains(recordName.utf16.count),
+            "Give the record a name of 1 to 255 characters.")
+        self.init(known: recordName, zoneID: zoneID)
+    }
+
+    /// Names a record that the service, or an archive, spoke of: nothing is asked of its name.
+    package init(known recordName: String, zoneID: CKRecordZone.ID = .default) {
         self.recordName = recordName
         self.zoneID = zoneID
     }

@@ -15,6 +15,10 @@ extension FieldValue {
         case let data as NSData: self = .bytes([UInt8](data as Data))
         case let reference as CKReference: self = .reference(reference.wireReference)
         case let location as CLLocation: self = .location(Location(location))
+        case let asset as CKAsset:
+            // A file of the app has no value before it was uploaded.
+            guard let stored = asset.stored else { return nil }
+            self = .asset(stored.kept)
         default: return nil
         }
     }
@@ -50,6 +54,9 @@ extension FieldValue {
             list = Self.members(array, CLLocation.self).map {
                 .locationList($0.map { Location($0) })
             }
+        case is CKAsset:
+            let stored = Self.members(array, CKAsset.self)?.compactMap(\.stored?.kept)
+            list = stored.flatMap { $0.count == array.count ? .assetList($0) : nil }
         default: list = nil
         }
         guard let list else { return nil }

@@ -10,6 +10,8 @@ struct RecordState: Sendable {
     }
 
     var values: [String: StoredValue] = [:]
+    /// The fields that are encrypted, with a value or without.
+    var encryptedKeys: Set<String> = []
     var changes: [String: Change] = [:]
     /// Changes ever made; tells which came after a request was built.
     var changeCount = 0
@@ -24,7 +26,21 @@ struct RecordState: Sendable {
     /// The count at which the parent was changed; nil when it is as the service knows it.
     var parentSerial: Int?
 
-    mutating func set(_ value: StoredValue?, for key: String) {
+    /// What only a share has.
+    var sharing: ShareState? {
+        get { shares.first }
+        set { shares = newValue.map { [$0] } ?? [] }
+    }
+
+    /// In an array, so that the many records that are no shares stay small.
+    private var shares: [ShareState] = []
+
+    /// Sets a field; nil removes it. Each of the two views knows only its own fields.
+    mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
+        if encryptedKeys.contains(key) != isEncrypted {
+            guard value != nil else { return }
+            if isEncrypted { encryptedKeys.insert(key) } else { encryptedKeys.remove(key) }
+        }
         changeCount += 1
         let previous = values[key]
         values[key] = value
@@ -54,6 +70,7 @@ struct RecordState: Sendable {
         }
         base.changes = [:]
         base.parentSerial = nil
+        base.sharing = sharing?.base
         return base
     }
 
@@ -75,7 +92,17 @@ struct RecordState: Sendable {
             }
         }
         let local = values
+        for (key, value) in local
+        where value.assets?.allSatisfy({ $0.fileURL != nil }) == true
+            && confirmed[key]?.assets != nil
+        {
+            // The app's own file, or the one that was fetched, serves as well as another download.
+            if changes[key] != nil || confirmed[key]?.hasSameAssets(as: value) == true {
+                confirmed[key] = value
+            }
+        }
         values = confirmed
+        encryptedKeys.formUnion(server.encryptedKeys)
         changes = [:]
         for (key, change) in later {
             values[key] = local[key]
@@ -95,10 +122,17 @@ struct RecordState: Sendable {
 }
 
 extension StoredValue {
-    /// The value as it reads after a round trip; references stay objects.
+    /// Whether the service keeps the same content for both.
+    fileprivate func hasSameAssets(as other: StoredValue) -> Bool {
+        let checksums = assets?.map { $0.stored?.fileChecksum }
+        return checksums == other.assets?.map { $0.stored?.fileChecksum }
+            && checksums?.contains(nil) == false
+    }
+
+    /// The value as it reads after a round trip; references and assets stay objects.
     var normalised: StoredValue {
         switch fieldValue {
-        case nil, .reference, .referenceList: self
+        case nil, .reference, .referenceList, .asset, .assetList: self
         case .some(let value): .wire(value)
         }
     }

@@ -7,9 +7,11 @@ import StratusRecords
 /// setting.
 enum StoredValue: @unchecked Sendable {
     case wire(FieldValue)
-    /// An NSString, NSNumber, NSDate, NSData, CKReference, CLLocation, or an NSArray of one of
-    /// them.
+    /// An NSString, NSNumber, NSDate, NSData, CKReference, CKAsset, CLLocation, or an NSArray of one
+    /// of them.
     case object(any CKRecordValueProtocol)
+    /// An encrypted value of the service that this device cannot read.
+    case sealed([UInt8])
     /// A value that no field can hold, with the name of its type; told when the record is saved.
     case unsupported(typeName: String)
 
@@ -44,6 +46,7 @@ enum StoredValue: @unchecked Sendable {
         case let date as NSDate: date
         case let reference as CKReference: reference
         case let location as CLLocation: location
+        case let asset as CKAsset: asset
         default: nil
         }
     }
@@ -63,7 +66,7 @@ enum StoredValue: @unchecked Sendable {
         switch self {
         case .object(let object): object
         case .wire(let value): Self.object(of: value)
-        case .unsupported: nil
+        case .sealed, .unsupported: nil
         }
     }
 
@@ -72,11 +75,12 @@ enum StoredValue: @unchecked Sendable {
         switch self {
         case .wire(let value): value
         case .object(let object): FieldValue(object: object)
+        case .sealed(let bytes): .bytes(bytes)
         case .unsupported: nil
         }
     }
 
-    /// References are never kept as `.wire`, as they need their holder's zone (see RecordReader).
+    /// References and assets are never kept as `.wire`: they need their holder (see RecordReader).
     private static func object(of value: FieldValue) -> (any CKRecordValueProtocol)? {
         switch value {
         case .string(let string): return string as NSString

@@ -41,7 +41,7 @@ public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sen
     public var containerIdentifier: String? { payload.text("cid") }
 
     public var subscriptionOwnerUserRecordID: CKRecord.ID? {
-        payload.text("ckuserid").map { CKRecordID(recordName: $0) }
+        payload.text("ckuserid").map { CKRecordID(known: $0) }
     }
 
     public var subscriptionID: CKSubscription.ID? { payload.detailText("sid") }
@@ -87,7 +87,7 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
 
     public var recordID: CKRecord.ID? {
         payload.detailText("rid").map {
-            CKRecordID(recordName: $0, zoneID: payload.zoneID ?? .default)
+            CKRecordID(known: $0, zoneID: payload.zoneID ?? .default)
         }
     }
 

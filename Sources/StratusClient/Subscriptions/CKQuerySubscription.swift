@@ -70,7 +70,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         coder.archive(tree: expression.archived, "predicate")
-        coder.encode(Int64(querySubscriptionOptions.rawValue), forKey: "options")
+        coder.encode(
+            Int64(truncatingIfNeeded: querySubscriptionOptions.rawValue), forKey: "options")
     }
 
     public required init?(coder: NSCoder) {
@@ -109,34 +110,66 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 extension PredicateExpression {
     /// The predicate that filters were made of, as far as filters tell.
     init(filters: [QueryDictionary.Filter], reader: inout RecordReader) {
-        let members = filters.map { filter -> PredicateExpression in
-            let key: String =
-                switch filter.field {
-                case .user(let name): name
-                case .system(let field): field.frameworkKey
-                }
-            guard let (operation, isNegated, isAny) = Self.operations[filter.comparator] else {
-                return .unreadable("The service's filter \(filter.comparator.rawValue) is unknown.")
-            }
-            let value = reader.stored(filter.value, in: .default)
-            let comparison = PredicateExpression.comparison(
-                PredicateComparison(
-                    left: .key(key), operation: operation, right: .value(value), isAny: isAny))
-            return isNegated ? .not(comparison) : comparison
-        }
+        let members = filters.map { PredicateExpression(filter: $0, reader: &reader) }
         self = members.isEmpty ? .all : members.count == 1 ? members[0] : .and(members)
     }
 
+    private init(filter: QueryDictionary.Filter, reader: inout RecordReader) {
+        let key: String =
+            switch filter.field {
+            case .user(let name): name
+            case .system(let field): field.frameworkKey
+            }
+        let value = PredicateOperand.value(reader.stored(filter.value, in: .default))
+        switch filter.comparator {
+        case .near:
+            self = .comparison(
+                PredicateComparison(
+                    left: .distance(.key(key), value), operation: .lessOrEqual,
+                    right: .value(StoredValue(filter.distanceMetres))))
+        case .containsAllTokens:
+            let isAnywhere = filter.field == .anySearchable
+            self = .comparison(
+                PredicateComparison(
+                    left: .key(isAnywhere ? "allTokens" : key), operation: .tokenMatches,
+                    right: value))
+        case .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny:
+            let isAll =
+                filter.comparator == .listContainsAll || filter.comparator == .notListContainsAll
+            let comparison = PredicateExpression.comparison(
+                PredicateComparison(
+                    left: value, operation: .in, right: .key(key),
+                    quantifier: isAll ? .all : .any))
+            let isNegated =
+                filter.comparator == .notListContainsAll
+                || filter.comparator == .notListContainsAny
+            self = isNegated ? .not(comparison) : comparison
+        default:
+            guard let (operation, isNegated, quantifier) = Self.operations[filter.comparator]
+            else {
+                self = .unreadable("The service's filter \(filter.comparator.rawValue) is unknown.")
+                return
+            }
+            let comparison = PredicateExpression.comparison(
+                PredicateComparison(
+                    left: .key(key), operation: operation, right: value, quantifier: quantifier))
+            self = isNegated ? .not(comparison) : comparison
+        }
+    }
+
     private static let operations:
-        [QueryDictionary.Comparator: (PredicateComparison.Operation, Bool, Bool)] = [
-            .equals: (.equals, false, false), .notEquals: (.notEquals, false, false),
-            .lessThan: (.less, false, false), .lessThanOrEquals: (.lessOrEqual, false, false),
-            .greaterThan: (.greater, false, false),
-            .greaterThanOrEquals: (.greaterOrEqual, false, false), .in: (.in, false, false),
-            .notIn: (.in, true, false), .listContains: (.contains, false, false),
-            .notListContains: (.contains, true, false), .listContainsAny: (.in, false, true),
-            .notListContainsAny: (.in, true, true), .beginsWith: (.beginsWith, false, false),
-            .notBeginsWith: (.beginsWith, true, false),
+        [QueryDictionary.Comparator: (
+            PredicateComparison.Operation, Bool, PredicateComparison.Quantifier
+        )] = [
+            .equals: (.equals, false, .none), .notEquals: (.notEquals, false, .none),
+            .lessThan: (.less, false, .none), .lessThanOrEquals: (.lessOrEqual, false, .none),
+            .greaterThan: (.greater, false, .none),
+            .greaterThanOrEquals: (.greaterOrEqual, false, .none), .in: (.in, false, .none),
+            .notIn: (.in, true, .none), .listContains: (.contains, false, .none),
+            .notListContains: (.contains, true, .none), .beginsWith: (.beginsWith, false, .none),
+            .notBeginsWith: (.beginsWith, true, .none),
+            .listMemberBeginsWith: (.beginsWith, false, .any),
+            .notListMemberBeginsWith: (.beginsWith, true, .any),
         ]
 }
 

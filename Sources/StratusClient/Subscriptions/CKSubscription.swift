@@ -107,7 +107,12 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
             recordType: dictionary.recordType ?? dictionary.query?.recordType)
         switch kind {
         case .database: return CKDatabaseSubscription(identifier, state)
-        case .zone: return CKRecordZoneSubscription(identifier, state)
+        case .zone:
+            guard state.zoneID != nil else {
+                throw CKError(
+                    .internalError, "The service answered a zone's subscription without the zone.")
+            }
+            return CKRecordZoneSubscription(identifier, state)
         case .query:
             var options: CKQuerySubscription.Options = dictionary.firesOnce ? [.firesOnce] : []
             if dictionary.firesOn.contains(.create) { options.insert(.firesOnRecordCreation) }

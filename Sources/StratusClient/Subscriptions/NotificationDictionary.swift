@@ -65,7 +65,7 @@ struct NotificationDictionary {
     var zoneID: CKRecordZone.ID? {
         detailText("zid").map { name in
             let owner = scope == .shared ? detailText("zoid") : nil
-            return CKRecordZoneID(zoneName: name, ownerName: owner ?? CKCurrentUserDefaultName)
+            return CKRecordZoneID(known: name, ownerName: owner ?? CKCurrentUserDefaultName)
         }
     }
 }

@@ -21,6 +21,9 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Empty on a zone that was made locally.
     public let capabilities: Capabilities
 
+    /// The share of the whole zone; only on zones that were fetched.
+    public let share: CKRecord.Reference?
+
     public class func `default`() -> CKRecordZone {
         CKRecordZone(zoneID: .default)
     }
@@ -33,8 +36,11 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.init(zoneID: zoneID, capabilities: [])
     }
 
-    init(zoneID: CKRecordZone.ID, capabilities: Capabilities) {
+    init(
+        zoneID: CKRecordZone.ID, capabilities: Capabilities, share: CKRecord.Reference? = nil
+    ) {
         self.zoneID = zoneID
+        self.share = share
         self.capabilities = capabilities
     }
 
@@ -52,12 +58,14 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public func encode(with coder: NSCoder) {
         coder.archive(zoneID, "zoneID")
-        coder.encode(Int64(capabilities.rawValue), forKey: "capabilities")
+        coder.encode(Int64(truncatingIfNeeded: capabilities.rawValue), forKey: "capabilities")
+        coder.archive(share, "share")
     }
 
     public init?(coder: NSCoder) {
         guard let zoneID = coder.archivedObject(CKRecordZoneID.self, "zoneID") else { return nil }
         self.zoneID = zoneID
+        share = coder.archivedObject(CKReference.self, "share")
         capabilities = Capabilities(
             rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "capabilities")))
     }

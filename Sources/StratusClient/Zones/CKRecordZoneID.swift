@@ -21,10 +21,22 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     /// The owner's record name, or `CKCurrentUserDefaultName`.
     public let ownerName: String
 
-    public init(
+    /// - Precondition: both names have 1 to 255 characters.
+    public convenience init(
         zoneName: String = CKRecordZoneID.defaultZoneName,
         ownerName: String = CKCurrentUserDefaultName
     ) {
+        precondition(
+            (1...255).contains(zoneName.utf16.count),
+            "Give the zone a name of 1 to 255 characters.")
+        precondition(
+            (1...255).contains(ownerName.utf16.count),
+            "Name the zone's owner by a record name, or by CKCurrentUserDefaultName.")
+        self.init(known: zoneName, ownerName: ownerName)
+    }
+
+    /// Names a zone that the service, or an archive, spoke of: nothing is asked of its names.
+    package init(known zoneName: String, ownerName: String) {
         self.zoneName = zoneName
         self.ownerName = ownerName
     }

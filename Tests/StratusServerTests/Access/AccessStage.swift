@@ -63,6 +63,11 @@ struct AccessAnswers {
         AccessAnswers(all: AccessCaller.allCases.map { _ in answer })
     }
 
+    /// An API token is needed, and it does not matter who shows it.
+    static func apps(_ answer: String) -> AccessAnswers {
+        AccessAnswers(all: [noToken] + Array(repeating: answer, count: 5))
+    }
+
     /// An API token is enough.
     static func readers(_ answer: String) -> AccessAnswers {
         AccessAnswers(all: [noToken, noUser] + Array(repeating: answer, count: 4))

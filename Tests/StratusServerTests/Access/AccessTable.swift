@@ -209,7 +209,7 @@ enum AccessTable {
         AccessRow("POST /auth/sign-up", answers: .everybody("400 page")),
         AccessRow("GET /auth/sign-out", answers: .everybody("200 page")),
         AccessRow("POST /auth/sign-out", answers: .everybody("400 page")),
-        AccessRow("POST /auth/oidc", .none, "{}", answers: .everybody("400 BAD_REQUEST")),
+        AccessRow("POST /auth/oidc", .none, "{}", answers: .apps("400 BAD_REQUEST")),
         AccessRow("POST /dev/sign-in", .none, "{}", answers: .everybody("400 BAD_REQUEST")),
         AccessRow("POST /dev/faults", .none, "{}", answers: .everybody("400 BAD_REQUEST")),
         AccessRow("GET /dev/faults", answers: .everybody("200")),

@@ -34,7 +34,7 @@ import Testing
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { UUID().uuidString },
             onListening: { _ in })
-        let fuzzer: Fuzzer = try await server.test(.live) { client in
+        let fuzzer: Fuzzer = try await server.test(.ahc(.http)) { client in
             try await Fuzzer.run(client: client, service: service, seed: seed, seconds: seconds)
         }
         print(

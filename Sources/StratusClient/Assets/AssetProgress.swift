@@ -1,0 +1,45 @@
+import Synchronization
+
+/// How much of the assets of each record of a request was moved; tells the whole percents.
+final class AssetProgress: Sendable {
+    private struct Part {
+        var totalBytes: Int64 = 0
+        var movedBytes: [Int64] = []
+        var toldPercent: Int64 = -1
+    }
+
+    private let parts: Mutex<[Part]>
+    private let tell: @Sendable (_ record: Int, _ fraction: Double) -> Void
+
+    init(recordCount: Int, tell: @escaping @Sendable (Int, Double) -> Void) {
+        parts = Mutex([Part](repeating: Part(), count: recordCount))
+        self.tell = tell
+    }
+
+    /// Counts an asset of a record in.
+    ///
+    /// - Returns: the asset's place, for ``moved(_:of:in:)``.
+    func add(_ sizeBytes: Int64, to record: Int) -> Int {
+        parts.withLock { parts in
+            parts[record].totalBytes += sizeBytes
+            parts[record].movedBytes.append(0)
+            return parts[record].movedBytes.count - 1
+        }
+    }
+
+    /// Says how many bytes of an asset have gone over; may go back at a repetition.
+    func moved(_ bytes: Int64, of asset: Int, in record: Int) {
+        let fraction: Double? = parts.withLock { parts in
+            parts[record].movedBytes[asset] = bytes
+            let total = parts[record].totalBytes
+            guard total > 0 else { return nil }
+            let moved = parts[record].movedBytes.reduce(0, +)
+            let percent = moved * 100 / total
+            // The whole is told with the record itself.
+            guard percent != parts[record].toldPercent, moved < total else { return nil }
+            parts[record].toldPercent = percent
+            return Double(moved) / Double(total)
+        }
+        if let fraction { tell(record, fraction) }
+    }
+}

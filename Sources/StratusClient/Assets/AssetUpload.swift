@@ -1,0 +1,107 @@
+import Foundation
+
+/// The bytes of an asset on their way to the service, in pieces as they are read from the disk.
+///
+/// Can be read again from the beginning, for a repetition.
+public struct AssetUpload: AsyncSequence, Sendable {
+    /// Bytes of one piece.
+    static let pieceBytes = 256 * 1_024
+
+    public let sizeBytes: Int64
+    private let url: URL
+    private let progress: @Sendable (_ sentBytes: Int64) -> Void
+
+    init(_ url: URL, sizeBytes: Int64, progress: @escaping @Sendable (Int64) -> Void) {
+        self.url = url
+        self.sizeBytes = sizeBytes
+        self.progress = progress
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(url: url, progress: progress)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let url: URL
+        let progress: @Sendable (Int64) -> Void
+        private var handle: FileHandle?
+        private var sentBytes: Int64 = 0
+
+        init(url: URL, progress: @escaping @Sendable (Int64) -> Void) {
+            self.url = url
+            self.progress = progress
+        }
+
+        /// - Throws: what the disk says; `CancellationError`.
+        public mutating func next() async throws -> [UInt8]? {
+            try Task.checkCancellation()
+            let file = try handle ?? FileHandle(forReadingFrom: url)
+            handle = file
+            progress(sentBytes)
+            guard let piece = try file.read(upToCount: AssetUpload.pieceBytes), !piece.isEmpty
+            else { return nil }
+            sentBytes += Int64(piece.count)
+            return [UInt8](piece)
+        }
+    }
+}
+
+/// What tells a file from its later self.
+struct AssetFileState: Hashable {
+    var sizeBytes: Int64
+    var modificationDate: Date?
+    var inode: UInt64?
+
+    /// - Throws: `CKError.assetFileNotFound`, or `assetNotAvailable` for what is no readable file.
+    init(_ url: URL) throws {
+        let attributes: [FileAttributeKey: Any]
+        do {
+            attributes = try FileManager.default.attributesOfItem(
+                atPath: url.resolvingSymlinksInPath().path)
+        } catch {
+            throw CKError(
+                .assetFileNotFound, "Save the record while the file of its asset is there.",
+                details: [NSFilePathErrorKey: url.path], cause: error)
+        }
+        guard attributes[.type] as? FileAttributeType == .typeRegular,
+            FileManager.default.isReadableFile(atPath: url.path)
+        else {
+            throw CKError(
+                .assetNotAvailable, "Give the asset a file that this process may read.",
+                details: [NSFilePathErrorKey: url.path])
+        }
+        sizeBytes = (attributes[.size] as? NSNumber)?.int64Value ?? 0
+        modificationDate = attributes[.modificationDate] as? Date
+        inode = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value
+    }
+}
+
+extension AssetFolder {
+    /// Copies an app's file, so that whatever is sent, and sent again, is the same.
+    ///
+    /// - Parameter expected: the file as it was when the save began.
+    /// - Throws: `CKError` with `assetFileNotFound`, `assetFileModified` or `assetNotAvailable`.
+    func copy(_ url: URL, expected: AssetFileState) throws -> AssetFile {
+        let copy = try makeFile()
+        do {
+            let source = try FileHandle(forReadingFrom: url)
+            let target = try FileHandle(forWritingTo: copy.url)
+            while let piece = try source.read(upToCount: AssetUpload.pieceBytes), !piece.isEmpty {
+                try target.write(contentsOf: piece)
+            }
+            try target.close()
+            guard try AssetFileState(url) == expected else {
+                throw CKError(
+                    .assetFileModified, "Leave the file of an asset alone while it is saved.",
+                    details: [NSFilePathErrorKey: url.path])
+            }
+        } catch {
+            copy.remove()
+            if let error = error as? CKError { throw error }
+            throw CKError(
+                .assetNotAvailable, "Give the asset a file that this process may read.",
+                details: [NSFilePathErrorKey: url.path], cause: error)
+        }
+        return copy
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+
+/// Writes the bytes of an asset that is fetched, from the beginning of its file.
+final class AssetWriter: Sendable {
+    /// `@unchecked Sendable`: used only behind the mutex.
+    private struct Target: @unchecked Sendable {
+        var handle: FileHandle
+        var writtenBytes: Int64 = 0
+    }
+
+    private let target: Mutex<Target>
+
+    /// - Throws: `CKError.assetNotAvailable` when the disk has no room.
+    init(_ url: URL) throws {
+        target = try Self.telling {
+            let handle = try FileHandle(forWritingTo: url)
+            try handle.truncate(atOffset: 0)
+            return Mutex(Target(handle: handle))
+        }
+    }
+
+    /// - Returns: the bytes written so far.
+    func write(_ piece: [UInt8]) throws -> Int64 {
+        try Self.telling {
+            try target.withLock { target in
+                try target.handle.write(contentsOf: piece)
+                target.writtenBytes += Int64(piece.count)
+                return target.writtenBytes
+            }
+        }
+    }
+
+    /// - Returns: the bytes written in all.
+    func finish() throws -> Int64 {
+        try Self.telling {
+            try target.withLock { target in
+                try target.handle.close()
+                return target.writtenBytes
+            }
+        }
+    }
+
+    private static func telling<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw CKError(
+                .assetNotAvailable,
+                "Make room in the folder for temporary files: assets need some.", cause: error)
+        }
+    }
+}
+
+/// What tasks that run side by side bring back, by the place of what was asked.
+final class IndexedResults<Value: Sendable>: Sendable {
+    private let values = Mutex<[Int: Value]>([:])
+
+    func set(_ value: Value, at index: Int) {
+        values.withLock { $0[index] = value }
+    }
+
+    var byIndex: [Int: Value] { values.withLock { $0 } }
+
+    /// - Throws: `CKError.internalError` when one is missing.
+    func all(count: Int) throws -> [Value] {
+        let values = byIndex
+        return try (0..<count).map { index in
+            guard let value = values[index] else {
+                throw CKError(.internalError, "A part of the request was not carried out.")
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,12 @@
+/// Runs a body for each item, so many at a time; the first error ends all.
+func forEachConcurrently<Item: Sendable>(
+    _ items: [Item], limit: Int, _ body: @escaping @Sendable (Item) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, item) in items.enumerated() {
+            if index >= limit { try await group.next() }
+            group.addTask { try await body(item) }
+        }
+        try await group.waitForAll()
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import StratusRecords
+
+// Inside a record's archive an asset is a list of strings: where its file is, what the service says
+// of it, and which record holds it. Downloaded files do not outlive their process; from an archive
+// such an asset comes without a file, good for saving its record.
+
+extension CKAsset {
+    var archived: [String] {
+        guard let stored else { return [fileURL?.path ?? ""] }
+        return [
+            "", stored.fileChecksum ?? "", stored.sizeBytes.map(String.init) ?? "",
+            stored.referenceChecksum ?? "", stored.wrappingKey ?? "", holder?.recordName ?? "",
+            holder?.zoneID.zoneName ?? "", holder?.zoneID.ownerName ?? "",
+        ]
+    }
+
+    /// - Returns: nil for what ``archived`` did not write.
+    convenience init?(archived parts: [String]) {
+        switch parts.count {
+        case 1:
+            guard parts[0].hasPrefix("/") else { return nil }
+            self.init(fileURL: URL(fileURLWithPath: parts[0]))
+        case 8:
+            let zoneID = CKRecordZoneID(known: parts[6], ownerName: parts[7])
+            let texts = parts.map { $0.isEmpty ? nil : $0 }
+            self.init(
+                AssetReceipt(
+                    fileChecksum: texts[1], sizeBytes: texts[2].flatMap { Int64($0) },
+                    referenceChecksum: texts[3], wrappingKey: texts[4]),
+                in: texts[5].map { Holder(recordName: $0, zoneID: zoneID) })
+        default: return nil
+        }
+    }
+}

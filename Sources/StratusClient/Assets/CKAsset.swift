@@ -1,0 +1,123 @@
+import Foundation
+import StratusRecords
+import Synchronization
+
+/// A file that belongs to a record but is kept apart from it.
+///
+/// Set it as a field's value, alone or in an array; the file is read when the record is saved. The
+/// asset of a fetched record has a file of its own, made for that fetch: move or copy it at once,
+/// as it is removed some time after the last use of the asset, and with the process. Its name says
+/// nothing; keep the original's in a field of its own.
+///
+/// ```swift
+/// record["photo"] = CKAsset(fileURL: photoURL)
+/// try await database.save(record)
+/// ```
+///
+/// Saving fails with `assetFileNotFound` when there is no file, with `assetNotAvailable` when it
+/// cannot be read, and with `assetFileModified` when it changes meanwhile. Source: Apple's page
+/// "CKAsset".
+public final class CKAsset: NSObject, Sendable {
+    /// The record in which the service keeps the asset: it may be saved back there as it is.
+    struct Holder: Hashable, Sendable {
+        var recordName: String
+        var zoneID: CKRecordZone.ID
+    }
+
+    private struct State {
+        var fileURL: URL?
+        /// The file of a fetched asset, which goes with it.
+        var fetched: AssetFile?
+        /// What the service says of the asset; nil for a file of the app.
+        var stored: AssetReceipt?
+        var holder: Holder?
+    }
+
+    private let state: Mutex<State>
+
+    private init(_ state: State) {
+        self.state = Mutex(state)
+    }
+
+    /// - Parameter fileURL: a file of this device.
+    public convenience init(fileURL: URL) {
+        precondition(fileURL.isFileURL, "Give CKAsset the URL of a file on this device.")
+        self.init(State(fileURL: fileURL))
+    }
+
+    /// Makes an asset of what an answer says; its bytes come later.
+    convenience init(_ stored: AssetReceipt, in holder: Holder?) {
+        self.init(State(stored: stored, holder: holder))
+    }
+
+    /// Where the bytes are; nil for an asset that was not downloaded.
+    ///
+    /// Implicitly unwrapped, so that code of the time when it was not optional compiles too.
+    public var fileURL: URL! {
+        state.withLock { $0.fetched?.url ?? $0.fileURL }
+    }
+
+    /// What the service says of the asset; nil for a file of the app.
+    var stored: AssetReceipt? { state.withLock { $0.stored } }
+
+    /// The record that holds it at the service; nil for a file of the app.
+    var holder: Holder? { state.withLock { $0.holder } }
+
+    /// The value to send when the asset is saved in a record that holds it; nil when it must be
+    /// uploaded.
+    func value(in holder: Holder) -> AssetReceipt? {
+        state.withLock { state in
+            guard let stored = state.stored, state.holder == holder else { return nil }
+            return stored.kept
+        }
+    }
+
+    /// Whether the bytes can be fetched and were not.
+    var isWaiting: Bool {
+        state.withLock { $0.fileURL == nil && $0.fetched == nil && $0.stored?.downloadURL != nil }
+    }
+
+    /// Takes over the downloaded file.
+    func adopt(_ file: AssetFile) {
+        state.withLock {
+            $0.fetched = file
+            // The address ends soon, and who archives the asset must not keep it.
+            $0.stored?.downloadURL = nil
+        }
+    }
+
+    public override var description: String {
+        "<CKAsset: \(fileURL?.path ?? "not downloaded")>"
+    }
+}
+
+extension CKAsset: CKRecordValueProtocol {}
+
+extension AssetReceipt {
+    /// The value without what only requests or only answers have.
+    var kept: AssetReceipt {
+        var kept = self
+        kept.receipt = nil
+        kept.downloadURL = nil
+        return kept
+    }
+}
+
+extension StoredValue {
+    var isList: Bool {
+        if case .object(let object) = self { object is NSArray } else { false }
+    }
+
+    var isReference: Bool {
+        guard case .object(let object) = self else { return false }
+        return object is CKReference || (object as? NSArray)?.firstObject is CKReference
+    }
+
+    /// The assets of a field, in their order; nil when it holds something else.
+    var assets: [CKAsset]? {
+        guard case .object(let object) = self else { return nil }
+        if let asset = object as? CKAsset { return [asset] }
+        guard let list = object as? NSArray, list.firstObject is CKAsset else { return nil }
+        return list.compactMap { $0 as? CKAsset }
+    }
+}

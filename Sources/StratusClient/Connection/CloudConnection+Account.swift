@@ -1,0 +1,60 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+extension CloudConnection {
+    /// Signs a user in, in place of who was; posts `CKAccountChanged`.
+    ///
+    /// A web-auth token comes from the service's sign-in page or from `stratus token create`. It is
+    /// looked at when the next request is made: ask `accountStatus()`.
+    ///
+    /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
+    public func signIn(webAuthToken: String) throws {
+        try accountTransport.changeAccount(webAuthToken: webAuthToken)
+        accountChanged(hasAccount: true)
+    }
+
+    /// Signs out on this device; posts `CKAccountChanged`.
+    ///
+    /// The session itself lasts until its token is too old; see ``endSession(container:)``.
+    ///
+    /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
+    public func signOut() throws {
+        try accountTransport.changeAccount(webAuthToken: nil)
+        accountChanged(hasAccount: false)
+    }
+
+    /// Tells the service that the session ended, so that nobody else can use its tokens, and signs
+    /// out.
+    ///
+    /// - Parameter container: a container that was used with the account.
+    /// - Throws: `CKError`; the device is signed out all the same, unless its account is fixed.
+    public func endSession(container: String) async throws {
+        // Before anything is done that could not be finished.
+        _ = try accountTransport
+        let target = RequestTarget(
+            container: ContainerAddress(container: container, environment: environment),
+            scope: .public)
+        let ended: Result<EmptyBody, any Error>
+        do {
+            let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+            ended = .success(try await sender.send(UsersSignOut.self, EmptyBody()))
+        } catch {
+            // Thrown below, when the device is signed out.
+            ended = .failure(error)
+        }
+        try signOut()
+        _ = try ended.get()
+    }
+
+    var accountTransport: any AccountTransport {
+        get throws {
+            guard let transport = transport as? any AccountTransport else {
+                throw CKError(
+                    .invalidArguments,
+                    "Connect with a transport whose account can change (AccountTransport).")
+            }
+            return transport
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import StratusRecords
+import StratusWire
+
+extension HTTPTransport: AccountTransport {
+    /// Apple's links stand under another name than its service.
+    public var shareLinkOrigin: String {
+        origin == "https://api.apple-cloudkit.com" ? "https://www.icloud.com" : origin
+    }
+
+    public func changeAccount(webAuthToken: String?) {
+        session.change(to: webAuthToken)
+    }
+
+    public func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        let own = try await session.token { try await self.signIn($0, timeoutSeconds) }
+        let next = try await exchange(
+            UsersCaller.self, nil, target, own, timeoutSeconds, apiToken: apiToken
+        ).webAuthToken
+        guard let token = next ?? own else {
+            throw ServiceFailure(
+                ServiceError(.authenticationRequired, "Sign in: tokens belong to an account."))
+        }
+        return token
+    }
+}

@@ -1,0 +1,41 @@
+/// What an app did about a notification: the answer of `didReceiveRemoteNotification`.
+///
+/// Say the truth: `newData` when something new was fetched, `noData` when there was nothing, `failed`
+/// when it could not be found out. The names and raw values are `UIBackgroundFetchResult`'s.
+public enum RemoteNotificationResult: UInt, Sendable {
+    case newData = 0
+    case noData = 1
+    case failed = 2
+}
+
+/// How an app dealt with one notification.
+public struct RemoteNotificationReport: Sendable {
+    public let notification: RemoteNotification
+    /// What the app answered; `failed` when it did not answer in time.
+    public let result: RemoteNotificationResult
+    /// Seconds from the notification to the answer.
+    public let seconds: Double
+    /// Whether the answer came within the limit.
+    public let isInTime: Bool
+    /// Whether the answer agrees with what the app fetched meanwhile through this connection.
+    public let isTruthful: Bool
+}
+
+/// How many notifications an app gets: fewer when it answers late or not truthfully.
+///
+/// Each such answer doubles the pause before the next notification, from one second to a minute; what
+/// comes in a pause is one notification for each subscription. A good answer ends the pauses. This
+/// stands for what Apple's system does with an app's budget, whose numbers are not public.
+struct NotificationBudget: Hashable, Sendable {
+    static let firstPauseSeconds: Double = 1
+    static let longestPauseSeconds: Double = 60
+
+    /// Seconds before the next notification may be handed out.
+    private(set) var pauseSeconds: Double = 0
+
+    mutating func answered(isGood: Bool) {
+        pauseSeconds =
+            isGood
+            ? 0 : min(max(Self.firstPauseSeconds, pauseSeconds * 2), Self.longestPauseSeconds)
+    }
+}

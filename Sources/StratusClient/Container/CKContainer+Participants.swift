@@ -1,0 +1,66 @@
+import Foundation
+
+// Participants of several people at once, by what they are looked up.
+extension CKContainer {
+    public typealias ParticipantResults<Key: Hashable> = [Key: Result<
+        CKShare.Participant, any Error
+    >]
+
+    public func shareParticipants(
+        forEmailAddresses emailAddresses: [String]
+    ) async throws -> ParticipantResults<String> {
+        try await participants(emailAddresses) { CKUserIdentityLookupInfo(emailAddress: $0) }
+    }
+
+    public func shareParticipants(
+        forPhoneNumbers phoneNumbers: [String]
+    ) async throws -> ParticipantResults<String> {
+        try await participants(phoneNumbers) { CKUserIdentityLookupInfo(phoneNumber: $0) }
+    }
+
+    public func shareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> ParticipantResults<CKRecord.ID> {
+        try await participants(userRecordIDs) { CKUserIdentityLookupInfo(userRecordID: $0) }
+    }
+
+    private func participants<Key: Hashable>(
+        _ keys: [Key], _ info: (Key) -> CKUserIdentityLookupInfo
+    ) async throws -> ParticipantResults<Key> {
+        let found = try await session.participants(for: keys.map(info))
+        return byItem(zip(keys, found).map { (item: $0, result: $1.result) })
+    }
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forEmailAddresses emailAddresses: [String],
+        completionHandler:
+            @escaping @Sendable (Result<ParticipantResults<String>, any Error>) -> Void
+    ) {
+        core.call(
+            { try await self.shareParticipants(forEmailAddresses: emailAddresses) },
+            completion: completionHandler)
+    }
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler:
+            @escaping @Sendable (Result<ParticipantResults<String>, any Error>) -> Void
+    ) {
+        core.call(
+            { try await self.shareParticipants(forPhoneNumbers: phoneNumbers) },
+            completion: completionHandler)
+    }
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler:
+            @escaping @Sendable (Result<ParticipantResults<CKRecord.ID>, any Error>) -> Void
+    ) {
+        core.call(
+            { try await self.shareParticipants(forUserRecordIDs: userRecordIDs) },
+            completion: completionHandler)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+extension CKContainer {
+    /// What the person may let an app do.
+    public struct ApplicationPermissions: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+
+        /// Other users of the container may find the person by verified e-mail address or user
+        /// record, and see the name.
+        public static let userDiscoverability = Self(rawValue: 1 << 0)
+    }
+
+    public enum ApplicationPermissionStatus: Int, Sendable {
+        /// The person was not asked, or did not agree.
+        case initialState = 0
+        case couldNotComplete = 1
+        case denied = 2
+        case granted = 3
+    }
+
+    public typealias ApplicationPermissionBlock =
+        @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
+
+    /// Tells whether a permission was given. Deprecated by Apple.
+    ///
+    /// - Throws: `CKError.notAuthenticated` without an account.
+    public func applicationPermissionStatus(
+        for applicationPermission: ApplicationPermissions
+    ) async throws -> ApplicationPermissionStatus {
+        guard applicationPermission == .userDiscoverability else { return .couldNotComplete }
+        return try await session.isDiscoverable() ? .granted : .initialState
+    }
+
+    /// Gives a permission. Deprecated by Apple.
+    ///
+    /// Apple's systems ask the person in a dialog; nobody does here. Ask before you call this: the
+    /// answer is always `.granted`.
+    ///
+    /// - Throws: `CKError.notAuthenticated` without an account.
+    public func requestApplicationPermission(
+        _ applicationPermission: ApplicationPermissions
+    ) async throws -> ApplicationPermissionStatus {
+        guard applicationPermission == .userDiscoverability else { return .couldNotComplete }
+        return try await session.isDiscoverable(wanted: true) ? .granted : .denied
+    }
+
+    @preconcurrency
+    public func status(
+        forApplicationPermission applicationPermission: ApplicationPermissions,
+        completionHandler: @escaping ApplicationPermissionBlock
+    ) {
+        core.call({ try await self.applicationPermissionStatus(for: applicationPermission) }) {
+            Self.hand($0, to: completionHandler)
+        }
+    }
+
+    @preconcurrency
+    public func requestApplicationPermission(
+        _ applicationPermission: ApplicationPermissions,
+        completionHandler: @escaping ApplicationPermissionBlock
+    ) {
+        core.call({ try await self.requestApplicationPermission(applicationPermission) }) {
+            Self.hand($0, to: completionHandler)
+        }
+    }
+
+    private static func hand(
+        _ result: Result<ApplicationPermissionStatus, any Error>,
+        to handler: ApplicationPermissionBlock
+    ) {
+        switch result {
+        case .success(let status): handler(status, nil)
+        case .failure(let error): handler(.couldNotComplete, error)
+        }
+    }
+}

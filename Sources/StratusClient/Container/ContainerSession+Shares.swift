@@ -1,0 +1,80 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+extension ContainerSession {
+    /// Says what is behind the links of shares.
+    ///
+    /// - Parameter rootRecord: whether to fetch the root with it, and which of its keys; nil is no
+    ///   root.
+    func shareMetadata(
+        for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
+    ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
+        func link(_ url: URL) throws -> ShortGUIDDictionary {
+            guard let shortGUID = ShareLink.shortGUID(of: url) else {
+                throw CKError(
+                    .invalidArguments, "Give the link of a share: …/share/<identifier>.")
+            }
+            return ShortGUIDDictionary(
+                value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
+                rootRecordDesiredKeys: rootRecord?.desiredKeys,
+                oneTimeToken: ShareLink.oneTimeToken(of: url))
+        }
+        let found = try await results(
+            urls, wire: link,
+            ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
+            read: { url, answer in
+                try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
+            })
+        await completeRootRecords(of: found.compactMap(\.result.success))
+        return found
+    }
+
+    /// Joins shares, each in its own container.
+    func accept(
+        _ metadatas: [CKShareMetadata]
+    ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
+        var accepted: [CKShareMetadata: Result<CKShare, any Error>] = [:]
+        for (container, group) in Dictionary(grouping: metadatas, by: \.containerIdentifier) {
+            let session = ContainerSession(
+                core: container == core.identifier
+                    ? core : ContainerCore(identifier: container, connection: core.connection),
+                pace: pace)
+            for (metadata, result) in try await session.join(group) { accepted[metadata] = result }
+        }
+        return metadatas.compactMap { metadata in
+            accepted[metadata].map { (metadata, $0) }
+        }
+    }
+
+    private func join(
+        _ metadatas: [CKShareMetadata]
+    ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
+        let joined = try await results(
+            metadatas, wire: \.joiningLink,
+            ask: { try await send(RecordsAccept.self, .init(shortGUIDs: $0)).results },
+            read: { item, answer in
+                try metadata(answer, link: item.joiningLink, key: item.linkKey).share
+            })
+        return await keepingKeys(of: joined)
+    }
+
+    private func metadata(
+        _ result: ShareResult, link: ShortGUIDDictionary, key: ZoneKey?
+    ) throws -> CKShareMetadata {
+        switch result {
+        case .share(let dictionary):
+            return try CKShareMetadata(
+                dictionary, link: link, container: core.identifier,
+                linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
+        case .failure(_, let error): throw CKError(error, about: .record)
+        }
+    }
+}
+
+extension CKShareMetadata {
+    /// What a request to join says; it wants no root record.
+    fileprivate var joiningLink: ShortGUIDDictionary {
+        ShortGUIDDictionary(value: link.value, oneTimeToken: link.oneTimeToken)
+    }
+}

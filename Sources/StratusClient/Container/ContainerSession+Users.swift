@@ -1,0 +1,84 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+extension ContainerSession {
+    typealias FoundIdentity = (
+        item: CKUserIdentityLookupInfo, result: Result<CKUserIdentity, any Error>
+    )
+    typealias FoundParticipant = (
+        item: CKUserIdentityLookupInfo, result: Result<CKShareParticipant, any Error>
+    )
+
+    /// Bytes of an address that the service takes.
+    private static let addressBytes = 1...320
+
+    /// Looks people up; who cannot be found has an identity without a user record.
+    func identities(
+        for lookupInfos: [CKUserIdentityLookupInfo]
+    ) async throws -> [FoundIdentity] {
+        try await results(
+            lookupInfos,
+            wire: { info in
+                let dictionary = info.dictionary
+                let text =
+                    dictionary.emailAddress ?? dictionary.phoneNumber ?? dictionary.userRecordName
+                guard let text, Self.addressBytes.contains(text.utf8.count) else {
+                    throw CKError(
+                        .invalidArguments, "Look somebody up by an address of 1 to 320 bytes.")
+                }
+                return dictionary
+            },
+            ask: { try await send(UsersDiscover.self, .init(lookupInfos: $0)).users },
+            read: { info, answer in
+                var identity = answer
+                identity.lookupInfo = identity.lookupInfo ?? info.dictionary
+                return CKUserIdentity(identity)
+            })
+    }
+
+    /// Makes participants of people, to be added to a share.
+    ///
+    /// Everybody can be invited by an address: the service does not tell who has an account.
+    func participants(
+        for lookupInfos: [CKUserIdentityLookupInfo]
+    ) async throws -> [FoundParticipant] {
+        try await identities(for: lookupInfos).map { info, result in
+            (
+                info,
+                result.map { identity in
+                    CKShareParticipant(
+                        ParticipantDictionary(
+                            participantID: core.connection.world.makeUUID().uuidString,
+                            userIdentity: identity.dictionary, permission: .readOnly))
+                }
+            )
+        }
+    }
+
+    /// The people in the user's address book, of whom Stratus's service knows none.
+    func contacts() async throws -> [CKUserIdentity] {
+        try await send(UsersDiscover.self, .init(lookupInfos: [])).users.map { CKUserIdentity($0) }
+    }
+
+    /// Whether the user can be found by others of the container.
+    ///
+    /// - Parameter wanted: changes it; nil only asks.
+    func isDiscoverable(wanted: Bool? = nil) async throws -> Bool {
+        try await send(UsersPermission.self, .init(userDiscoverability: wanted))
+            .userDiscoverability
+    }
+
+    /// A web-auth token of the user for another API token of the container.
+    func webAuthToken(forAPIToken apiToken: String) async throws -> String {
+        guard core.connection.hasAccount else {
+            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
+        }
+        do {
+            return try await core.connection.accountTransport.webAuthToken(
+                forAPIToken: apiToken, to: sender.target, timeoutSeconds: pace.requestSeconds)
+        } catch {
+            throw CKError(requestFailedWith: error)
+        }
+    }
+}

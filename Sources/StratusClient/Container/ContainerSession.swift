@@ -1,0 +1,74 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// The requests that a container's operations and convenience calls make; they belong to no
+/// database.
+///
+/// Everything that is thrown, or found in a result, is a `CKError`.
+struct ContainerSession: Sendable {
+    let core: ContainerCore
+    let pace: RequestPace
+
+    var sender: RequestSender { core.sender(scope: .public, pace: pace) }
+
+    /// Sends a request that needs an account.
+    func send<E: Endpoint>(_ endpoint: E.Type, _ request: E.Request) async throws -> E.Answer {
+        guard core.connection.hasAccount else {
+            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
+        }
+        return try await sender.send(endpoint, request)
+    }
+
+    /// Asks about items in one request, but for those of which it is known already that they are no
+    /// good.
+    ///
+    /// - Parameters:
+    ///   - wire: the item as the protocol has it; throws what is wrong with it.
+    ///   - ask: asks about items; one answer for each, in their order.
+    ///   - read: makes a value of an answer.
+    /// - Returns: one result for each item, in their order.
+    func results<Item, Wire, Answer, Value>(
+        _ items: [Item], wire: (Item) throws -> Wire,
+        ask: ([Wire]) async throws -> [Answer], read: (Item, Answer) throws -> Value
+    ) async throws -> [(item: Item, result: Result<Value, any Error>)] {
+        let prepared = items.map { item in Result { try wire(item) } }
+        let sent = prepared.compactMap(\.success)
+        let answers = sent.isEmpty ? [] : try await ask(sent)
+        guard answers.count == sent.count else {
+            throw CKError(
+                .internalError, "The service did not answer each item of the request.",
+                details: ["ItemCount": sent.count, "ResultCount": answers.count])
+        }
+        var next = answers.makeIterator()
+        return zip(items, prepared).map { item, wire in
+            (
+                item,
+                wire.flatMap { _ in
+                    Result {
+                        guard let answer = next.next() else {
+                            throw CKError(.internalError, "The service left out an answer.")
+                        }
+                        return try read(item, answer)
+                    }
+                }
+            )
+        }
+    }
+}
+
+extension CKContainer {
+    /// The session of the convenience calls.
+    var session: ContainerSession {
+        ContainerSession(core: core, pace: defaults.convenience.pace)
+    }
+}
+
+extension CKOperation {
+    /// The session of the operation's container.
+    var containerSession: ContainerSession {
+        let values = effectiveConfiguration
+        return ContainerSession(
+            core: (values.container ?? CKContainer.default()).core, pace: values.pace)
+    }
+}

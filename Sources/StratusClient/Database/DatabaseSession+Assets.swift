@@ -1,0 +1,223 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+// Assets on their way up and down.
+
+/// An asset that must be uploaded before its record is saved.
+private struct AssetToSend: Sendable {
+    var record: Int
+    var fieldName: String
+    var asset: CKAsset
+    var url: URL
+    var file: AssetFileState
+    /// The asset's place in the record's progress.
+    var part: Int
+}
+
+extension DatabaseSession {
+    /// Transfers at a time; the service lets a user have 16.
+    private static let transfersAtATime = 6
+    /// Assets whose addresses are asked with one request: few, as addresses end.
+    private static let addressesPerRequest = 6
+
+    // MARK: Up
+
+    /// Uploads the files of a batch's records, and notes what they became in its drafts.
+    func upload(
+        _ batch: inout ModifyBatch, progress: @escaping @Sendable (CKRecord, Double) -> Void
+    ) async throws {
+        let records = batch.records
+        let meter = AssetProgress(recordCount: records.count) { progress(records[$0], $1) }
+        var waiting = assetsToSend(&batch, meter)
+        // Nothing is sent of a zone in which one record cannot be.
+        waiting.removeAll { batch.isSpoilt(records[$0.record].recordID) }
+        for (zoneID, assets) in Dictionary(
+            grouping: waiting, by: { records[$0.record].recordID.zoneID })
+        {
+            for start in stride(from: 0, to: assets.count, by: Self.addressesPerRequest) {
+                let group = Array(assets[start...].prefix(Self.addressesPerRequest))
+                    .filter { !batch.isSpoilt(records[$0.record].recordID) }
+                guard !group.isEmpty else { continue }
+                let results = try await upload(group, of: records, in: zoneID, meter)
+                for (asset, result) in zip(group, results) {
+                    switch result {
+                    case .failure(let error): batch.fail(asset.record, with: error)
+                    case .success(let receipt):
+                        guard case .success(var draft) = batch.drafts[asset.record] else {
+                            continue
+                        }
+                        draft.receipts[ObjectIdentifier(asset.asset)] = receipt
+                        batch.drafts[asset.record] = .success(draft)
+                    }
+                }
+            }
+        }
+    }
+
+    /// What of a batch must be uploaded; records whose files are not there fail here.
+    private func assetsToSend(
+        _ batch: inout ModifyBatch, _ meter: AssetProgress
+    ) -> [AssetToSend] {
+        var waiting: [AssetToSend] = []
+        for index in batch.records.indices {
+            guard case .success(let draft) = batch.drafts[index], !draft.assetFields.isEmpty
+            else { continue }
+            let holder = batch.records[index].assetHolder
+            var seen: Set<ObjectIdentifier> = []
+            do {
+                for field in draft.assetFields {
+                    for asset in field.assets
+                    where asset.value(in: holder) == nil
+                        && seen.insert(ObjectIdentifier(asset)).inserted
+                    {
+                        guard let url = asset.fileURL else {
+                            throw CKError(
+                                .assetNotAvailable,
+                                "Fetch the asset before it is saved in another record.",
+                                details: [CKError.fieldNameKey: field.name])
+                        }
+                        let file = try AssetFileState(url)
+                        waiting.append(
+                            AssetToSend(
+                                record: index, fieldName: field.name, asset: asset, url: url,
+                                file: file, part: meter.add(file.sizeBytes, to: index)))
+                    }
+                }
+            } catch {
+                // Told as the record's own result.
+                batch.fail(index, with: CKError(requestFailedWith: error))
+            }
+        }
+        return waiting
+    }
+
+    /// Uploads some assets of one zone.
+    ///
+    /// - Returns: one result for each; what may succeed a little later is thrown.
+    private func upload(
+        _ group: [AssetToSend], of records: [CKRecord], in zoneID: CKRecordZone.ID,
+        _ meter: AssetProgress
+    ) async throws -> [Result<AssetReceipt, CKError>] {
+        let request = AssetsUpload.Request(
+            tokens: group.map {
+                AssetsUpload.Item(
+                    recordName: records[$0.record].recordID.recordName,
+                    recordType: records[$0.record].recordType, fieldName: $0.fieldName)
+            }, zoneID: zoneID.dictionary)
+        let tokens: [AssetsUpload.TokenResult]
+        do {
+            tokens = try await sender.send(AssetsUpload.self, request).tokens
+        } catch let error as CKError where !error.isTransient && error.code != .operationCancelled {
+            // What the zone refuses, such as a zone that is not there, it refuses each record.
+            return group.map { _ in .failure(error) }
+        }
+        try check(tokens.count, for: group.count)
+        let results = IndexedResults<Result<AssetReceipt, CKError>>()
+        try await forEachConcurrently(
+            Array(zip(group, tokens).enumerated().map { ($0.offset, $0.element.0, $0.element.1) }),
+            limit: Self.transfersAtATime
+        ) { index, asset, token in
+            switch token {
+            case .failure(let failure):
+                results.set(.failure(CKError(failure.error, about: .record)), at: index)
+            case .token(let token):
+                results.set(try await upload(asset, to: token.url, meter), at: index)
+            }
+        }
+        return try results.all(count: group.count)
+    }
+
+    private func upload(
+        _ asset: AssetToSend, to url: String, _ meter: AssetProgress
+    ) async throws -> Result<AssetReceipt, CKError> {
+        do {
+            let copy = try sender.connection.assetFolder.copy(asset.url, expected: asset.file)
+            defer { copy.remove() }
+            let upload = AssetUpload(copy.url, sizeBytes: asset.file.sizeBytes) {
+                meter.moved($0, of: asset.part, in: asset.record)
+            }
+            return .success(
+                try await sender.retrying {
+                    try await sender.connection.transport.upload(
+                        upload, to: url, timeoutSeconds: sender.pace.requestSeconds)
+                })
+        } catch {
+            let error = CKError(requestFailedWith: error)
+            if error.isTransient || error.code == .operationCancelled { throw error }
+            return .failure(error)
+        }
+    }
+
+    // MARK: Down
+
+    /// Downloads the assets that fetched records wait for.
+    ///
+    /// - Parameter progress: takes how much of a record's assets was received, below 1.
+    /// - Returns: the errors of records of which an asset is not to be had; what may succeed a little
+    ///   later is thrown.
+    func downloadAssets(
+        of records: [CKRecord],
+        progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
+    ) async throws -> [CKRecord.ID: CKError] {
+        guard downloadsAssets else { return [:] }
+        let meter = AssetProgress(recordCount: records.count) { progress(records[$0], $1) }
+        var waiting: [(record: Int, asset: CKAsset, part: Int)] = []
+        for (index, record) in records.enumerated() {
+            for asset in record.waitingAssets {
+                let part = meter.add(asset.stored?.sizeBytes ?? 0, to: index)
+                waiting.append((index, asset, part))
+            }
+        }
+        let failures = IndexedResults<CKError>()
+        try await forEachConcurrently(waiting, limit: Self.transfersAtATime) { item in
+            do {
+                try await download(item.asset) { meter.moved($0, of: item.part, in: item.record) }
+            } catch {
+                let error = CKError(requestFailedWith: error)
+                if error.isTransient || error.code == .operationCancelled { throw error }
+                failures.set(error, at: item.record)
+            }
+        }
+        return failures.byIndex.reduce(into: [:]) { $0[records[$1.key].recordID] = $1.value }
+    }
+
+    private func download(
+        _ asset: CKAsset, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws {
+        guard let stored = asset.stored, let url = stored.downloadURL else { return }
+        let file = try sender.connection.assetFolder.makeFile()
+        do {
+            try await sender.retrying {
+                let writer = try AssetWriter(file.url)
+                try await sender.connection.transport.download(
+                    from: url, timeoutSeconds: sender.pace.requestSeconds
+                ) { piece in
+                    progress(try writer.write(piece))
+                }
+                let received = try writer.finish()
+                guard received == stored.sizeBytes ?? received else {
+                    throw TransportError(.answerLost, "The asset ended before its last byte.")
+                }
+            }
+        } catch {
+            file.remove()
+            let error = CKError(requestFailedWith: error)
+            guard error.code == .unknownItem || error.code == .invalidArguments else { throw error }
+            throw CKError(
+                .assetNotAvailable, "Fetch the record again: its asset is no longer there.",
+                cause: error)
+        }
+        asset.adopt(file)
+    }
+}
+
+extension CKRecord {
+    /// The assets whose bytes were not fetched yet.
+    var waitingAssets: [CKAsset] {
+        state.withLock { $0.values.values.compactMap(\.assets) }.flatMap { $0 }
+            .filter(\.isWaiting)
+    }
+
+    var hasWaitingAssets: Bool { !waitingAssets.isEmpty }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// The records of one save, from draft to outcome.
+struct ModifyBatch {
+    let records: [CKRecord]
+    private let recordIDs: [CKRecord.ID]
+    private let isAtomic: Bool
+    var drafts: [Result<CKRecord.Draft, CKError>]
+    /// Zones of which nothing is sent, as one of their records cannot be.
+    private var spoiltZones: Set<CKRecordZone.ID> = []
+    /// The server's records by operation, where the answer left them out.
+    private var serverRecords: [Int: RecordDictionary] = [:]
+    private(set) var operations: [RecordsModify.Operation] = []
+
+    init(
+        _ records: [CKRecord], policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool,
+        deleting recordIDs: [CKRecord.ID]
+    ) {
+        self.records = records
+        self.recordIDs = recordIDs
+        self.isAtomic = isAtomic
+        let recordIDsToSave = Set(records.map(\.recordID))
+        drafts = records.map { record in
+            do {
+                if let root = record.rootOfNewShare, !recordIDsToSave.contains(root) {
+                    throw CKError(
+                        .invalidArguments, "Save a new share together with its root record.")
+                }
+                return .success(try record.draft(policy: policy))
+            } catch {
+                // Told as the record's own result.
+                return .failure(CKError(requestFailedWith: error))
+            }
+        }
+        noteSpoiltZones()
+    }
+
+    private mutating func noteSpoiltZones() {
+        guard isAtomic else { return }
+        for (record, draft) in zip(records, drafts) {
+            if case .failure = draft { spoiltZones.insert(record.recordID.zoneID) }
+        }
+    }
+
+    /// Notes that a record cannot be sent.
+    mutating func fail(_ index: Int, with error: CKError) {
+        drafts[index] = .failure(error)
+        noteSpoiltZones()
+    }
+
+    /// Makes the operations of what can be sent.
+    mutating func close() {
+        for (record, draft) in zip(records, drafts) {
+            if case .success(let draft) = draft, !isSpoilt(record.recordID) {
+                operations.append(draft.complete(in: record.assetHolder))
+            }
+        }
+        for recordID in recordIDs where !isSpoilt(recordID) {
+            operations.append(
+                RecordsModify.Operation(
+                    .forceDelete,
+                    RecordDictionary(
+                        recordName: recordID.recordName, zoneID: recordID.zoneID.dictionary)))
+        }
+    }
+
+    func isSpoilt(_ recordID: CKRecord.ID) -> Bool {
+        !spoiltZones.isEmpty && spoiltZones.contains(recordID.zoneID)
+    }
+
+    /// Looks up the server's records of conflicts whose answer has none, as other services answer.
+    mutating func addServerRecords(
+        to results: [RecordResult], session: DatabaseSession
+    ) async throws {
+        var wanted: [(operation: Int, item: RecordsLookup.Item)] = []
+        for (index, result) in results.enumerated() {
+            guard case .failure(let failure) = result, failure.serverRecord == nil,
+                failure.error.code == .conflict || failure.error.code == .exists,
+                let name = operations[index].record.recordName
+            else { continue }
+            let zoneID = operations[index].record.zoneID
+            wanted.append((index, RecordsLookup.Item(recordName: name, zoneID: zoneID)))
+        }
+        guard !wanted.isEmpty else { return }
+        let request = RecordsLookup.Request(records: wanted.map(\.item))
+        let answer: RecordsLookup.Answer
+        do {
+            answer = try await session.sender.send(RecordsLookup.self, request)
+        } catch CKError.operationCancelled {
+            throw CKError.cancelled
+        } catch {
+            // The save has its outcome already; the conflict is told without the server's record.
+            return
+        }
+        for (want, result) in zip(wanted, answer.records) {
+            if case .record(let dictionary) = result {
+                serverRecords[want.operation] = dictionary
+            }
+        }
+    }
+
+    /// Matches results to what was asked, and brings the saved records up to date.
+    ///
+    /// - Returns: also whether some records are incomplete, see `DatabaseSession.complete(_:)`.
+    func outcome(
+        _ results: [RecordResult], reader: RecordReader
+    ) -> (RecordsModification, isIncomplete: Bool) {
+        var reader = reader
+        var outcome = RecordsModification()
+        outcome.saves.reserveCapacity(records.count)
+        var next = 0
+        for (record, draft) in zip(records, drafts) {
+            let result: Result<CKRecord, any Error>
+            switch draft {
+            case .failure(let error): result = .failure(error)
+            case .success where isSpoilt(record.recordID): result = .failure(Self.spoilt)
+            case .success(let draft):
+                let server = serverRecords[next]
+                result = Result {
+                    try saved(record, draft, results[next], server, reader: &reader)
+                }
+                next += 1
+            }
+            outcome.saves.append((record.recordID, result))
+        }
+        for recordID in recordIDs {
+            if isSpoilt(recordID) {
+                outcome.deletions.append((recordID, .failure(Self.spoilt)))
+            } else {
+                outcome.deletions.append((recordID, deleted(results[next])))
+                next += 1
+            }
+        }
+        return (outcome, reader.isIncomplete)
+    }
+
+    private static let spoilt = CKError(
+        .batchRequestFailed, "Another record of the same zone could not be sent.")
+
+    private func saved(
+        _ record: CKRecord, _ draft: CKRecord.Draft, _ result: RecordResult,
+        _ lookedUp: RecordDictionary?, reader: inout RecordReader
+    ) throws -> CKRecord {
+        switch result {
+        case .record(let dictionary):
+            record.confirm(draft, try reader.state(dictionary, in: record.recordID.zoneID))
+            return record
+        case .deleted:
+            throw CKError(.internalError, "The service answered a save with a deletion.")
+        case .failure(let failure):
+            throw try conflict(
+                failure, of: record, draft, failure.serverRecord ?? lookedUp, reader: &reader)
+        }
+    }
+
+    private func conflict(
+        _ failure: RecordFailure, of record: CKRecord, _ draft: CKRecord.Draft,
+        _ server: RecordDictionary?, reader: inout RecordReader
+    ) throws -> CKError {
+        var details: [String: Any] = [:]
+        if failure.error.code == .conflict || failure.error.code == .exists {
+            let zoneID = record.recordID.zoneID
+            details[CKRecordChangedErrorClientRecordKey] = record
+            details[CKRecordChangedErrorServerRecordKey] =
+                try server.map { try reader.record($0, in: zoneID) }
+            if let ancestor = failure.ancestorRecord {
+                details[CKRecordChangedErrorAncestorRecordKey] =
+                    try reader.record(ancestor, in: zoneID)
+            } else if draft.base.changeTag != nil {
+                details[CKRecordChangedErrorAncestorRecordKey] = CKRecord.made(
+                    recordType: record.recordType, recordID: record.recordID, state: draft.base)
+            }
+        }
+        return CKError(failure.error, about: .record, uuid: failure.uuid, details: details)
+    }
+
+    private func deleted(_ result: RecordResult) -> Result<Void, any Error> {
+        switch result {
+        case .deleted: .success(())
+        case .record:
+            .failure(CKError(.internalError, "The service answered a deletion with a record."))
+        // What is not there is deleted as asked.
+        case .failure(let failure) where failure.error.code == .notFound: .success(())
+        case .failure(let failure):
+            .failure(CKError(failure.error, about: .record, uuid: failure.uuid))
+        }
+    }
+}

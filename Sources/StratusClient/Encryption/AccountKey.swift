@@ -1,0 +1,60 @@
+import Crypto
+import Foundation
+
+/// The secret of a user in a container; every other key is derived from it.
+///
+/// Chance comes from the cryptographic library alone: tests have no use for a key that they know.
+struct AccountKey: Sendable {
+    static let byteCount = 32
+
+    let bytes: [UInt8]
+
+    /// - Returns: nil for bytes of another number.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    init() {
+        bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+    }
+
+    /// Names the key without telling it; kept by the service, so that a device sees whether it has
+    /// the right one.
+    var identifier: [UInt8] { derived("account identifier", byteCount: 16) }
+
+    /// Encrypts the keyring.
+    var keyringKey: SymmetricKey { SymmetricKey(data: derived("keyring")) }
+
+    /// The key of the values in one of the user's own zones.
+    func zoneKey(owner: String, zoneName: String) -> ZoneKey {
+        ZoneKey(bytes: derived("zone", owner, zoneName))
+    }
+
+    private func derived(_ words: String..., byteCount: Int = 32) -> [UInt8] {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: bytes),
+            info: Data(lengthPrefixed(["stratus 1"] + words)), outputByteCount: byteCount
+        ).withUnsafeBytes { Array($0) }
+    }
+}
+
+/// Encrypts the values of one zone, for all who may read it.
+struct ZoneKey: Hashable, Sendable {
+    static let byteCount = 32
+
+    let bytes: [UInt8]
+
+    /// The first bytes of every value that was sealed with the key, so that a value of another key
+    /// is told from a damaged one.
+    var mark: [UInt8] { Array(SHA256.hash(data: Data("stratus 1 mark".utf8) + bytes).prefix(4)) }
+
+    var symmetricKey: SymmetricKey { SymmetricKey(data: bytes) }
+}
+
+/// Words as bytes of which no other words are the same bytes.
+func lengthPrefixed(_ words: [String]) -> [UInt8] {
+    words.flatMap { word in
+        withUnsafeBytes(of: UInt32(word.utf8.count).bigEndian) { Array($0) } + Array(word.utf8)
+    }
+}

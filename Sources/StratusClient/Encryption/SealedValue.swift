@@ -1,0 +1,61 @@
+import Crypto
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// An encrypted value as the service keeps it: the bytes of an `ENCRYPTED BYTES` field.
+///
+/// Format 1: the bytes `SV1` and 0, the key's mark (4 bytes), then AES-GCM with a 256-bit key: nonce (12),
+/// ciphertext, tag (16). The plain text is the field as the protocol writes it, filled up with
+/// spaces to a multiple of 64 bytes. Bound to the container, zone, record and field, so that the
+/// service can move no value elsewhere.
+struct SealedValue {
+    private static let header: [UInt8] = [0x53, 0x56, 0x31, 0x00]
+    private static let paddingBytes = 64
+    private static let fieldName = "v"
+
+    /// What a value belongs to.
+    struct Place {
+        var container: String
+        var owner: String
+        var zoneName: String
+        var recordName: String
+        var fieldName: String
+
+        fileprivate var bytes: Data {
+            Data(lengthPrefixed([container, owner, zoneName, recordName, fieldName]))
+        }
+    }
+
+    static func isSealed(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: header)
+    }
+
+    /// Encrypts a value.
+    static func sealed(_ value: FieldValue, with key: ZoneKey, at place: Place) throws -> [UInt8] {
+        var text = RecordFields.values([Field(name: fieldName, value: value)]).encoded()
+        let missing = (paddingBytes - text.count % paddingBytes) % paddingBytes
+        text += [UInt8](repeating: UInt8(ascii: " "), count: missing)
+        let box = try AES.GCM.seal(
+            Data(text), using: key.symmetricKey, authenticating: place.bytes)
+        // With the library's own nonce there is always a combined form.
+        return header + key.mark + (box.combined.map { [UInt8]($0) } ?? [])
+    }
+
+    /// Reads what ``sealed(_:with:at:)`` wrote.
+    ///
+    /// - Returns: nil when it was sealed with another key or for another place, or was damaged.
+    static func opened(_ bytes: [UInt8], with key: ZoneKey, at place: Place) -> FieldValue? {
+        let start = header.count + 4
+        guard isSealed(bytes), bytes.count > start,
+            Array(bytes[header.count..<start]) == key.mark
+        else { return nil }
+        // Whatever is wrong with the value, it is the same to whoever reads it: there is none.
+        guard let box = try? AES.GCM.SealedBox(combined: bytes[start...]),
+            let text = try? AES.GCM.open(
+                box, using: key.symmetricKey, authenticating: place.bytes),
+            let fields = try? RecordFields.encoded([UInt8](text)).values()
+        else { return nil }
+        return fields.first?.value
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// The key of a shared zone in its link: behind the `#`, which no program sends to a service.
+///
+/// `…#Title~` and 43 letters of base64url. A link without it works as ever; encrypted values are
+/// then not readable until the whole link is opened.
+enum ShareLinkKey {
+    private static let letterCount = 43
+
+    static func link(_ url: URL, with key: ZoneKey) -> URL {
+        let (text, title, _) = parts(url)
+        let letters = Data(key.bytes).base64EncodedString().replacingOccurrences(of: "=", with: "")
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        // The letters are all allowed in a fragment, so only an odd original can fail: it stays.
+        return URL(string: "\(text)#\(title)~\(letters)") ?? url
+    }
+
+    /// The key of a link; nil when it has none.
+    static func key(in url: URL) -> ZoneKey? {
+        parts(url).key
+    }
+
+    private static func parts(_ url: URL) -> (text: String, title: String, key: ZoneKey?) {
+        let text = url.absoluteString
+        guard let mark = text.firstIndex(of: "#") else { return (text, "", nil) }
+        let fragment = text[text.index(after: mark)...]
+        let start = String(text[..<mark])
+        guard let tilde = fragment.lastIndex(of: "~") else { return (start, String(fragment), nil) }
+        let letters = fragment[fragment.index(after: tilde)...]
+        let base64 =
+            letters.replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/") + "="
+        guard letters.count == letterCount, let data = Data(base64Encoded: base64),
+            data.count == ZoneKey.byteCount
+        else { return (start, String(fragment), nil) }
+        return (start, String(fragment[..<tilde]), ZoneKey(bytes: [UInt8](data)))
+    }
+}
+
+extension NSCoder {
+    func archive(_ key: ZoneKey?, _ name: String) {
+        if let key { encode(Data(key.bytes) as NSData, forKey: name) }
+    }
+
+    func archivedZoneKey(_ name: String) -> ZoneKey? {
+        archivedData(name).flatMap { data in
+            data.count == ZoneKey.byteCount ? ZoneKey(bytes: [UInt8](data)) : nil
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+// What apps ask of an error, and used to write themselves.
+
+extension CKError {
+    /// The error with those of its items: itself, or what is inside a `partialFailure`.
+    var leaves: [CKError] {
+        guard code == .partialFailure else { return [self] }
+        return (partialErrorsByItemID ?? [:]).values.compactMap { $0 as? CKError }
+            .flatMap(\.leaves)
+    }
+
+    /// Whether this error, or that of an item in it, is of a code.
+    ///
+    /// ```swift
+    /// catch let error as CKError where error.contains(.zoneNotFound) { … }
+    /// ```
+    public func contains(_ code: Code) -> Bool {
+        self.code == code || leaves.contains { $0.code == code }
+    }
+
+    /// Whether something that was asked for is not there: a record, or its zone.
+    public var isNotFound: Bool { contains(.unknownItem) || isZoneMissing }
+
+    /// Whether a zone is not there, because it was never made, or because it was deleted.
+    public var isZoneMissing: Bool { contains(.zoneNotFound) || contains(.userDeletedZone) }
+
+    /// Whether somebody else changed a record meanwhile; see ``conflicts``.
+    public var hasConflict: Bool { contains(.serverRecordChanged) }
+
+    /// Whether the same request may succeed later, without anything being changed.
+    public var mayPass: Bool { leaves.contains(where: \.isTransient) }
+
+    /// Seconds to wait before any part of the request is repeated: the longest of its items' waits.
+    public var longestRetryAfterSeconds: Double? {
+        leaves.compactMap(\.retryAfterSeconds).max() ?? retryAfterSeconds
+    }
+
+    /// The errors of the records of a request, by record.
+    public var errorsByRecordID: [CKRecord.ID: CKError] { errorsByItem() }
+
+    /// The errors of the zones of a request, by zone.
+    public var errorsByZoneID: [CKRecordZone.ID: CKError] { errorsByItem() }
+
+    private func errorsByItem<ID: Hashable>() -> [ID: CKError] {
+        var errors: [ID: CKError] = [:]
+        for (item, error) in partialErrorsByItemID ?? [:] {
+            if let item = item as? ID, let error = error as? CKError { errors[item] = error }
+        }
+        return errors
+    }
+
+    /// The conflicts in this error: its own, or those of its records.
+    public var conflicts: [RecordConflict] {
+        leaves.compactMap { error in
+            guard error.code == .serverRecordChanged, let client = error.clientRecord,
+                let server = error.serverRecord
+            else { return nil }
+            return RecordConflict(ancestor: error.ancestorRecord, client: client, server: server)
+        }
+    }
+}
+
+/// Two versions of a record, and the one from which both come.
+public struct RecordConflict: Sendable {
+    /// Which version a field is taken from.
+    public enum Side: Hashable, Sendable {
+        case client
+        case server
+    }
+
+    /// The record as both last agreed on it; nil when both made it.
+    public var ancestor: CKRecord?
+    /// The record that was to be saved.
+    public var client: CKRecord
+    /// The record as the service has it.
+    public var server: CKRecord
+
+    public init(ancestor: CKRecord?, client: CKRecord, server: CKRecord) {
+        self.ancestor = ancestor
+        self.client = client
+        self.server = server
+    }
+
+    /// Fields that both sides changed, each to another value.
+    public var contestedKeys: [CKRecord.FieldKey] {
+        clientKeys.filter { key in
+            Self.isDifferent(server, ancestor, key) && Self.isDifferent(server, client, key)
+        }
+    }
+
+    /// The service's record with the client's changes: what to save next.
+    ///
+    /// Fields that only one side changed are that side's. `ancestor`, `client` and `server` stay as
+    /// they are.
+    ///
+    /// ```swift
+    /// for conflict in error.conflicts {
+    ///     try await database.save(conflict.merged { $0 == "visits" ? .server : .client })
+    /// }
+    /// ```
+    ///
+    /// - Parameter side: whose value a contested field has; the client's by default.
+    public func merged(
+        _ side: (CKRecord.FieldKey) -> Side = { _ in .client }
+    ) -> CKRecord {
+        guard let merged = server.copy() as? CKRecord else { return server }
+        let contested = Set(contestedKeys)
+        for key in clientKeys where Self.isDifferent(server, client, key) {
+            if contested.contains(key), side(key) == .server { continue }
+            merged.setObject(client.object(forKey: key), forKey: key)
+        }
+        let isParentContested = server.parent != ancestor?.parent
+        if client.parent != ancestor?.parent, !isParentContested { merged.parent = client.parent }
+        return merged
+    }
+
+    /// What the client changed: by comparison where there is an ancestor.
+    private var clientKeys: [CKRecord.FieldKey] {
+        guard ancestor != nil else { return client.allKeys() }
+        return Set(client.allKeys() + client.changedKeys()).sorted()
+            .filter { Self.isDifferent(client, ancestor, $0) }
+    }
+
+    private static func isDifferent(
+        _ one: CKRecord, _ other: CKRecord?, _ key: CKRecord.FieldKey
+    ) -> Bool {
+        let first = one.state.withLock { $0.values[key] }
+        let second = other?.state.withLock { $0.values[key] }
+        guard let first, let second else { return (first == nil) != (second == nil) }
+        guard let one = first.fieldValue, let other = second.fieldValue else { return true }
+        return one != other
+    }
+}

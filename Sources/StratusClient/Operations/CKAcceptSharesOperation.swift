@@ -1,0 +1,62 @@
+import Foundation
+
+/// Joins shares, whose zones appear in the user's shared database then.
+///
+/// Each share is joined in the container that its metadata names. Joining twice is joining once.
+public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    public var shareMetadatas: [CKShare.Metadata]?
+
+    /// Called once for each share.
+    public var perShareResultBlock: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole.
+    public var acceptSharesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldShareBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+    private var results: [(item: CKShare.Metadata, result: Result<CKShare, any Error>)] = []
+
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init(operationID: UUID().uuidString)
+        self.shareMetadatas = shareMetadatas
+    }
+
+    /// Ignored when ``perShareResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareResultBlock.")
+    public var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { oldShareBlock }
+        set { oldShareBlock = newValue }
+    }
+
+    /// Called at the end; `partialFailure`, by the shares' links, when single ones failed.
+    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
+    public var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let results = try await containerSession.accept(shareMetadatas ?? [])
+        deliver {
+            self.results = results
+            for (metadata, result) in results {
+                if let block = self.perShareResultBlock {
+                    block(metadata, result)
+                } else {
+                    self.oldShareBlock?(metadata, result.success, result.failure)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        acceptSharesResultBlock?(Result(error))
+        var errors: [AnyHashable: any Error] = [:]
+        for (metadata, result) in results {
+            let key = metadata.share.url.map { AnyHashable($0) } ?? AnyHashable(metadata)
+            errors[key] = result.failure
+        }
+        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+}

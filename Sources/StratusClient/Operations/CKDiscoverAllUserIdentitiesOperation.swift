@@ -1,0 +1,31 @@
+import Foundation
+
+/// Finds the people in the user's address book; Stratus's service knows none, and nobody is found.
+///
+/// Deprecated by Apple, where current systems find nobody either.
+public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
+    public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+
+    @available(*, deprecated, message: "Use discoverAllUserIdentitiesResultBlock.")
+    public var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let identities = try await containerSession.contacts()
+        deliver {
+            for identity in identities { self.userIdentityDiscoveredBlock?(identity) }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        discoverAllUserIdentitiesResultBlock?(Result(error))
+        oldCompletionBlock?(error)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Finds people by address or user record, as far as they agreed to be found in the container.
+///
+/// Nothing is told of who is not found. Deprecated by Apple, where current systems find nobody.
+public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
+
+    /// Called once for each person who was found.
+    public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init(operationID: UUID().uuidString)
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    @available(*, deprecated, message: "Use discoverUserIdentitiesResultBlock.")
+    public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let results = try await containerSession.identities(for: userIdentityLookupInfos)
+        deliver {
+            for (info, result) in results {
+                // Who cannot be looked up is not found.
+                if let identity = result.success, identity.hasiCloudAccount {
+                    self.userIdentityDiscoveredBlock?(identity, info)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        discoverUserIdentitiesResultBlock?(Result(error))
+        oldCompletionBlock?(error)
+    }
+}

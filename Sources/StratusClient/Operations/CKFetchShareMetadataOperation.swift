@@ -1,0 +1,67 @@
+import Foundation
+
+/// Says what is behind the links of shares.
+///
+/// The shares have to be in the operation's container. A link that leads nowhere, or is for others,
+/// is `CKError.unknownItem`; one that was sent to an address which may be the user's is
+/// `CKError.participantMayNeedVerification`.
+public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    public var shareURLs: [URL]?
+    /// Whether to fetch the root record too; a whole zone's share has none.
+    public var shouldFetchRootRecord = false
+    /// Which keys of the root record; nil is all.
+    public var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+
+    /// Called once for each link.
+    public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole.
+    public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+    private var results: [(item: URL, result: Result<CKShare.Metadata, any Error>)] = []
+
+    public convenience init(shareURLs: [URL]) {
+        self.init(operationID: UUID().uuidString)
+        self.shareURLs = shareURLs
+    }
+
+    /// Ignored when ``perShareMetadataResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
+    public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
+        get { oldMetadataBlock }
+        set { oldMetadataBlock = newValue }
+    }
+
+    /// Called at the end; `partialFailure`, by link, when single ones failed.
+    @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
+    public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let results = try await containerSession.shareMetadata(
+            for: shareURLs ?? [],
+            rootRecord: shouldFetchRootRecord ? (rootRecordDesiredKeys, ()) : nil)
+        deliver {
+            self.results = results
+            for (url, result) in results {
+                if let block = self.perShareMetadataResultBlock {
+                    block(url, result)
+                } else {
+                    self.oldMetadataBlock?(url, result.success, result.failure)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        fetchShareMetadataResultBlock?(Result(error))
+        var errors: [AnyHashable: any Error] = [:]
+        for (url, result) in results { errors[url] = result.failure }
+        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// Makes participants of people, to be added to a share.
+///
+/// Everybody can be invited: the service does not tell whether an address has an account. It tells
+/// names and user records of those who agreed to be found.
+public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
+
+    /// Called once for each lookup.
+    public var perShareParticipantResultBlock:
+        ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+    /// Succeeds unless the operation failed as a whole.
+    public var fetchShareParticipantsResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    private var oldParticipantBlock: ((CKShare.Participant) -> Void)?
+    private var oldCompletionBlock: (((any Error)?) -> Void)?
+    private var results: [ContainerSession.FoundParticipant] = []
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init(operationID: UUID().uuidString)
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    /// Ignored when ``perShareParticipantResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
+    public var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
+        get { oldParticipantBlock }
+        set { oldParticipantBlock = newValue }
+    }
+
+    /// Called at the end; `partialFailure`, by lookup, when single ones failed.
+    @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
+    public var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        let results = try await containerSession.participants(for: userIdentityLookupInfos ?? [])
+        deliver {
+            self.results = results
+            for (info, result) in results {
+                if let block = self.perShareParticipantResultBlock {
+                    block(info, result)
+                } else if let participant = result.success {
+                    self.oldParticipantBlock?(participant)
+                }
+            }
+        }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        fetchShareParticipantsResultBlock?(Result(error))
+        var errors: [AnyHashable: any Error] = [:]
+        for (info, result) in results { errors[info] = result.failure }
+        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+}

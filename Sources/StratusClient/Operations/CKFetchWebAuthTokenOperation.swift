@@ -1,0 +1,47 @@
+import Foundation
+
+/// Fetches a web-auth token of the user, for a web page or a server with an API token of its own.
+///
+/// The token belongs to the device's session and ends with it.
+public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// Of the container; an unknown one is `CKError.notAuthenticated`.
+    public var apiToken: String?
+
+    public var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)?
+
+    private var oldCompletionBlock: ((String?, (any Error)?) -> Void)?
+    private var token: String?
+
+    public convenience init(apiToken: String) {
+        self.init(operationID: UUID().uuidString)
+        self.apiToken = apiToken
+    }
+
+    @available(*, deprecated, message: "Use fetchWebAuthTokenResultBlock.")
+    public var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+
+    override func perform() async throws {
+        guard let apiToken else {
+            throw CKError(.invalidArguments, "Set apiToken before you add the operation.")
+        }
+        let session = session()
+        let token = try await ContainerSession(core: session.core, pace: session.sender.pace)
+            .webAuthToken(forAPIToken: apiToken)
+        deliver { self.token = token }
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+    }
+
+    override func report(_ error: CKError?) {
+        let missing = CKError(.internalError, "The service answered no token.")
+        let result: Result<String, any Error> =
+            if let error { .failure(error) } else {
+                token.map { .success($0) } ?? .failure(missing)
+            }
+        fetchWebAuthTokenResultBlock?(result)
+        oldCompletionBlock?(result.success, result.failure)
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// Sorts a query's matches by their distance from a place, nearest first.
+///
+/// The field must be sortable; records without a place come last. Source: Apple's page
+/// "CKLocationSortDescriptor".
+///
+/// ```swift
+/// query.sortDescriptors = [CKLocationSortDescriptor(key: "spot", relativeLocation: here)]
+/// ```
+///
+/// Not Sendable, as Foundation on Linux says so of every sort descriptor.
+public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
+    public let relativeLocation: CLLocation
+
+    public init(key: String, relativeLocation: CLLocation) {
+        self.relativeLocation = relativeLocation
+        super.init(keyPath: \SortKeyProbe[key], ascending: true)
+    }
+
+    public override func copy(with zone: NSZone? = nil) -> Any {
+        CKLocationSortDescriptor(key: key ?? "", relativeLocation: relativeLocation)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(key, "key")
+        coder.archive(relativeLocation, "relativeLocation")
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let key = coder.archivedString("key"),
+            let location = coder.archivedObject(CLLocation.self, "relativeLocation")
+        else { return nil }
+        self.init(key: key, relativeLocation: location)
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// The encrypted fields of a record, as if they were a record of their own.
+final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Sendable {
+    private let record: CKRecord
+
+    init(record: CKRecord) {
+        self.record = record
+    }
+
+    func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)? {
+        record.state.withLock { $0.encryptedKeys.contains(key) ? $0.values[key] : nil }?.object
+    }
+
+    /// References and assets cannot be encrypted: they are refused when the record is saved, with
+    /// `CKError.invalidArguments`.
+    func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey) {
+        let value = StoredValue(object)
+        record.state.withLock { $0.set(value, for: key, isEncrypted: true) }
+    }
+
+    func allKeys() -> [CKRecord.FieldKey] {
+        record.state.withLock { state in state.values.keys.filter(state.encryptedKeys.contains) }
+            .sorted()
+    }
+
+    func changedKeys() -> [CKRecord.FieldKey] {
+        record.state.withLock { state in state.changes.keys.filter(state.encryptedKeys.contains) }
+            .sorted()
+    }
+
+    /// Values are the record's; there is nothing to copy.
+    func copy(with zone: NSZone? = nil) -> Any { self }
+}

@@ -1,0 +1,119 @@
+import StratusWire
+
+extension CKShare {
+    /// Whether a participant takes part.
+    public enum ParticipantAcceptanceStatus: Int, Sendable {
+        case unknown = 0
+        /// Invited.
+        case pending = 1
+        case accepted = 2
+        /// Left, or was removed.
+        case removed = 3
+    }
+
+    /// What somebody may do with what is shared.
+    public enum ParticipantPermission: Int, Sendable {
+        case unknown = 0
+        case none = 1
+        case readOnly = 2
+        case readWrite = 3
+    }
+
+    /// How somebody comes to be a participant.
+    public enum ParticipantRole: Int, Sendable {
+        case unknown = 0
+        case owner = 1
+        /// Invited by name, and may invite and remove others; the owner gives the role.
+        case administrator = 2
+        /// Invited by name.
+        case privateUser = 3
+        /// Joined because everybody could who had the link.
+        case publicUser = 4
+    }
+
+    /// The older form of ``ParticipantRole``, which knows no administrators.
+    @available(*, deprecated, message: "Use CKShare.ParticipantRole.")
+    public enum ParticipantType: Int, Sendable {
+        case unknown = 0
+        case owner = 1
+        case privateUser = 3
+        case publicUser = 4
+    }
+}
+
+// The protocol's words, both ways.
+
+extension CKShare.ParticipantAcceptanceStatus {
+    init(_ word: ParticipantStatus) {
+        switch word {
+        case .invited: self = .pending
+        case .accepted: self = .accepted
+        case .removed: self = .removed
+        case .unknown: self = .unknown
+        }
+    }
+}
+
+extension CKShare.ParticipantPermission {
+    init(_ word: SharePermission) {
+        switch word {
+        case .none: self = .none
+        case .readOnly: self = .readOnly
+        case .readWrite: self = .readWrite
+        case .unknown: self = .unknown
+        }
+    }
+
+    var word: SharePermission {
+        switch self {
+        case .none: .none
+        case .readOnly: .readOnly
+        case .readWrite: .readWrite
+        case .unknown: .unknown
+        }
+    }
+}
+
+extension CKShare.ParticipantRole {
+    init(_ word: ParticipantRole) {
+        switch word {
+        case .owner: self = .owner
+        case .administrator: self = .administrator
+        case .user: self = .privateUser
+        case .publicUser: self = .publicUser
+        case .unknown: self = .unknown
+        }
+    }
+
+    var word: ParticipantRole {
+        switch self {
+        case .owner: .owner
+        case .administrator: .administrator
+        case .privateUser: .user
+        case .publicUser: .publicUser
+        case .unknown: .unknown
+        }
+    }
+}
+
+@available(*, deprecated, message: "Use CKShare.ParticipantRole.")
+extension CKShare.ParticipantType {
+    init(_ role: CKShare.ParticipantRole) {
+        switch role {
+        case .unknown: self = .unknown
+        case .owner: self = .owner
+        // As older systems see administrators.
+        case .administrator, .privateUser: self = .privateUser
+        case .publicUser: self = .publicUser
+        }
+    }
+
+    var role: CKShare.ParticipantRole {
+        switch self {
+        case .unknown: .unknown
+        case .owner: .owner
+        case .privateUser: .privateUser
+        case .publicUser: .publicUser
+        }
+    }
+}

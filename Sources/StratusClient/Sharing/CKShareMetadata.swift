@@ -1,0 +1,144 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// What is behind a share's link, for the user who asks. `CKShare.Metadata` in code.
+///
+/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal
+/// are metadata of the same share in the same container.
+public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
+    public let containerIdentifier: String
+    /// The share as the user may see it: before joining, with the owner and the user alone.
+    public let share: CKShare
+    /// The root of the shared hierarchy; nil when the whole zone is shared.
+    public let hierarchicalRootRecordID: CKRecord.ID?
+    public let participantRole: CKShare.ParticipantRole
+    public let participantStatus: CKShare.ParticipantAcceptanceStatus
+    public let participantPermission: CKShare.ParticipantPermission
+    public let ownerIdentity: CKUserIdentity
+    /// Where it was asked for (`shouldFetchRootRecord`), and there is one.
+    public let rootRecord: CKRecord?
+    /// The link by which the share was found.
+    let link: ShortGUIDDictionary
+    /// The key of the zone's encrypted values; nil for a link without one.
+    let linkKey: ZoneKey?
+
+    @available(*, deprecated, message: "Use participantRole.")
+    public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
+
+    /// The root; of a whole zone, the share itself.
+    @available(*, deprecated, renamed: "hierarchicalRootRecordID")
+    public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
+
+    /// Makes metadata of an answer.
+    ///
+    /// - Parameter link: what was asked for.
+    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
+    ///   was invited by an address that may be the user's.
+    init(
+        _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
+        linkOrigin: String, linkKey: ZoneKey? = nil
+    ) throws {
+        var reader = RecordReader(
+            scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
+        let zoneID = dictionary.zoneID.map { reader.zoneID($0) } ?? .default
+        guard let record = dictionary.share else {
+            throw Self.missingShare(dictionary.potentialMatches)
+        }
+        guard let share = try reader.record(record, in: zoneID) as? CKShare else {
+            throw CKError(.internalError, "The service answered a share that is another record.")
+        }
+        share.state.withLock { $0.sharing?.linkKey = linkKey }
+        self.share = share
+        containerIdentifier = dictionary.containerIdentifier ?? container
+        hierarchicalRootRecordID = dictionary.rootRecordName.map {
+            CKRecordID(known: $0, zoneID: share.recordID.zoneID)
+        }
+        participantRole = CKShare.ParticipantRole(dictionary.participantRole ?? .unknown)
+        participantStatus = CKShare.ParticipantAcceptanceStatus(
+            dictionary.participantStatus ?? .unknown)
+        participantPermission = CKShare.ParticipantPermission(
+            dictionary.participantPermission ?? .unknown)
+        ownerIdentity =
+            dictionary.ownerIdentity.map { CKUserIdentity($0) } ?? share.owner.userIdentity
+        rootRecord = try dictionary.rootRecord.map { try reader.record($0, in: zoneID) }
+        self.link = link
+        self.linkKey = linkKey
+    }
+
+    private static func missingShare(
+        _ matches: [ShareMetadataDictionary.PotentialMatch]?
+    ) -> CKError {
+        guard let matches, !matches.isEmpty else {
+            return CKError(.internalError, "The service answered a link without its share.")
+        }
+        return CKError(
+            .participantMayNeedVerification,
+            "Verify with the service that one of the invited addresses is yours.",
+            details: [
+                "InvitedAddresses": matches.compactMap { $0.emailAddress ?? $0.phoneNumber }
+            ])
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareMetadata else { return false }
+        return self === other
+            || (containerIdentifier == other.containerIdentifier
+                && share.recordID == other.share.recordID)
+    }
+
+    public override var hash: Int { share.recordID.hash }
+
+    public override var description: String {
+        "<CKShareMetadata: \(share.recordID), \(containerIdentifier)>"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(containerIdentifier, "containerIdentifier")
+        coder.archive(share, "share")
+        coder.archive(hierarchicalRootRecordID, "hierarchicalRootRecordID")
+        coder.encode(Int64(participantRole.rawValue), forKey: "participantRole")
+        coder.encode(Int64(participantStatus.rawValue), forKey: "participantStatus")
+        coder.encode(Int64(participantPermission.rawValue), forKey: "participantPermission")
+        coder.archive(ownerIdentity, "ownerIdentity")
+        coder.archive(rootRecord, "rootRecord")
+        coder.archive(link.value, "shortGUID")
+        coder.archive(link.oneTimeToken, "oneTimeToken")
+        coder.archive(linkKey, "linkKey")
+    }
+
+    public init?(coder: NSCoder) {
+        guard let containerIdentifier = coder.archivedString("containerIdentifier"),
+            let share = coder.archivedObject(CKShare.self, "share"),
+            let ownerIdentity = coder.archivedObject(CKUserIdentity.self, "ownerIdentity"),
+            let shortGUID = coder.archivedString("shortGUID")
+        else { return nil }
+        self.containerIdentifier = containerIdentifier
+        self.share = share
+        self.ownerIdentity = ownerIdentity
+        link = ShortGUIDDictionary(
+            value: shortGUID, oneTimeToken: coder.archivedString("oneTimeToken"))
+        linkKey = coder.archivedZoneKey("linkKey")
+        hierarchicalRootRecordID = coder.archivedObject(
+            CKRecordID.self, "hierarchicalRootRecordID")
+        participantRole = coder.archivedWord("participantRole") ?? .unknown
+        participantStatus = coder.archivedWord("participantStatus") ?? .unknown
+        participantPermission = coder.archivedWord("participantPermission") ?? .unknown
+        rootRecord = coder.archivedObject(CKRecord.self, "rootRecord")
+    }
+}
+
+extension NSCoder {
+    /// A number that stands for a word; nil when the key is missing or the number unknown.
+    fileprivate func archivedWord<Word: RawRepresentable>(
+        _ key: String
+    ) -> Word? where Word.RawValue == Int {
+        Int(exactly: decodeInt64(forKey: key)).flatMap { Word(rawValue: $0) }
+    }
+}

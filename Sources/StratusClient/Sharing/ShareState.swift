@@ -1,0 +1,211 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// What only a share has beside its fields: a part of ``RecordState``.
+struct ShareState: Sendable {
+    /// What an owner decides, as it stands at one moment.
+    struct Terms: Hashable, Sendable {
+        var publicPermission: SharePermission = .none
+        var participants: [ParticipantDictionary] = []
+    }
+
+    /// The record at the head of the shared hierarchy, of a share that is not saved yet; nil shares
+    /// the zone.
+    var rootName: String?
+    private(set) var publicPermission = CKShare.ParticipantPermission.none
+    /// The owner comes first. The app may change them, so two records never have the same objects.
+    private(set) var participants: [CKShareParticipant] = []
+    private(set) var currentParticipantID: String?
+    /// The end of the share's link.
+    var shortGUID: String?
+    /// The beginning of the share's link.
+    var linkOrigin: String?
+    /// The key of the zone's encrypted values, which the link carries; nil when this device has none.
+    var linkKey: ZoneKey?
+    /// The terms as the service knows them.
+    private(set) var known = Terms()
+
+    /// A share that is made here: the person who is signed in owns it.
+    init(rootName: String?, ownersID: String = UUID().uuidString) {
+        self.rootName = rootName
+        let owner = ParticipantDictionary(
+            participantID: ownersID,
+            userIdentity: UserIdentityDictionary(userRecordName: CKCurrentUserDefaultName),
+            role: .owner, status: .accepted, permission: .readWrite)
+        participants = [CKShareParticipant(owner)]
+        currentParticipantID = ownersID
+        known = terms
+    }
+
+    /// A share as an answer has it.
+    init(_ dictionary: ShareDictionary, shortGUID: String?, linkOrigin: String?) {
+        rootName = dictionary.root?.recordName
+        publicPermission = CKShare.ParticipantPermission(dictionary.publicPermission ?? .none)
+        var list = dictionary.participants ?? []
+        if let owner = dictionary.owner, !list.contains(where: { $0.role == .owner }) {
+            list.insert(owner, at: 0)
+        }
+        participants = list.map { CKShareParticipant($0) }
+        currentParticipantID = dictionary.currentUserParticipant?.participantID
+        self.shortGUID = shortGUID
+        self.linkOrigin = linkOrigin
+        known = terms
+    }
+
+    var terms: Terms {
+        Terms(
+            publicPermission: publicPermission.word, participants: participants.map(\.dictionary))
+    }
+
+    var owner: CKShareParticipant {
+        participants.first { $0.role == .owner }
+            // A service that names no owner: nobody is known.
+            ?? CKShareParticipant(
+                ParticipantDictionary(
+                    userIdentity: UserIdentityDictionary(userRecordName: nil), role: .owner,
+                    status: .unknown, permission: .unknown))
+    }
+
+    var currentUserParticipant: CKShareParticipant? {
+        currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
+    }
+
+    /// The token of a participant whom the service knows; nil of who needs none.
+    func oneTimeToken(of participantID: String) -> String? {
+        known.participants.first { $0.participantID == participantID }?
+            .userIdentity.lookupInfo?.oneTimeToken
+    }
+
+    // MARK: What the owner decides
+
+    mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
+        if publicPermission == .none, permission != .none {
+            // Everybody may join now: the open invitations are void.
+            participants.removeAll { $0.acceptanceStatus == .pending && $0.role != .owner }
+        }
+        publicPermission = permission
+    }
+
+    mutating func add(_ participant: CKShareParticipant) {
+        if let present = participants.first(where: { $0.isEqual(participant) }) {
+            if present !== participant, present.role != .owner {
+                present.update(from: participant.dictionary)
+            }
+        } else {
+            participants.append(participant)
+        }
+    }
+
+    mutating func remove(_ participant: CKShareParticipant) {
+        participants.removeAll { $0.isEqual(participant) && $0.role != .owner }
+    }
+
+    // MARK: Copies
+
+    /// The same with participants of its own.
+    var copied: ShareState {
+        var copy = self
+        copy.participants = participants.map { CKShareParticipant($0.dictionary) }
+        return copy
+    }
+
+    /// The share as the service knows it.
+    var base: ShareState {
+        var base = self
+        base.participants = known.participants.map { CKShareParticipant($0) }
+        base.publicPermission = CKShare.ParticipantPermission(known.publicPermission)
+        return base
+    }
+
+    // MARK: Saving
+
+    /// What a save sends; nothing that the service knows already.
+    ///
+    /// - Throws: `CKError.invalidArguments` when somebody was added to a public share, or removed.
+    func draft(_ terms: Terms, isNew: Bool) throws -> ShareDictionary {
+        var dictionary = ShareDictionary()
+        if isNew { dictionary.root = rootName.map { ShareDictionary.Root(recordName: $0) } }
+        if terms.publicPermission != known.publicPermission {
+            dictionary.publicPermission = terms.publicPermission
+        }
+        guard terms.participants != known.participants else { return dictionary }
+        let knownIDs = isNew ? [] : Set(known.participants.compactMap(\.participantID))
+        var list = isNew ? terms.participants.filter { $0.role != .owner } : terms.participants
+        let kept = knownIDs.intersection(list.compactMap(\.participantID))
+        // Making a share public voids open invitations; that removes nobody who takes part.
+        let isAnybodyRemoved = known.publicPermission != .none && kept != knownIDs
+        if terms.publicPermission != .none, isAnybodyRemoved || kept.count < list.count {
+            throw CKError(
+                .invalidArguments,
+                "Set publicPermission to none before you add or remove participants.")
+        }
+        for index in list.indices where !kept.contains(list[index].participantID ?? "") {
+            list[index].participantID = nil
+        }
+        dictionary.participants = list
+        return dictionary
+    }
+
+    /// Takes over what the service answered to a save, but keeps what was changed meanwhile.
+    mutating func confirm(_ server: ShareState, sent: Terms) {
+        if publicPermission.word == sent.publicPermission {
+            publicPermission = server.publicPermission
+        }
+        var confirmed: [CKShareParticipant] = []
+        for theirs in server.participants {
+            let dictionary = theirs.dictionary
+            let wasSent = sent.participants.first { $0.isSamePerson(as: dictionary) }
+            if let own = participants.first(where: { $0.isEqual(theirs) }) {
+                own.confirm(dictionary, sent: wasSent)
+                confirmed.append(own)
+            } else if wasSent == nil {
+                confirmed.append(theirs)
+            }
+        }
+        // Whom the app added while the request was under way.
+        let added = participants.filter { own in
+            let dictionary = own.dictionary
+            return !confirmed.contains { $0 === own }
+                && !sent.participants.contains { $0.isSamePerson(as: dictionary) }
+        }
+        participants = confirmed + added
+        currentParticipantID = server.currentParticipantID
+        shortGUID = server.shortGUID ?? shortGUID
+        linkOrigin = server.linkOrigin ?? linkOrigin
+        linkKey = server.linkKey ?? linkKey
+        known = server.known
+    }
+}
+
+extension ShareState {
+    /// Writes the share with the terms that are not saved yet.
+    func archive(with coder: NSCoder) {
+        coder.archive(wire: dictionary(terms), "sharing")
+        coder.archive(wire: dictionary(known), "knownSharing")
+        coder.archive(linkOrigin, "linkOrigin")
+        coder.archive(linkKey, "linkKey")
+    }
+
+    /// - Returns: nil when a part is missing or damaged.
+    init?(coder: NSCoder) {
+        guard let now = coder.archived(RecordDictionary.self, "sharing"), let share = now.share,
+            let known = coder.archived(RecordDictionary.self, "knownSharing")?.share
+        else { return nil }
+        self.init(
+            share, shortGUID: now.shortGUID, linkOrigin: coder.archivedString("linkOrigin"))
+        linkKey = coder.archivedZoneKey("linkKey")
+        self.known = Terms(
+            publicPermission: known.publicPermission ?? .none,
+            participants: known.participants ?? [])
+    }
+
+    private func dictionary(_ terms: Terms) -> RecordDictionary {
+        RecordDictionary(
+            shortGUID: shortGUID,
+            share: ShareDictionary(
+                root: rootName.map { ShareDictionary.Root(recordName: $0) },
+                publicPermission: terms.publicPermission, participants: terms.participants,
+                currentUserParticipant: currentUserParticipant?.dictionary))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import StratusWire
+
+/// By what somebody is looked up: an e-mail address, a telephone number or a user record.
+/// `CKUserIdentity.LookupInfo` in code.
+///
+/// Compared by value, as it stands: the key of results and of `partialErrorsByItemID`.
+public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
+    public let emailAddress: String?
+    public let phoneNumber: String?
+    public let userRecordID: CKRecord.ID?
+
+    public convenience init(emailAddress: String) {
+        self.init(UserLookupInfo(emailAddress: emailAddress))
+    }
+
+    public convenience init(phoneNumber: String) {
+        self.init(UserLookupInfo(phoneNumber: phoneNumber))
+    }
+
+    public convenience init(userRecordID: CKRecord.ID) {
+        self.init(UserLookupInfo(userRecordName: userRecordID.recordName))
+    }
+
+    init(_ dictionary: UserLookupInfo) {
+        emailAddress = dictionary.emailAddress
+        phoneNumber = dictionary.phoneNumber
+        userRecordID = dictionary.userRecordName.map { CKRecordID(known: $0) }
+    }
+
+    public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
+        emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
+    }
+
+    public class func lookupInfos(
+        withPhoneNumbers phoneNumbers: [String]
+    ) -> [CKUserIdentity.LookupInfo] {
+        phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
+    }
+
+    public class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
+        recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
+    }
+
+    /// The lookup as the protocol has it.
+    var dictionary: UserLookupInfo {
+        UserLookupInfo(
+            emailAddress: emailAddress, phoneNumber: phoneNumber,
+            userRecordName: userRecordID?.recordName)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? CKUserIdentityLookupInfo).map { $0.dictionary == dictionary } ?? false
+    }
+
+    public override var hash: Int { dictionary.hashValue }
+
+    public override var description: String {
+        "<CKUserIdentityLookupInfo: "
+            + (emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "nobody") + ">"
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(emailAddress, "emailAddress")
+        coder.archive(phoneNumber, "phoneNumber")
+        coder.archive(userRecordID?.recordName, "userRecordName")
+    }
+
+    public convenience init?(coder: NSCoder) {
+        let dictionary = UserLookupInfo(
+            emailAddress: coder.archivedString("emailAddress"),
+            phoneNumber: coder.archivedString("phoneNumber"),
+            userRecordName: coder.archivedString("userRecordName"))
+        guard dictionary != UserLookupInfo() else { return nil }
+        self.init(dictionary)
+    }
+}

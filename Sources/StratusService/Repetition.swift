@@ -1,0 +1,94 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+
+/// A request that has a name (`operationID`): its repetition is answered by what was kept of it.
+///
+/// What is kept, numbers big-endian: the byte 2, 16 bytes that stand for the request's operations, their
+/// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.
+struct Repetition {
+    private static let format: UInt8 = 2
+    private static let formatWithoutDigest: UInt8 = 1
+    private static let digestBytes = 16
+
+    private let key: OperationKey
+    private let count: Int
+    private let digest: [UInt8]
+
+    /// What tells operations apart: what is done to which record or zone.
+    struct Operation {
+        var kind: String
+        var zoneName: String?
+        var zoneOwner: String?
+        /// Nil for zones, and for records that the service names.
+        var recordName: String?
+    }
+
+    /// Nil when the request has no name.
+    ///
+    /// - Parameter prefix: keeps the names of one endpoint's requests from those of another's.
+    init?(
+        _ operationID: String?, of operations: @autoclosure () -> [Operation],
+        in context: RequestContext, prefix: String = ""
+    ) throws {
+        guard let operationID, let user = context.caller.userRecordName else { return nil }
+        guard (1...255).contains(operationID.utf8.count) else {
+            throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
+        }
+        key = OperationKey(
+            user: user, device: context.caller.device, operation: prefix + operationID)
+        let operations = operations()
+        count = operations.count
+        digest = Self.digest(of: operations, prefix)
+    }
+
+    private static func digest(of operations: [Operation], _ prefix: String) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.write(prefix)
+        for operation in operations {
+            writer.write(operation.kind)
+            writer.write(operation.zoneName)
+            writer.write(operation.zoneOwner)
+            writer.write(operation.recordName)
+        }
+        return Array(SHA256.hash(data: writer.bytes).prefix(digestBytes))
+    }
+
+    /// What was kept of each operation, to be read in their order; nil when nothing was.
+    ///
+    /// - Throws: ``ServiceError`` when it was kept of another request;
+    ///   ``ByteReader/Malformed`` when the bytes are of another version.
+    func outcome(in reader: any StoreReader) throws -> ByteReader? {
+        guard let bytes = try reader.outcome(of: key) else { return nil }
+        var outcome = ByteReader(bytes)
+        switch try outcome.byte() {
+        case Self.formatWithoutDigest: break
+        case Self.format:
+            guard try outcome.raw(Self.digestBytes) == digest else {
+                throw ServiceError.otherOperation
+            }
+        default: throw ByteReader.Malformed()
+        }
+        let keptCount: UInt32 = try outcome.number()
+        guard Int(keptCount) == count else { throw ServiceError.otherOperation }
+        return outcome
+    }
+
+    /// Keeps what each operation came to, and lets go of old outcomes.
+    func keep(_ items: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
+        var outcome = ByteWriter()
+        outcome.write(Self.format)
+        outcome.write(raw: digest)
+        outcome.write(number: UInt32(count))
+        outcome.write(raw: items)
+        try writer.deleteOutcomes(expiredAt: nowMilliseconds)
+        try writer.put(
+            outcome: outcome.bytes, of: key,
+            expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
+    }
+}
+
+extension ServiceError {
+    fileprivate static let otherOperation = invalid(
+        "Another request was sent under this operation's identifier.")
+}

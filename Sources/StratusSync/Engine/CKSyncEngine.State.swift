@@ -1,0 +1,145 @@
+import StratusClient
+import StratusRecords
+import Synchronization
+
+extension CKSyncEngine {
+    /// What the engine is still to do, and how far it has come.
+    ///
+    /// Add a change in the moment in which the app makes it, save or delete by identity; the engine
+    /// asks for the record when it sends. Every change of the state is told by
+    /// ``Event/stateUpdate(_:)``: keep the serialization with the app's own data. Safe to use from any
+    /// thread, also while the delegate handles an event.
+    ///
+    /// ```swift
+    /// engine.state.add(pendingRecordZoneChanges: [.saveRecord(hut.recordID)])
+    /// ```
+    public final class State: Sendable {
+        /// The state in a form to keep: encode it with any encoder, and give it to the next engine.
+        ///
+        /// Its content is the engine's own. A state of another version, or a damaged one, throws
+        /// when it is decoded: then start without one, and everything is fetched anew.
+        public struct Serialization: Codable, Sendable {
+            let ledger: EngineLedger
+
+            init(_ ledger: EngineLedger) {
+                self.ledger = ledger
+            }
+
+            public init(from decoder: any Decoder) throws {
+                ledger = try EngineLedger(from: decoder)
+            }
+
+            public func encode(to encoder: any Encoder) throws {
+                try ledger.encode(to: encoder)
+            }
+        }
+
+        private struct Content {
+            var ledger: EngineLedger
+            /// The zones as the app gave them, with what the ledger does not know of them.
+            var zones: [ZoneID: CKRecordZone] = [:]
+            /// Whether the app was not yet told of the latest change.
+            var isUntold = false
+        }
+
+        private let content: Mutex<Content>
+        private let changed: Mutex<(@Sendable () -> Void)?>
+
+        init(_ serialization: Serialization?) {
+            content = Mutex(Content(ledger: serialization?.ledger ?? EngineLedger()))
+            changed = Mutex(nil)
+        }
+
+        /// Records that are to be sent, in the order in which they were added, without those that
+        /// are on their way.
+        public var pendingRecordZoneChanges: [PendingRecordZoneChange] {
+            let pending = content.withLock { $0.ledger.pending }
+            return pending.values.map { PendingRecordZoneChange($0) }
+        }
+
+        /// Zones that are to be sent, in the order in which they were added.
+        public var pendingDatabaseChanges: [PendingDatabaseChange] {
+            let (pending, zones) = content.withLock { ($0.ledger.pendingZones, $0.zones) }
+            return pending.map { id, change in
+                let zoneID = CKRecordZone.ID(id)
+                return change == .delete
+                    ? .deleteZone(zoneID) : .saveZone(zones[id] ?? CKRecordZone(zoneID: zoneID))
+            }
+        }
+
+        /// Whether the app has changes of which it keeps the list itself: the delegate is then asked
+        /// for batches although nothing is pending here. The app sets it back.
+        public var hasPendingUntrackedChanges: Bool {
+            get { content.withLock { $0.ledger.hasPendingUntrackedChanges } }
+            set { change { $0.setHasPendingUntrackedChanges(newValue) } }
+        }
+
+        /// Zones that the service told of and that were not fetched to their end.
+        public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] {
+            content.withLock { $0.ledger.zonesToFetch }.map { CKRecordZone.ID($0) }
+        }
+
+        /// Adds changes, each once: a later one for the same record replaces an earlier one.
+        public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            let items = pendingRecordZoneChanges.map(\.item)
+            change { $0.add(items) }
+        }
+
+        /// Takes back changes that are not on their way yet.
+        public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            let items = pendingRecordZoneChanges.map(\.item)
+            change { $0.remove(items) }
+        }
+
+        /// Adds zones to make or to delete, each once: the later replaces the earlier. Sent before any
+        /// record.
+        public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            for case .saveZone(let zone) in pendingDatabaseChanges {
+                content.withLock { $0.zones[ZoneID(zone.zoneID)] = zone }
+            }
+            let items = pendingDatabaseChanges.map(\.item)
+            change { $0.add(items) }
+        }
+
+        public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            let items = pendingDatabaseChanges.map(\.item)
+            change { $0.remove(items) }
+        }
+
+        // MARK: For the engine
+
+        var ledger: EngineLedger { content.withLock { $0.ledger } }
+
+        /// Calls this after every change by the app.
+        func whenChanged(_ body: @escaping @Sendable () -> Void) {
+            changed.withLock { $0 = body }
+        }
+
+        private func change(_ body: (inout EngineLedger) -> Void) {
+            update(body)
+            changed.withLock { $0 }?()
+        }
+
+        /// Changes the ledger; the app is told at the next opportunity.
+        func update<Value: Sendable>(_ body: (inout EngineLedger) -> Value) -> Value {
+            content.withLock { content in
+                content.isUntold = true
+                return body(&content.ledger)
+            }
+        }
+
+        /// What the app was not told yet; told from now on.
+        func takeUntold() -> Serialization? {
+            content.withLock { content in
+                guard content.isUntold else { return nil }
+                content.isUntold = false
+                return Serialization(content.ledger)
+            }
+        }
+
+        /// A zone to make, as the app gave it.
+        func zone(_ id: ZoneID) -> CKRecordZone {
+            content.withLock { $0.zones[id] } ?? CKRecordZone(zoneID: CKRecordZone.ID(id))
+        }
+    }
+}

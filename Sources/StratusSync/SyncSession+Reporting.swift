@@ -1,0 +1,70 @@
+import StratusClient
+import StratusRecords
+
+/// What differs where the app deals with failures, as `CKSyncEngine` has it.
+extension SyncSession {
+    func remedy(forRequest code: CKError.Code) -> Remedy {
+        settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
+    }
+
+    func remedy(for kind: PendingChange.Kind, _ code: CKError.Code) -> Remedy {
+        guard settings.failurePolicy == .heal else { return .forReportingItem(code) }
+        return kind == .save ? .forSave(code) : .forDelete(code)
+    }
+
+    func remedy(forZone code: CKError.Code) -> Remedy {
+        settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
+    }
+
+    /// A change token is no more. Whoever asks anew without one cannot be told so again, so where
+    /// an app waits for the answer the next request follows at once.
+    mutating func expired(_ failure: SyncFailure, at uptimeSeconds: Double) {
+        if settings.failurePolicy == .report {
+            finishOperation()
+        } else {
+            penalise(failure, isCounted: true, at: uptimeSeconds)
+        }
+    }
+
+    /// Batches in a row of which nothing was saved.
+    static let fruitlessBatchLimit = 20
+
+    /// The failure that slows an app down which adds what fails again and again.
+    mutating func fruitless(
+        _ outcomes: [ItemOutcome], _ verdicts: [ItemVerdict]
+    ) -> SyncFailure? {
+        guard settings.failurePolicy == .report, !outcomes.isEmpty else { return nil }
+        guard !verdicts.contains(.confirmed) else {
+            fruitlessBatchCount = 0
+            return nil
+        }
+        fruitlessBatchCount += 1
+        guard fruitlessBatchCount % Self.fruitlessBatchLimit == 0 else { return nil }
+        return outcomes.lazy.compactMap(\.failure).first
+    }
+
+    /// The app was told of a failure: the operation is not repeated until there is a reason to.
+    mutating func giveUp(
+        _ given: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
+    ) {
+        finishOperation()
+        lastFailure = failure
+        switch given {
+        case .fetchDatabaseChanges:
+            needsDatabaseFetch = false
+            zonesInDoubt = []
+            nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+        case .fetchZoneChanges(let zone):
+            zonesToFetch.removeAll { $0 == zone }
+            // The database's changes tell why a zone is gone.
+            if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
+                needsDatabaseFetch = true
+            }
+        case .saveSubscription: needsSubscription = false
+        case .send: hasPendingChanges = false
+        case .modifyZones:
+            zonesToCreate = []
+            zonesToDelete = []
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import StratusClient
+import StratusService
+import StratusStorage
+import Synchronization
+
+/// A clock that stands still until a test advances it: retries, pauses and long polls without
+/// waiting.
+///
+/// Give it to the cloud and to its devices; then an automatic `CKSyncEngine` sleeps until the test
+/// says how late it is.
+///
+/// ```swift
+/// let clock = TestClock()
+/// let cloud = TestCloud(clock: clock)
+/// let connection = try await cloud.connect(user: "alice", device: "phone", world: clock.world)
+/// cloud.faults.next(of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 30))
+/// // … the app saves something, and its engine is told to come back in 30 seconds.
+/// await clock.waitForSleeper(seconds: 30)
+/// clock.advance(bySeconds: 30)
+/// ```
+public final class TestClock: Sendable {
+    private struct Sleeper {
+        var deadline: Double
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Watcher {
+        var deadlines: ClosedRange<Double>
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var uptime: Double = 0
+        var count = 0
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var watchers: [Watcher] = []
+    }
+
+    private let start: Date
+    private let state = Mutex(State())
+
+    /// - Parameter start: what the clock shows at first; 2024-01-01 by default.
+    public init(start: Date = Date(timeIntervalSince1970: 1_704_067_200)) {
+        self.start = start
+    }
+
+    /// Seconds since the clock was made.
+    public var uptimeSeconds: Double { state.withLock { $0.uptime } }
+
+    public var now: Date { start.addingTimeInterval(uptimeSeconds) }
+
+    /// Sleepers whose time has not come.
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// The clock as a connection takes it.
+    public var world: CloudConnection.World {
+        CloudConnection.World(
+            now: { self.now }, sleep: { try await self.sleep(seconds: $0) },
+            uptimeSeconds: { self.uptimeSeconds })
+    }
+
+    /// Lets time pass, and wakes whose time has come, the earliest first.
+    public func advance(bySeconds seconds: Double) {
+        let woken = state.withLock { state in
+            state.uptime += max(0, seconds)
+            let due = state.sleepers.filter { $0.value.deadline <= state.uptime }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.sorted { $0.deadline < $1.deadline }
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    /// Waits, without time passing, until somebody wants to be woken so many seconds from now, to
+    /// the millisecond.
+    ///
+    /// The way to know that an engine has nothing to do until then. Sleepers who were there before
+    /// count.
+    public func waitForSleeper(seconds: Double) async {
+        await waitForSleeper(seconds: seconds - 0.001...seconds + 0.001)
+    }
+
+    /// Waits, without time passing, until somebody wants to be woken in so many seconds from now.
+    public func waitForSleeper(seconds: ClosedRange<Double>) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                let uptime = state.uptime
+                let deadlines = uptime + seconds.lowerBound...uptime + seconds.upperBound
+                if state.sleepers.values.contains(where: { deadlines.contains($0.deadline) }) {
+                    return true
+                }
+                state.watchers.append(Watcher(deadlines: deadlines, continuation: continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Sleeps until the test has advanced the clock so far.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func sleep(seconds: Double) async throws {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                fallAsleep(number, seconds, continuation)
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: number)
+                if sleeper == nil { state.cancelled.insert(number) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func fallAsleep(
+        _ number: Int, _ seconds: Double, _ continuation: CheckedContinuation<Void, any Error>
+    ) {
+        enum Outcome {
+            case asleep([Watcher])
+            case awake
+            case cancelled
+        }
+        let outcome = state.withLock { state -> Outcome in
+            if state.cancelled.remove(number) != nil { return .cancelled }
+            guard seconds > 0 else { return .awake }
+            let deadline = state.uptime + seconds
+            state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
+            let content = state.watchers.filter { $0.deadlines.contains(deadline) }
+            state.watchers.removeAll { $0.deadlines.contains(deadline) }
+            return .asleep(content)
+        }
+        switch outcome {
+        case .asleep(let watchers): for watcher in watchers { watcher.continuation.resume() }
+        case .awake: continuation.resume()
+        case .cancelled: continuation.resume(throwing: CancellationError())
+        }
+    }
+}
+
+extension TestCloud {
+    /// A cloud whose time is the test's; see ``TestClock``.
+    public convenience init(
+        storehouse: any Storehouse = MemoryStorehouse(), clock: TestClock
+    ) {
+        self.init(
+            storehouse: storehouse,
+            settings: ServiceSettings(
+                isForDevelopment: true,
+                nowMilliseconds: { Int64(clock.now.timeIntervalSince1970 * 1_000) },
+                sleep: { try await clock.sleep(seconds: $0) }))
+    }
+}

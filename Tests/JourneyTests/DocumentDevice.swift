@@ -1,0 +1,97 @@
+#if os(Linux)
+    import Foundation
+
+    /// A program in the manner of the founding documents, in a process of its own: one device of a
+    /// user.
+    ///
+    /// What such a device learns of the service stands in its environment, and nowhere in its code.
+    final class DocumentDevice {
+        private let process: ChildProcess
+        private let input: Pipe
+        private let output: Pipe
+        private var pending: [UInt8] = []
+        /// All lines so far.
+        private(set) var lines: [String] = []
+
+        /// Launches a program and returns when it is ready.
+        ///
+        /// - Parameter home: What stays from one launch to the next.
+        init(
+            _ program: String, _ service: ServedInstance, user: String, device: String,
+            home: TemporaryFolder
+        ) throws {
+            input = Pipe()
+            output = Pipe()
+            process = try ChildProcess(
+                [ServedInstance.executable(named: "document-programs").path, program],
+                input: input.fileHandleForReading, output: output.fileHandleForWriting,
+                environment: [
+                    "STRATUS_URL": service.url, "STRATUS_DEV_USER": user,
+                    "STRATUS_DEVICE_ID": device,
+                    "STRATUS_CONTAINER": "iCloud.org.example.\(program)", "HOME": home.path,
+                    "XDG_CONFIG_HOME": home.path, "XDG_CACHE_HOME": home.path,
+                ])
+            try input.fileHandleForReading.close()
+            try output.fileHandleForWriting.close()
+            try wait(for: "ready")
+        }
+
+        /// Taps, and waits for a line that begins so.
+        ///
+        /// - Returns: the rest of that line.
+        @discardableResult
+        func tap(_ line: String, _ answer: String) throws -> String {
+            try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+            return try wait(for: answer)
+        }
+
+        /// Waits for a line that begins so.
+        ///
+        /// - Returns: the rest of that line.
+        @discardableResult
+        func wait(for beginning: String) throws -> String {
+            while true {
+                let line = try nextLine(beginning)
+                lines.append(line)
+                if line.hasPrefix("failed") || line == "unknown" { throw Silence(lines: lines) }
+                if line.hasPrefix(beginning) {
+                    return line.dropFirst(beginning.count).trimmingCharacters(in: .whitespaces)
+                }
+            }
+        }
+
+        /// Closes the app as the user does.
+        func quit() throws -> Int32 {
+            try input.fileHandleForWriting.close()
+            return process.end()
+        }
+
+        deinit {
+            process.end(with: SIGKILL)
+        }
+
+        private static let patienceMilliseconds: Int32 = 30_000
+
+        private func nextLine(_ wanted: String) throws -> String {
+            while true {
+                if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                    defer { pending.removeSubrange(...end) }
+                    return String(decoding: pending[..<end], as: UTF8.self)
+                }
+                let descriptor = output.fileHandleForReading.fileDescriptor
+                var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                guard poll(&ready, 1, Self.patienceMilliseconds) == 1 else {
+                    throw Silence(lines: lines + ["nothing that begins with \(wanted)"])
+                }
+                let piece = output.fileHandleForReading.availableData
+                guard !piece.isEmpty else { throw Silence(lines: lines + ["the end"]) }
+                pending += piece
+            }
+        }
+
+        /// The program did not say what it should; what it said.
+        struct Silence: Error {
+            let lines: [String]
+        }
+    }
+#endif

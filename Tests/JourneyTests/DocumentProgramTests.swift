@@ -1,0 +1,152 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// The programs of the founding documents 001 and 002, call by call, as processes of their own
+    /// against a real `stratus serve`. Their code knows nothing of Stratus.
+    @Suite(.timeLimit(.minutes(3)))
+    struct DocumentProgramTests {
+        let service: ServedInstance
+        let homes: [TemporaryFolder]
+
+        init() throws {
+            service = try ServedInstance(dataFolder: nil)
+            homes = [try TemporaryFolder(), try TemporaryFolder()]
+        }
+
+        private func memo(_ device: String, home: Int, user: String = "ida") throws
+            -> DocumentDevice
+        {
+            try DocumentDevice("memo", service, user: user, device: device, home: homes[home])
+        }
+
+        private func tasks(_ device: String, home: Int) throws -> DocumentDevice {
+            try DocumentDevice("tasks", service, user: "ida", device: device, home: homes[home])
+        }
+
+        // MARK: Document 001
+
+        @Test(
+            "A memo saved on one device is loaded on the other; its zone is made when it is missed")
+        func memoTravels() throws {
+            let phone = try memo("phone", home: 0)
+            let tablet = try memo("tablet", home: 1)
+            #expect(throws: DocumentDevice.Silence.self) { try phone.tap("load", "loaded") }
+            #expect(phone.lines.last == "failed absent")
+            #expect(try phone.tap("save 100 Buy oats", "saved") == "100 Buy oats")
+            #expect(try tablet.tap("load", "loaded") == "100 Buy oats")
+            #expect(try tablet.tap("save 200 Buy rye", "saved") == "200 Buy rye")
+            #expect(try phone.tap("load", "loaded") == "200 Buy rye")
+        }
+
+        @Test("Each user has a memo of their own")
+        func memosArePrivate() throws {
+            let ida = try memo("phone", home: 0)
+            let bo = try memo("phone", home: 1, user: "bo")
+            try ida.tap("save 100 Buy oats", "saved")
+            #expect(throws: DocumentDevice.Silence.self) { try bo.tap("load", "loaded") }
+            #expect(bo.lines.last == "failed absent")
+        }
+
+        @Test("A silent push makes the other device fetch what changed since its kept token")
+        func memoIsPushed() throws {
+            let phone = try memo("phone", home: 0)
+            var tablet = try memo("tablet", home: 1)
+            try phone.tap("save 100 Buy oats", "saved")
+            try phone.tap("subscribed", "subscribed")
+            try tablet.tap("load", "loaded")
+            try tablet.tap("register", "registered")
+            try phone.tap("save 200 Buy rye", "saved")
+            #expect(try tablet.wait(for: "changed") == "200 Buy rye")
+            #expect(tablet.lines.contains("push newData"))
+            // The token is kept from one launch to the next.
+            #expect(try tablet.quit() == 0)
+            tablet = try memo("tablet", home: 1)
+            try tablet.tap("load", "loaded")
+            try tablet.tap("register", "registered")
+            try phone.tap("save 300 Buy wheat", "saved")
+            #expect(try tablet.wait(for: "changed") == "300 Buy wheat")
+        }
+
+        @Test("Of two conflicting saves the younger wins, on both sides")
+        func memoConflicts() throws {
+            let phone = try memo("phone", home: 0)
+            let tablet = try memo("tablet", home: 1)
+            try phone.tap("save 100 Buy oats", "saved")
+            try tablet.tap("load", "loaded")
+            // The phone's is younger: it is saved over the tablet's.
+            try tablet.tap("save 300 Tablet", "saved")
+            #expect(try phone.tap("save 400 Phone", "saved") == "400 Phone")
+            #expect(phone.lines.contains("changed 400 Phone"))
+            // The tablet's is older: it takes over the phone's.
+            #expect(try tablet.tap("save 350 Tablet again", "saved") == "400 Phone")
+            #expect(tablet.lines.contains("changed 400 Phone"))
+            #expect(try phone.tap("load", "loaded") == "400 Phone")
+        }
+
+        // MARK: Document 002
+
+        @Test("A local copy follows adding, editing with kept system fields, and deleting")
+        func tasksTravel() throws {
+            let phone = try tasks("phone", home: 0)
+            let tablet = try tasks("tablet", home: 1)
+            try phone.tap("start", "started")
+            try phone.tap("add one Oil the gate", "done")
+            try phone.tap("add two Mend the net", "done")
+            try tablet.tap("start", "started")
+            #expect(tablet.lines.contains("record changed: one Oil the gate"))
+            #expect(try tablet.tap("rows", "rows") == "2")
+            // The row's archived system fields and nothing else make the record that is saved.
+            try tablet.tap("edit one Paint the gate", "done")
+            try tablet.tap("remove two", "done")
+            try phone.tap("sync", "synced")
+            #expect(phone.lines.contains("record changed: one Paint the gate"))
+            #expect(phone.lines.contains("record deleted: two"))
+            #expect(try phone.tap("rows", "rows") == "1")
+        }
+
+        @Test("A database subscription's push brings the changes of the scope that it names")
+        func tasksArePushed() throws {
+            let phone = try tasks("phone", home: 0)
+            let tablet = try tasks("tablet", home: 1)
+            try phone.tap("start", "started")
+            try tablet.tap("start", "started")
+            try tablet.tap("register", "registered")
+            try phone.tap("add one Oil the gate", "done")
+            try tablet.wait(for: "push newData")
+            #expect(tablet.lines.contains("received notification"))
+            #expect(tablet.lines.contains("record changed: one Oil the gate"))
+        }
+
+        @Test("After a restart only what is new is fetched, page by page")
+        func tasksKeepTokens() throws {
+            let phone = try tasks("phone", home: 0)
+            var tablet = try tasks("tablet", home: 1)
+            try phone.tap("start", "started")
+            try phone.tap("add one Oil the gate", "done")
+            try tablet.tap("start", "started")
+            #expect(try tablet.quit() == 0)
+            try phone.tap("fill 200", "done")
+            try phone.tap("add last Lock up", "done")
+            tablet = try tasks("tablet", home: 1)
+            try tablet.tap("start", "started")
+            #expect(!tablet.lines.contains { $0.hasPrefix("record changed: one ") })
+            #expect(tablet.lines.contains("record changed: last Lock up"))
+            #expect(tablet.lines.contains("page of Tasks"))
+            #expect(try tablet.tap("rows", "rows") == "201")
+        }
+
+        @Test("A zone that another device deleted leaves the local copy")
+        func tasksZoneGoes() throws {
+            let phone = try tasks("phone", home: 0)
+            let tablet = try tasks("tablet", home: 1)
+            try phone.tap("start", "started")
+            try phone.tap("add one Oil the gate", "done")
+            try tablet.tap("start", "started")
+            try phone.tap("clear", "cleared")
+            try tablet.tap("sync", "synced")
+            #expect(tablet.lines.contains("zone deleted Tasks"))
+            #expect(try tablet.tap("rows", "rows") == "0")
+        }
+    }
+#endif

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// The table of what the documents use is what the programs use: neither more nor less.
+struct DocumentSymbolTests {
+    /// The programs' sources in one text, without the spaces in which format differs.
+    private static func programs() throws -> String {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("DocumentPrograms")
+        return try ["Memo", "Tasks"].flatMap { name -> [String] in
+            let part = folder.appendingPathComponent(name)
+            return try FileManager.default.contentsOfDirectory(atPath: part.path).sorted()
+                .map { try String(contentsOf: part.appendingPathComponent($0), encoding: .utf8) }
+        }.joined(separator: "\n")
+    }
+
+    private static func pressed(_ text: String) -> String {
+        text.filter { !$0.isWhitespace }
+    }
+
+    @Test("Every symbol of the documents is used by the programs")
+    func used() throws {
+        let programs = Self.pressed(try Self.programs())
+        for symbol in DocumentSymbol.all {
+            let places = symbol.places.map(\.rawValue).joined(separator: "; ")
+            #expect(
+                programs.contains(Self.pressed(symbol.spelling)), "\(symbol.spelling): \(places)")
+        }
+    }
+
+    @Test("Every type of CloudKit that the programs use stands in the table")
+    func listed() throws {
+        let listed = Set(DocumentSymbol.all.map(\.spelling))
+        let used = Set(
+            try Self.programs().matches(of: /\bCK[A-Z][A-Za-z]+\b/).map { String($0.output) })
+        #expect(used.subtracting(listed) == [])
+        #expect(used.count > 20)
+    }
+}

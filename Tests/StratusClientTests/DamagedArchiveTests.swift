@@ -1,0 +1,128 @@
+import Foundation
+import StratusClient
+import Testing
+
+/// Whatever is wrong with an archive's content, it is nil or an object that can be used.
+@Suite struct DamagedArchiveTests {
+    private static func record() -> CKRecord {
+        let record = CKRecord(
+            recordType: "Hut",
+            recordID: CKRecord.ID(
+                recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_owner")))
+        record["name"] = "Gipfel"
+        record["beds"] = 24
+        record["at"] = Date(timeIntervalSince1970: 5)
+        record["blob"] = Data([1])
+        record["tags"] = ["a", "b"]
+        record["trail"] = CKRecord.Reference(recordID: record.recordID, action: .deleteSelf)
+        record["place"] = CLLocation(
+            latitude: 1, longitude: 2, timestamp: Date(timeIntervalSince1970: 3))
+        record["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/photo"))
+        record["photos"] = [CKAsset(fileURL: URL(fileURLWithPath: "/tmp/photo"))]
+        record.encryptedValues["diary"] = "secret"
+        record.setParent(record.recordID)
+        return record
+    }
+
+    private static func query() -> CKQuery {
+        let query = CKQuery(
+            recordType: "Hut",
+            predicate: NSPredicate(
+                format: "beds >= 3 AND NOT (a IN {'x'}) AND spot == %@ AND ANY t == 1",
+                CLLocation(latitude: 1, longitude: 2)))
+        query.sortDescriptors = [
+            NSSortDescriptor(key: "beds", ascending: false),
+            CKLocationSortDescriptor(
+                key: "spot", relativeLocation: CLLocation(latitude: 1, longitude: 2)),
+        ]
+        return query
+    }
+
+    private static func subscription() -> CKQuerySubscription {
+        let subscription = CKQuerySubscription(
+            recordType: "Hut", predicate: NSPredicate(format: "beds > 3"), subscriptionID: "q")
+        subscription.notificationInfo = CKSubscription.NotificationInfo(
+            alertBody: "New", alertLocalizationArgs: ["name"], desiredKeys: ["name"])
+        subscription.zoneID = CKRecordZone.ID(zoneName: "Z")
+        return subscription
+    }
+
+    private func expectNoHarm<Object: NSObject & NSCoding>(
+        _ object: Object, rounds: Int = 2_000
+    ) {
+        let whole = DamagedCoder.parts(of: object)
+        #expect(Object(coder: DamagedCoder(whole)) != nil)
+        var chance = SeededChance(state: 42)
+        var read = 0
+        for _ in 0..<rounds {
+            var parts = DamagedCoder.damaged(whole, &chance)
+            if Bool.random(using: &chance) { parts = DamagedCoder.damaged(parts, &chance) }
+            guard let copy = Object(coder: DamagedCoder(parts)) else { continue }
+            read += 1
+            _ = (copy.description, copy.hash, copy.isEqual(object))
+            _ = DamagedCoder.parts(of: copy)
+            use(copy)
+        }
+        // Else the damage would be too great to tell anything.
+        #expect(read > 0 && read < rounds)
+    }
+
+    private func use(_ object: NSObject) {
+        switch object {
+        case let record as CKRecord:
+            for key in record.allKeys() { _ = record[key].map { "\($0)" } }
+            _ = record.encryptedValues["diary"]
+            _ = (record.changedKeys(), record.allTokens(), record.parent, record.share)
+        case let query as CKQuery:
+            _ = query.predicate.evaluate(with: Self.record())
+            _ = query.sortDescriptors?.map(\.key)
+        case let subscription as CKQuerySubscription:
+            _ = subscription.predicate.evaluate(with: Self.record())
+            _ = subscription.notificationInfo?.desiredKeys
+        default: break
+        }
+    }
+
+    @Test func records() { expectNoHarm(Self.record(), rounds: 6_000) }
+    @Test func queries() { expectNoHarm(Self.query(), rounds: 6_000) }
+    @Test func querySubscriptions() { expectNoHarm(Self.subscription()) }
+
+    @Test func smallObjects() throws {
+        let record = Self.record()
+        expectNoHarm(record.recordID)
+        expectNoHarm(record.recordID.zoneID)
+        expectNoHarm(CKRecord.Reference(recordID: record.recordID, action: .deleteSelf))
+        expectNoHarm(CKRecordZone(zoneName: "Z"))
+        expectNoHarm(CKRecordZoneSubscription(zoneID: record.recordID.zoneID, subscriptionID: "z"))
+        expectNoHarm(CKDatabaseSubscription(subscriptionID: "d"))
+        expectNoHarm(CLLocation(latitude: 1, longitude: 2), rounds: 200)
+        expectNoHarm(
+            CKLocationSortDescriptor(
+                key: "spot", relativeLocation: CLLocation(latitude: 1, longitude: 2)))
+        let group = CKOperationGroup()
+        group.name = "first sync"
+        group.quantity = 3
+        group.expectedSendSize = .megabytes
+        group.defaultConfiguration.timeoutIntervalForRequest = 5
+        expectNoHarm(group)
+    }
+
+    @Test func groupsKeepTheirConfiguration() throws {
+        let group = CKOperationGroup()
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .utility
+        configuration.timeoutIntervalForRequest = 5
+        configuration.allowsCellularAccess = false
+        group.defaultConfiguration = configuration
+        let copy = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClass: CKOperationGroup.self,
+                from: try NSKeyedArchiver.archivedData(
+                    withRootObject: group, requiringSecureCoding: true)))
+        #expect(copy.defaultConfiguration.qualityOfService == .utility)
+        #expect(copy.defaultConfiguration.timeoutIntervalForRequest == 5)
+        #expect(!copy.defaultConfiguration.allowsCellularAccess)
+        // What was never set gives way to others still.
+        #expect(copy.defaultConfiguration.timeoutIntervalForResource == 604_800)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import StratusClient
+import StratusTesting
+import Testing
+
+/// What apps ask of errors, and the merging of records.
+@Suite struct ErrorItemsTests {
+    private let a = CKRecord.ID(recordName: "a", zoneID: trips)
+    private let b = CKRecord.ID(recordName: "b", zoneID: trips)
+
+    private func partial(_ errors: [AnyHashable: any Error]) -> CKError {
+        CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])
+    }
+
+    @Test func aCodeIsFoundDirectlyAndInsideAPartialFailure() {
+        #expect(CKError(.unknownItem).isNotFound && CKError(.zoneNotFound).isNotFound)
+        #expect(CKError(.zoneNotFound).isZoneMissing && CKError(.userDeletedZone).isZoneMissing)
+        #expect(!CKError(.unknownItem).isZoneMissing && !CKError(.unknownItem).hasConflict)
+        let error = partial([
+            a: CKError(.zoneNotFound), b: partial([a: CKError(.serverRecordChanged)]),
+        ])
+        #expect(error.isNotFound && error.isZoneMissing && error.hasConflict)
+        #expect(error.contains(.partialFailure) && !error.contains(.unknownItem))
+        #expect(!error.mayPass && partial([a: CKError(.zoneBusy)]).mayPass)
+        #expect(!CKError(.partialFailure).isNotFound)
+    }
+
+    @Test func theLongestWaitOfTheItemsCounts() {
+        func wait(_ seconds: Double) -> CKError {
+            CKError(.requestRateLimited, userInfo: [CKErrorRetryAfterKey: NSNumber(value: seconds)])
+        }
+        #expect(wait(3).longestRetryAfterSeconds == 3)
+        #expect(partial([a: wait(2), b: wait(7)]).longestRetryAfterSeconds == 7)
+        #expect(CKError(.zoneBusy).longestRetryAfterSeconds == nil)
+    }
+
+    @Test func errorsComeByTheirItems() {
+        let error = partial([
+            a: CKError(.unknownItem), b: CKError(.permissionFailure), trips: CKError(.zoneBusy),
+        ])
+        #expect(
+            error.errorsByRecordID.mapValues(\.code) == [a: .unknownItem, b: .permissionFailure])
+        #expect(error.errorsByZoneID.mapValues(\.code) == [trips: .zoneBusy])
+    }
+
+    @Test func aConflictIsMergedFieldByFieldAndSaved() async throws {
+        let cloud = TestCloud()
+        let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
+            .privateCloudDatabase
+        let tablet = try await cloud.container("iCloud.x", user: "ida", device: "tablet")
+            .privateCloudDatabase
+        try await phone.save(CKRecordZone(zoneID: trips))
+        let record = CKRecord(recordType: "Hut", recordID: a)
+        record["name"] = "Alp"
+        record["beds"] = 4
+        record["open"] = true
+        record["note"] = "old"
+        try await phone.save(record)
+        let other = try await tablet.record(for: a)
+
+        record["name"] = "Phone's"
+        record["beds"] = 5
+        record["note"] = nil as String?
+        try await phone.save(record)
+        other["name"] = "Tablet's"
+        other["open"] = false
+        other["fee"] = 9.5
+        var conflict: RecordConflict?
+        do {
+            try await tablet.save(other)
+        } catch let error as CKError where error.hasConflict {
+            conflict = error.conflicts.first
+        }
+        let found = try #require(conflict)
+        #expect(found.contestedKeys == ["name"])
+        let merged = found.merged()
+        #expect(merged["name"] == "Tablet's" && merged["beds"] == 5 && merged["open"] == false)
+        #expect(merged["fee"] == 9.5 && merged["note"] as String? == nil)
+        #expect(found.server["name"] == "Phone's")
+        let theirs = found.merged { _ in .server }
+        #expect(theirs["name"] == "Phone's" && theirs["open"] == false)
+        // The merged record has the service's change tag: it can be saved.
+        try await tablet.save(merged)
+        #expect(try await phone.record(for: a)["name"] == "Tablet's")
+    }
+
+    @Test func recordsThatBothMadeAreMergedToo() {
+        let (mine, theirs) = (
+            CKRecord(recordType: "Hut", recordID: a), CKRecord(recordType: "Hut", recordID: a)
+        )
+        mine["name"] = "mine"
+        mine["same"] = 1
+        theirs["name"] = "theirs"
+        theirs["same"] = 1
+        theirs["beds"] = 2
+        let conflict = RecordConflict(ancestor: nil, client: mine, server: theirs)
+        #expect(conflict.contestedKeys == ["name"])
+        let merged = conflict.merged()
+        #expect(merged["name"] == "mine" && merged["beds"] == 2 && merged["same"] == 1)
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import StratusClient
+import Synchronization
+import Testing
+
+/// Whatever comes over the wire, an app is told of it by `CKError`, and its process goes on.
+///
+/// A failure names the seed, and the same seed is the same damage in every process.
+@Suite(.timeLimit(.minutes(2)))
+struct AnswerFuzzTests {
+    private static let damageCount: UInt64 = 150
+
+    @Test("Undamaged answers are read without an error of the whole", arguments: AnswerProbe.all)
+    func undamaged(_ probe: AnswerProbe) async throws {
+        let witness = AnswerWitness()
+        let answer = DamagedAnswer(undamaged: probe.seed)
+        await probe.ask(Self.container(DamagedCloud(answer, at: probe.path)), witness)
+        #expect(witness.faults == [])
+        #expect(witness.wholeErrors == [])
+    }
+
+    @Test("Damaged answers become CKErrors, once for each request", arguments: AnswerProbe.all)
+    func damaged(_ probe: AnswerProbe) async throws {
+        let shape = try JSONShape(probe.seed)
+        let undamaged = AnswerWitness()
+        await probe.ask(
+            Self.container(
+                DamagedCloud(DamagedAnswer(undamaged: probe.seed), at: probe.path)), undamaged)
+        for seed in 0..<Self.damageCount {
+            let witness = AnswerWitness()
+            let answer = DamagedAnswer(probe.seed, shape, seed: seed)
+            await probe.ask(Self.container(DamagedCloud(answer, at: probe.path)), witness)
+            #expect(witness.faults == [], "seed \(seed)")
+            #expect(witness.endCount == undamaged.endCount, "seed \(seed)")
+        }
+    }
+
+    @Test("A delay without measure ends no waiting process")
+    func delays() async throws {
+        // As the process's own clock waits: a duration that it cannot hold ends the process.
+        let world = CloudConnection.World()
+        for seconds in [Double.infinity, 1e308, 1e19, -.infinity, .nan, -1] {
+            let waiting = Task { try await world.sleep(seconds) }
+            waiting.cancel()
+            _ = await waiting.result
+        }
+    }
+
+    @Test(
+        "Addresses that are none are told as errors",
+        arguments: [
+            "", "/", "//", "http://[::1", "http://", "gopher://a/b", "\u{0}", "%", "/%zz", "a b",
+        ])
+    func addresses(_ address: String) async throws {
+        let transport = try #require(
+            HTTPTransport(
+                origin: "http://127.0.0.1:1", credentials: .init(apiToken: "a"), deviceID: "d"))
+        await #expect(throws: (any Error).self) {
+            try await transport.download(from: address, timeoutSeconds: 5) { _ in }
+        }
+        await #expect(throws: (any Error).self) {
+            try await transport.nextNotification(at: address, timeoutSeconds: 5)
+        }
+    }
+
+    /// A device whose time passes at once, and which gives up waiting after a while.
+    private static func container(_ cloud: DamagedCloud) -> CKContainer {
+        let waits = Mutex(0)
+        let world = CloudConnection.World(
+            now: { Date(timeIntervalSince1970: 1_800_000_000) },
+            sleep: { _ in
+                let count = waits.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count > 20 { throw CancellationError() }
+            },
+            random: { 0.5 })
+        return CKContainer(
+            identifier: "iCloud.org.example.Trails",
+            connection: CloudConnection(
+                transport: cloud, hasAccount: true, deviceID: "phone", world: world,
+                keyStore: MemoryKeyStore()))
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import StratusClient
+import Testing
+
+/// Archives of what belongs to sharing, and of what is none.
+@Suite struct ShareArchiveTests {
+    private func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: object, requiringSecureCoding: true)
+        return try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
+    }
+
+    @Test func aShareWithWhatIsNotSavedYet() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo(.readOnly)
+        share.participants.last?.permission = .readWrite
+        share["stage"] = 2
+        let copy = try roundTrip(share)
+        #expect(copy == share && copy.url == share.url && copy.owner == share.owner)
+        #expect(copy.participants.map(\.permission) == [.readWrite, .readWrite])
+        #expect(copy.currentUserParticipant?.role == .owner)
+        #expect(copy.changedKeys() == ["stage"])
+        // It knows what is new, and saves it.
+        try await trip.ida.privateCloudDatabase.save(copy)
+        let saved = try await trip.ida.privateCloudDatabase.record(for: share.recordID)
+        #expect((saved as? CKShare)?.participants.last?.permission == .readWrite)
+        #expect(saved["stage"] as? Int == 2)
+    }
+
+    @Test func aNewShare() async throws {
+        let trip = try await Trip()
+        let share = CKShare(rootRecord: trip.trail)
+        share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org"))
+        let copy = try roundTrip(share)
+        #expect(copy.participants.count == 2)
+        #expect(copy.participants.map(\.participantID) == share.participants.map(\.participantID))
+        let results = try await trip.ida.privateCloudDatabase.modifyRecords(
+            saving: [copy, trip.trail], deleting: [])
+        #expect(results.saveResults.values.allSatisfy { $0.failure == nil })
+        #expect(copy.participants.count == 2 && copy.url != nil)
+    }
+
+    @Test func systemFieldsOfAShare() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        share.encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        reader.requiresSecureCoding = true
+        let copy = try #require(CKShare(coder: reader))
+        #expect(copy == share && copy.participants == share.participants)
+        #expect(copy.allKeys().isEmpty && copy.recordChangeTag == share.recordChangeTag)
+        copy["stage"] = 1
+        try await trip.ida.privateCloudDatabase.save(copy)
+    }
+
+    @Test func metadata() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let fetched = Kept<CKShare.Metadata>()
+        let operation = CKFetchShareMetadataOperation(shareURLs: [try #require(share.url)])
+        operation.shouldFetchRootRecord = true
+        operation.perShareMetadataResultBlock = { _, result in
+            if case .success(let metadata) = result { fetched.add(metadata) }
+        }
+        await run(operation, on: trip.bo)
+        let metadata = try #require(fetched.all.first)
+        let copy = try roundTrip(metadata)
+        #expect(copy == metadata && copy.hash == metadata.hash)
+        #expect(copy.containerIdentifier == Trip.identifier)
+        #expect(copy.participantRole == .privateUser && copy.participantStatus == .pending)
+        #expect(copy.participantPermission == .readWrite)
+        #expect(copy.hierarchicalRootRecordID == metadata.hierarchicalRootRecordID)
+        #expect(copy.rootRecord?["region"] as? String == "Alps")
+        #expect(copy.ownerIdentity == metadata.ownerIdentity)
+        #expect(copy.share.url == share.url)
+        // An invitation that was kept is accepted later.
+        #expect(try await trip.bo.accept(copy).recordID == metadata.share.recordID)
+    }
+
+    @Test func participantsAndIdentities() async throws {
+        let trip = try await Trip()
+        let bo = try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org")
+        bo.permission = .readWrite
+        let copy = try roundTrip(bo)
+        #expect(copy == bo && copy.participantID == bo.participantID)
+        #expect(copy.permission == .readWrite && copy.role == .privateUser)
+        let identity = try roundTrip(bo.userIdentity)
+        #expect(identity == bo.userIdentity && identity.hash == bo.userIdentity.hash)
+        let infos =
+            CKUserIdentity.LookupInfo.lookupInfos(withEmails: ["a@example.org"])
+            + CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: ["+45"])
+            + CKUserIdentity.LookupInfo.lookupInfos(with: [CKRecord.ID(recordName: "_a")])
+        for info in infos {
+            let copy = try roundTrip(info)
+            #expect(copy == info && copy.hash == info.hash)
+        }
+        #expect(Set(infos).count == 3)
+        let zone = try await trip.ida.privateCloudDatabase.recordZone(for: trips)
+        #expect(try roundTrip(zone).share == zone.share)
+    }
+
+    @Test func aSharedZone() async throws {
+        let trip = try await Trip()
+        try await trip.ida.privateCloudDatabase.save(CKShare(recordZoneID: trips))
+        let zone = try await trip.ida.privateCloudDatabase.recordZone(for: trips)
+        let copy = try roundTrip(zone)
+        #expect(copy.share?.recordID.recordName == CKRecordNameZoneWideShare)
+        #expect(copy.capabilities == zone.capabilities)
+    }
+
+    /// Decodes an archive of single parts.
+    private func decode<Object: NSSecureCoding>(
+        _ type: Object.Type, _ parts: [String: NSObject & NSSecureCoding] = [:]
+    ) throws -> Object? {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        for (key, part) in parts { coder.encode(part, forKey: key) }
+        coder.encode("nothing" as NSString, forKey: "unrelated")
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        reader.decodingFailurePolicy = .setErrorAndReturn
+        return Object(coder: reader)
+    }
+
+    @Test func missingAndDamagedPartsGiveNil() throws {
+        #expect(try decode(CKShare.self) == nil)
+        #expect(try decode(CKShareMetadata.self) == nil)
+        #expect(try decode(CKShareParticipant.self) == nil)
+        #expect(try decode(CKUserIdentity.self) == nil)
+        #expect(try decode(CKUserIdentityLookupInfo.self) == nil)
+        let damaged = Data(#"{"participants":[{"type":"KING"}]}"#.utf8) as NSData
+        let whole = Data(#"{"participants":[],"publicPermission":"NONE"}"#.utf8) as NSData
+        let parts: [String: NSObject & NSSecureCoding] = [
+            "recordType": "cloudkit.share" as NSString, "recordID": hut("a").recordID,
+            "sharing": whole, "knownSharing": whole,
+        ]
+        #expect(try decode(CKShare.self, parts) != nil)
+        for (key, part) in [
+            ("recordType", "Hut" as NSString as NSObject & NSSecureCoding), ("sharing", damaged),
+            ("sharing", "text" as NSString), ("knownSharing", damaged),
+            ("recordID", "text" as NSString),
+        ] {
+            #expect(try decode(CKShare.self, parts.merging([key: part]) { $1 }) == nil, "\(key)")
+        }
+        for missing in ["sharing", "knownSharing", "recordID", "recordType"] {
+            #expect(try decode(CKShare.self, parts.filter { $0.key != missing }) == nil)
+        }
+        let nobody = Data(#"{"type":"KING"}"#.utf8) as NSData
+        #expect(try decode(CKShareParticipant.self, ["participant": nobody]) == nil)
+        #expect(try decode(CKUserIdentity.self, ["identity": "text" as NSString]) == nil)
+    }
+
+    @Test func cutOffArchivesGiveNothing() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let metadata = try await trip.bo.shareMetadata(for: try #require(share.url))
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: metadata, requiringSecureCoding: true)
+        for length in stride(from: 0, to: data.count, by: 31) {
+            // Refused with an error or with nil: both are nothing.
+            let copy = try? NSKeyedUnarchiver.unarchivedObject(
+                ofClass: CKShareMetadata.self, from: data.prefix(length))
+            #expect(copy == nil)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusWire
+import Synchronization
+
+/// A transport whose traffic a test counts, and interrupts.
+final class TappedTransport: Transport {
+    struct Counts: Equatable {
+        var uploads = 0
+        var downloads = 0
+        var largestPiece = 0
+    }
+
+    private let transport: any Transport
+    private let counted = Mutex(Counts())
+    private let taps = Mutex(Taps())
+
+    /// What a test does before each kind of traffic.
+    struct Taps: Sendable {
+        var request: @Sendable (any Sendable) async throws -> Void = { _ in }
+        var upload: @Sendable () async throws -> Void = {}
+        var download: @Sendable () async throws -> Void = {}
+    }
+
+    init(_ transport: any Transport) {
+        self.transport = transport
+    }
+
+    var counts: Counts { counted.withLock { $0 } }
+
+    func tap(_ change: (inout Taps) -> Void) {
+        taps.withLock { change(&$0) }
+    }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        try await taps.withLock { $0 }.request(request)
+        return try await transport.send(
+            endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        try await transport.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
+    }
+
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        counted.withLock { $0.uploads += 1 }
+        try await taps.withLock { $0 }.upload()
+        return try await transport.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+    }
+
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        counted.withLock { $0.downloads += 1 }
+        try await taps.withLock { $0 }.download()
+        try await transport.download(from: url, timeoutSeconds: timeoutSeconds) { piece in
+            self.counted.withLock { $0.largestPiece = max($0.largestPiece, piece.count) }
+            try await receive(piece)
+        }
+    }
+}
+
+/// A folder of a test's own, which goes with it.
+final class Scratch: Sendable {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "scratch-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // What is left goes with the system's folder.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Makes a file of so many bytes, which differ by seed.
+    func file(_ name: String, bytes count: Int, seed: UInt8 = 7) throws -> URL {
+        let url = folder.appendingPathComponent(name)
+        try Data(content(count, seed: seed)).write(to: url)
+        return url
+    }
+}
+
+func content(_ count: Int, seed: UInt8 = 7) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) }
+}

@@ -1,0 +1,128 @@
+import StratusClient
+import StratusRecords
+import Testing
+
+@testable import StratusSync
+
+/// The session where the app deals with failures, as engines run it.
+@Suite struct ReportingTests {
+    private var settings: SyncSettings {
+        var settings = SyncSettings.engine
+        settings.fetchIntervalSeconds = nil
+        return settings
+    }
+
+    @Test func everyCodeIsRetriedOrReported() {
+        let retried: Set<CKError.Code> = [
+            .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure,
+            .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
+            .serverResponseLost, .operationCancelled,
+        ]
+        for code in CKError.Code.allCases {
+            var session = SyncSession.sending(settings: settings)
+            var now = 0.0
+            _ = session.perform(&now)
+            let verdict = session.sent([.failedSave("a", SyncFailure(code))], at: now).first
+            if retried.contains(code) {
+                #expect(verdict == .pending, "\(code)")
+            } else {
+                #expect(verdict == .setAside(SyncFailure(code)), "\(code)")
+            }
+            #expect(session.halt == nil, "\(code)")
+        }
+    }
+
+    @Test func aFetchThatFailsForGoodIsNotRepeatedUntilThereIsAReason() {
+        var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list])
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+        #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
+        #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
+        #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
+        session.notified(of: .list)
+        #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
+        // Why a zone is missing is asked of the database at once.
+        _ = session.failed(SyncFailure(.zoneNotFound), at: 0)
+        #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func anExpiredTokenCostsNoPause() {
+        var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list])
+        _ = session.next(at: 0, only: .fetching)
+        #expect(session.failed(SyncFailure(.changeTokenExpired), at: 0) == .dropDatabaseToken)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+        _ = session.databaseFetched(changed: [], deleted: [], at: 0)
+        _ = session.next(at: 0, only: .fetching)
+        #expect(session.failed(SyncFailure(.changeTokenExpired), at: 0) == .dropZoneToken(.list))
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
+    }
+
+    @Test func oneActivityAtATimeWhenItIsAskedForByHand() {
+        var session = SyncSession.prepared(
+            settings: settings, hasPendingChanges: true, zonesToFetch: [.list])
+        session.setZonesToModify(create: [.other], delete: [])
+        let send = SyncOperation.send(itemLimit: 250, bytesLimit: 1_500_000)
+        #expect(session.preview(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+        #expect(
+            session.next(at: 0, only: .sending)
+                == .perform(.modifyZones(create: [.other], delete: [])))
+        _ = session.zonesModified(created: [.other: nil], deleted: [:], at: 0)
+        #expect(session.next(at: 0, only: .sending) == .perform(send))
+        _ = session.sent([.saved("a")], at: 0)
+        #expect(session.next(at: 0, only: .sending) == .perform(send))
+        session.nothingToSend()
+        #expect(session.next(at: 0, only: .sending) == .rest(untilUptimeSeconds: nil))
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func theFocusSaysWhichZonesAndWhichFirst() {
+        let third = ZoneID(name: "Third")
+        var session = SyncSession.prepared(
+            settings: settings, zonesToFetch: [.list, .other, third])
+        session.needsDatabaseFetch = false
+        session.focus = FetchFocus(firstZones: [third, .list]) { $0 != .list }
+        for zone in [third, .other] {
+            #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(zone)))
+            session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: 0)
+        }
+        #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
+        session.focus = FetchFocus()
+        #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
+    }
+
+    @Test func zonesThatFailForGoodDoNotHoldUpTheOthers() {
+        var session = SyncSession.prepared(settings: settings)
+        session.setZonesToModify(create: [.list, .other], delete: [])
+        _ = session.next(at: 0, only: .sending)
+        let done = session.zonesModified(
+            created: [
+                .list: SyncFailure(.permissionFailure),
+                .other: SyncFailure(.zoneBusy, retryAfterSeconds: 5),
+            ], deleted: [:], at: 0)
+        #expect(done.created.isEmpty && session.zonesToCreate == [.other])
+        _ = session.next(at: 0, only: .sending)
+        _ = session.zonesModified(
+            created: [.other: SyncFailure(.zoneBusy, retryAfterSeconds: 5)], deleted: [:], at: 0)
+        #expect(session.next(at: 0, only: .sending) == .wait(untilUptimeSeconds: 5))
+    }
+
+    @Test func aTooLargeBatchIsHalvedWithoutAPause() {
+        var session = SyncSession.sending(settings: settings)
+        #expect(
+            session.next(at: 0) == .perform(.send(itemLimit: 250, bytesLimit: 1_500_000)))
+        #expect(session.failed(SyncFailure(.limitExceeded), batchItemCount: 8, at: 0) == nil)
+        #expect(session.next(at: 0) == .perform(.send(itemLimit: 4, bytesLimit: 1_500_000)))
+    }
+
+    @Test func whatFailsAgainAndAgainSlowsTheAppDown() {
+        var session = SyncSession.sending(settings: settings)
+        for batch in 1...40 {
+            guard case .perform = session.next(at: 0) else {
+                #expect(batch == 21)
+                return
+            }
+            _ = session.sent([.failedSave("a", SyncFailure(.permissionFailure))], at: 0)
+        }
+        Issue.record("Never slowed down.")
+    }
+}
