@@ -113,7 +113,8 @@ for isThrottled in [true, false] {
     let beside = percentile(all.beside, 0.99)
     print(
         String(
-            format: "  all rounds: p99 %.2f and %.2f ms, ratio %.2f", alone, beside, beside / alone))
+            format: "  all rounds: p99 %.2f and %.2f ms, ratio %.2f", alone, beside, beside / alone)
+    )
     await service.settle()
     try await storehouse.close()
 }
