@@ -205,6 +205,8 @@ let package = Package(
         .executableTarget(
             name: "document-programs", dependencies: ["CloudKit"],
             path: "Tests/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
+        // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
+        .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Huts"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -212,6 +214,9 @@ let package = Package(
     for target in package.targets
     where target.path?.hasPrefix("Apps/") == true || target.name == "DocumentationTests" {
         target.dependencies.append("CloudKit")
+    }
+    for target in package.targets where target.name == "DocumentationTests" {
+        target.dependencies.append("Huts")
     }
     for target in package.targets where target.name == "JourneyTests" {
         target.dependencies.append("document-programs")

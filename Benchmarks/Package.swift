@@ -7,7 +7,8 @@ let package = Package(
     name: "stratus-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "stratus", path: "..")
+        .package(name: "stratus", path: ".."),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .executableTarget(
@@ -39,6 +40,14 @@ let package = Package(
                 .product(name: "StratusService", package: "stratus"),
                 .product(name: "StratusStorage", package: "stratus"),
                 .product(name: "StratusWire", package: "stratus"),
+            ]),
+        // The service is the real one, in a process of its own.
+        .executableTarget(
+            name: "FetchBenchmark",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "StratusClient", package: "stratus"),
+                .product(name: "stratus", package: "stratus"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -17,20 +17,28 @@ import Testing
             let names =
                 FileManager.default.enumerator(atPath: documentation.path)?
                 .compactMap { $0 as? String } ?? []
-            return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+            return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", article]
                 + names.filter { $0.hasSuffix(".md") }.map { "Documentation/\($0)" }.sorted()
         }
     }
 
+    static let article =
+        "Sources/StratusTesting/StratusTesting.docc/TestingCloudKitCodeInCI.md"
+    /// The example of the article: an app's source, and tests that run with these.
+    static let articleSources = [
+        "Tests/Huts/HutBook.swift", "Tests/DocumentationTests/HutBookTests.swift",
+    ]
+
     @Test func everySwiftSnippetIsCompiled() throws {
-        let compiled = try Self.text("Tests/DocumentationTests/Snippets.swift")
-            .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let sources = ["Tests/DocumentationTests/Snippets.swift"] + Self.articleSources
+        let compiled = try sources.flatMap { try Self.text($0).split(separator: "\n") }
+            .map { $0.trimmingCharacters(in: .whitespaces) }
         var count = 0
         for page in try Self.pages {
             for snippet in Self.snippets(in: try Self.text(page)) {
                 count += 1
                 let missing = snippet.filter { !compiled.contains($0) }
-                #expect(missing.isEmpty, "\(page): not in Snippets.swift: \(missing)")
+                #expect(missing.isEmpty, "\(page): not compiled: \(missing)")
             }
         }
         #expect(count >= 3)
@@ -45,13 +53,36 @@ import Testing
             if trimmed == "```swift" {
                 current = []
             } else if trimmed == "```", let lines = current {
-                if lines.first?.hasPrefix(".package(") != true { snippets.append(lines) }
+                let isManifest = [".package(", "// swift-tools-version"].contains {
+                    lines.first?.hasPrefix($0) == true
+                }
+                if !isManifest { snippets.append(lines) }
                 current = nil
             } else if !trimmed.isEmpty {
                 current?.append(trimmed)
             }
         }
         return snippets
+    }
+
+    /// What a reader copies is what is tested: whole files.
+    @Test func theArticleShowsItsExampleInFull() throws {
+        let shown = try Self.snippets(in: Self.text(Self.article))
+        for path in Self.articleSources {
+            let lines = try Self.text(path).split(separator: "\n")
+                .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+            #expect(shown.contains(lines), "\(path) is not in the article word for word")
+        }
+    }
+
+    @Test func theManifestOfTheArticleNamesProducts() throws {
+        let manifest = try Self.text("Package.swift")
+        let named = try Self.text(Self.article)
+            .matches(of: /\.product\(name: "([^"]+)", package: "stratus"\)/)
+        #expect(named.count == 3)
+        for product in named.map(\.output.1) {
+            #expect(manifest.contains(".library(name: \"\(product)\""), "no product \(product)")
+        }
     }
 
     @Test func theEnginesOfTheGuideDoAsItSays() async throws {
