@@ -13,7 +13,8 @@ struct Client {
         let connection = CloudConnection(environmentVariables: [
             "STRATUS_URL": url, "STRATUS_DEV_USER": "alice",
         ])
-        database = CKContainer(identifier: Self.container, connection: connection)
+        database =
+            CKContainer(identifier: Self.container, connection: connection)
             .privateCloudDatabase
     }
 

@@ -27,7 +27,9 @@ func compare(rounds: Int, recordCount: Int) async throws {
     let start = ContinuousClock.now
     try await Client(url: service.url).fill(recordCount: recordCount)
     let seconds = (ContinuousClock.now - start).seconds
-    print("saved \(recordCount) records, 400 a request: \(Int(Double(recordCount) / seconds)) a second")
+    print(
+        "saved \(recordCount) records, 400 a request: \(Int(Double(recordCount) / seconds)) a second"
+    )
 
     var fetches: [[Double]] = []
     var downloads: [[Double]] = []
@@ -47,5 +49,7 @@ func compare(rounds: Int, recordCount: Int) async throws {
 
 func show(_ name: String, _ samples: [Double]) {
     let sorted = samples.sorted().map { Int($0) }
-    print("\(name): least \(sorted[0]), median \(sorted[sorted.count / 2]), greatest \(sorted[sorted.count - 1])")
+    print(
+        "\(name): least \(sorted[0]), median \(sorted[sorted.count / 2]), greatest \(sorted[sorted.count - 1])"
+    )
 }
