@@ -92,7 +92,7 @@ import Testing
         func ask() throws -> Int {
             try Session.post(connection, Self.path("zones/list", "private", query), "{}").status
         }
-        #expect(try ask() == 200)
+        #expect(try await Self.waits(for: 200, ask))
         let list = try await Self.run(["token", "list"], on: folder).output
         #expect(list.hasPrefix("\(token)\t\(Self.container)\tdevelopment\t"))
         #expect(list.contains("web\thttps://app.example.org\thttps://app.example.org/in"))
