@@ -296,11 +296,13 @@ extension ModifyDecisions {
     func sharingOutcome(after consequences: SharingConsequences) -> SharingOutcome {
         var unused = Set(plan.shortGUIDs)
         for share in consequences.ended.values.flatMap({ $0 }) {
+            // Bytes that cannot be read keep their link, which leads nowhere.
             if let shortGUID = (try? RecordSharing(share))?.shortGUID { unused.insert(shortGUID) }
         }
         for decision in decisions {
             switch decision {
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
+                // It was written just now, so it can be read.
                 if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
             case .delete(_, let old) where !old.sharing.isEmpty:
                 // Bytes that cannot be read keep their links, which lead nowhere.

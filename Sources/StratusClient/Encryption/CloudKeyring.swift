@@ -180,6 +180,7 @@ final class CloudKeyring: Sendable {
             RecordsLookup.Request(records: [.init(recordName: Self.recordName)]))
         switch answer.records.first {
         case .record(let dictionary):
+            // However it fails: a keyring that cannot be read must not be replaced by a new one.
             guard let fields = try? dictionary.fields.values() else {
                 throw CKError(.internalError, "The service answered fields that cannot be read.")
             }

@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Each share is joined in the container that its metadata names. Joining twice is joining once.
 public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var shareMetadatas: [CKShare.Metadata]?
 
     /// Called once for each share.

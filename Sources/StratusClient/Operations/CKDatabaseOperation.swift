@@ -2,6 +2,9 @@ import Foundation
 
 /// An operation on one database.
 public class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     /// Nil is the private database of the configuration's container.
     public var database: CKDatabase? {
         didSet {

@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Deprecated by Apple, where current systems find nobody either.
 public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
     public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 

@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Nothing is told of who is not found. Deprecated by Apple, where current systems find nobody.
 public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
 
     /// Called once for each person who was found.

@@ -2,6 +2,9 @@ import Foundation
 
 /// Fetches which zones changed since a token. The default zone is never among them.
 public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     /// Nil asks from the beginning.
     public var previousServerChangeToken: CKServerChangeToken?
     /// Zones of one answer; 0 lets the service decide.

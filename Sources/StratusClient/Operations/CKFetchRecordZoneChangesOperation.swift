@@ -6,6 +6,9 @@ import Foundation
 /// next is told. Pages are handed out as they come, the next one is fetched meanwhile, and none is
 /// kept.
 public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
 
     @available(*, deprecated, renamed: "ZoneConfiguration")

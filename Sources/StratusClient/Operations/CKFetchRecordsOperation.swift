@@ -2,6 +2,9 @@ import Foundation
 
 /// Fetches records by identity with one request.
 public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var recordIDs: [CKRecord.ID]?
     /// Nil is all fields, empty is none but the system's.
     public var desiredKeys: [CKRecord.FieldKey]?

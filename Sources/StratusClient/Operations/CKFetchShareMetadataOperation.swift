@@ -6,6 +6,9 @@ import Foundation
 /// is `CKError.unknownItem`; one that was sent to an address which may be the user's is
 /// `CKError.participantMayNeedVerification`.
 public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var shareURLs: [URL]?
     /// Whether to fetch the root record too; a whole zone's share has none.
     public var shouldFetchRootRecord = false

@@ -5,6 +5,9 @@ import Foundation
 /// Everybody can be invited: the service does not tell whether an address has an account. It tells
 /// names and user records of those who agreed to be found.
 public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
 
     /// Called once for each lookup.

@@ -2,6 +2,9 @@ import Foundation
 
 /// Fetches subscriptions by identifier, or all of the user in a database.
 public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     /// Nil is all subscriptions.
     public var subscriptionIDs: [CKSubscription.ID]?
 

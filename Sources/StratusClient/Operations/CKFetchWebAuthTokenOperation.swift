@@ -4,6 +4,9 @@ import Foundation
 ///
 /// The token belongs to the device's session and ends with it.
 public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     /// Of the container; an unknown one is `CKError.notAuthenticated`.
     public var apiToken: String?
 

@@ -2,6 +2,9 @@ import Foundation
 
 /// Makes and deletes zones of the private database; leaves zones of the shared one.
 public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var recordZonesToSave: [CKRecordZone]?
     /// With a zone go all its records, for ever.
     public var recordZoneIDsToDelete: [CKRecordZone.ID]?

@@ -6,6 +6,9 @@ import Foundation
 /// work in half and try again. Within each custom zone the batch is atomic unless ``isAtomic`` says
 /// otherwise.
 public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     /// What a save does about changes that others made meanwhile.
     public enum RecordSavePolicy: Int, Sendable {
         /// Sends the changed keys and the change tag; a newer record on the service is a conflict.

@@ -2,6 +2,9 @@ import Foundation
 
 /// Saves and deletes subscriptions of the user in one database.
 public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public var subscriptionsToSave: [CKSubscription]?
     public var subscriptionIDsToDelete: [CKSubscription.ID]?
 

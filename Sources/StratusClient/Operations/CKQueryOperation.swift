@@ -5,6 +5,9 @@ import Foundation
 /// Only the cursor says whether more matches follow: fewer records than asked for may come before
 /// the end.
 public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
+    // and the rest is touched only while it performs.
+
     public typealias Cursor = CKQueryCursor
 
     /// Lets the service decide how many records come.
