@@ -59,7 +59,9 @@ import Testing
     }
 
     private static func keys(in value: Any) -> Set<String> {
-        if let list = value as? [Any] { return list.reduce(into: []) { $0.formUnion(keys(in: $1)) } }
+        if let list = value as? [Any] {
+            return list.reduce(into: []) { $0.formUnion(keys(in: $1)) }
+        }
         guard let object = value as? [String: Any] else { return [] }
         return object.reduce(into: Set(object.keys)) { keys, member in
             if member.key != "fields" { keys.formUnion(Self.keys(in: member.value)) }
@@ -75,7 +77,9 @@ import Testing
             let saved = try await database.modifyRecordZones(
                 saving: [CKRecordZone(zoneID: trips), CKRecordZone(zoneID: huts)], deleting: [])
             #expect(saved.saveResults.count == 2)
-            let (here, there) = (hut("a"), CKRecord(recordType: "Hut", recordID: .init(zoneID: huts)))
+            let (here, there) = (
+                hut("a"), CKRecord(recordType: "Hut", recordID: .init(zoneID: huts))
+            )
             here["beds"] = 3
             there["photo"] = CKAsset(fileURL: try self.scratch.file("photo", bytes: 900))
             let results = try await database.modifyRecords(saving: [here, there], deleting: [])
@@ -179,6 +183,7 @@ import Testing
         #expect(
             isOurs
                 || url == "https://api.apple-cloudkit.com/database/1/iCloud.org.example/production/"
-                    + "private/zones/list?ckAPIToken=a&ckWebAuthToken=t%2B%2F%3D&clientId=phone")
+                    + "private/zones/list?ckAPIToken=a&ckWebAuthToken=t%2B%2F%3D&clientId=phone"
+        )
     }
 }
