@@ -65,7 +65,9 @@ import Testing
         let full = RecordSnapshot.SystemFields(
             changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a",
             modifiedMilliseconds: 2, modifierRecordName: "_b", shareRecordName: "s")
-        for system in [full, RecordSnapshot.SystemFields(changeTag: "")] {
+        var share = full
+        share.sharing = [1, 2, 3]
+        for system in [full, share, RecordSnapshot.SystemFields(changeTag: "")] {
             let bytes = FieldWriter.encode(system)
             #expect(try bytes.withUnsafeBytes { try FieldReader.system($0) } == system)
         }

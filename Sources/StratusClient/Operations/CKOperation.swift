@@ -14,6 +14,8 @@ public class CKOperation: Operation, @unchecked Sendable {
     public typealias Configuration = CKOperationConfiguration
 
     private struct Lifecycle {
+        var isEnqueued = false
+        var isStarted = false
         var isExecuting = false
         var isFinished = false
         var task: Task<Void, Never>?
@@ -81,11 +83,27 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Life
 
+    /// Notes that the operation was given to a database or a container.
+    func enqueue(on queue: OperationQueue) {
+        let isFirst = lifecycle.withLock { lifecycle in
+            defer { lifecycle.isEnqueued = true }
+            return !lifecycle.isEnqueued && !lifecycle.isStarted
+        }
+        precondition(isFirst, "Make a new operation: each is used once.")
+        queue.addOperation(self)
+    }
+
     public override var isAsynchronous: Bool { true }
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
+    /// - Precondition: the operation did not start before.
     public override func start() {
+        let isFirst = lifecycle.withLock { lifecycle in
+            defer { lifecycle.isStarted = true }
+            return !lifecycle.isStarted
+        }
+        precondition(isFirst, "Make a new operation: each is used once.")
         willChangeValue(forKey: "isExecuting")
         lifecycle.withLock { $0.isExecuting = true }
         didChangeValue(forKey: "isExecuting")
@@ -134,7 +152,9 @@ public class CKOperation: Operation, @unchecked Sendable {
     // MARK: For subclasses
 
     /// Does the work; throws what fails it as a whole.
-    func perform() async throws {}
+    func perform() async throws {
+        preconditionFailure("Run an operation of a class below CKOperation: this one does nothing.")
+    }
 
     /// Calls the result blocks; on the callback queue, exactly once.
     func report(_ error: CKError?) {}

@@ -64,16 +64,6 @@ public final class CKShare: CKRecord, @unchecked Sendable {
             state: state)
     }
 
-    /// - Returns: nil when the archive is damaged, or another record's. Apple's initializer cannot
-    ///   fail.
-    public required convenience init?(coder: NSCoder) {
-        guard coder.archivedString("recordType") == CKRecord.SystemType.share,
-            let recordID = coder.archivedObject(CKRecordID.self, "recordID"),
-            let state = RecordState(coder: coder), state.sharing != nil
-        else { return nil }
-        self.init(recordID: recordID, state: state)
-    }
-
     private func sharing<Value>(_ read: (ShareState) -> Value) -> Value? {
         state.withLock { $0.sharing }.map(read)
     }
