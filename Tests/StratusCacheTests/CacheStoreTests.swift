@@ -73,6 +73,20 @@ import Testing
         }
     }
 
+    @Test func systemFieldsThatAreCutOffAreAnErrorOrNoShare() throws {
+        var system = RecordSnapshot.SystemFields(
+            changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a")
+        let withoutPeople = FieldWriter.encode(system)
+        system.sharing = [1, 2, 3]
+        let bytes = FieldWriter.encode(system)
+        for length in 0..<bytes.count {
+            let part = Array(bytes.prefix(length))
+            let read = try? part.withUnsafeBytes { try FieldReader.system($0) }
+            #expect((read != nil) == (length == withoutPeople.count))
+            #expect(read?.sharing == nil)
+        }
+    }
+
     @Test func aRowAndItsPendingChangeAreOneTransaction() throws {
         let device = try Device(MemoryCloud())
         // The second edit cannot be written: the first must not be there either.

@@ -290,6 +290,23 @@ import Testing
         }
     }
 
+    @Test func whatIsAskedForMayBeSetLater() async throws {
+        let (trip, database) = try await trip()
+        let share = try await trip.share()
+        let metadata = CKFetchShareMetadataOperation()
+        metadata.shareURLs = [try #require(share.url)]
+        let log = Log()
+        metadata.perShareMetadataResultBlock = { _, result in
+            log.add((try? result.get())?.share.recordID == share.recordID ? "share" : "none")
+        }
+        await run(metadata, on: trip.ida)
+        let token = CKFetchWebAuthTokenOperation()
+        token.apiToken = "development"
+        token.fetchWebAuthTokenResultBlock = { log.add((try? $0.get()) == nil ? "none" : "token") }
+        await run(token, on: database)
+        #expect(log.all == ["share", "token"])
+    }
+
     // MARK: People
 
     @Test func whoHasANameAndAgreedIsToldByName() async throws {

@@ -201,6 +201,18 @@ struct MisuseTests {
         #expect(result.says(sentence))
     }
 
+    @Test("Nobody is added to a share that is open to everybody")
+    func publicShares() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let share = CKShare(rootRecord: hut("root"))
+            share.publicPermission = .readOnly
+            share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        }
+        #expect(result.says("Set publicPermission to none before you add participants."))
+    }
+
     // MARK: Operations
 
     @Test("An operation is used once")

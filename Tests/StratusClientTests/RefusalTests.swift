@@ -80,12 +80,15 @@ import Testing
         #expect(share.participants.map(\.role) == [.owner, .privateUser])
     }
 
-    @Test func peopleAreNotAddedToAPublicShare() async throws {
+    @Test func peopleAreNotRemovedFromAPublicShare() async throws {
         let trip = try await Trip()
         let share = try await trip.share { $0.publicPermission = .readOnly }
-        share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org"))
-        let failure = await code { try await trip.ida.privateCloudDatabase.save(share) }
-        #expect(failure == .invalidArguments)
+        try await trip.join(share, trip.bo)
+        let database = trip.ida.privateCloudDatabase
+        let now = try #require(try await database.record(for: share.recordID) as? CKShare)
+        now.removeParticipant(try #require(now.participants.last))
+        #expect(now.participants.map(\.role) == [.owner])
+        #expect(await code { try await database.save(now) } == .invalidArguments)
     }
 
     @Test func aFileThatIsNotThereFailsTheSave() async throws {

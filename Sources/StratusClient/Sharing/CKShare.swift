@@ -129,13 +129,17 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     /// Invites somebody, or changes the role and permission of who is a participant already.
     ///
-    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments`
-    /// else.
+    /// - Precondition: the public permission is `.none`. Source: Apple's page "addParticipant(_:)".
     public func addParticipant(_ participant: Participant) {
+        precondition(
+            publicPermission == .none, "Set publicPermission to none before you add participants.")
         state.withLock { $0.sharing?.add(participant) }
     }
 
     /// Removes somebody, who loses access when the share is saved. The owner stays.
+    ///
+    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments`
+    /// else.
     public func removeParticipant(_ participant: Participant) {
         state.withLock { $0.sharing?.remove(participant) }
     }
