@@ -239,14 +239,6 @@ struct MisuseTests {
             container.add(operation)
         }
         #expect(again.says(sentence))
-        let started = await #expect(
-            processExitsWith: .failure, observing: [\.standardErrorContent]
-        ) {
-            let operation = CKFetchRecordsOperation(recordIDs: [])
-            operation.start()
-            operation.start()
-        }
-        #expect(started.says(sentence))
     }
 
     @Test("The base of operations is not run")

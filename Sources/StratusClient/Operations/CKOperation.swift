@@ -15,7 +15,6 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     private struct Lifecycle {
         var isEnqueued = false
-        var isStarted = false
         var isExecuting = false
         var isFinished = false
         var task: Task<Void, Never>?
@@ -87,7 +86,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     func enqueue(on queue: OperationQueue) {
         let isFirst = lifecycle.withLock { lifecycle in
             defer { lifecycle.isEnqueued = true }
-            return !lifecycle.isEnqueued && !lifecycle.isStarted
+            return !lifecycle.isEnqueued && !lifecycle.isExecuting && !lifecycle.isFinished
         }
         precondition(isFirst, "Make a new operation: each is used once.")
         queue.addOperation(self)
@@ -97,13 +96,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
-    /// - Precondition: the operation did not start before.
     public override func start() {
-        let isFirst = lifecycle.withLock { lifecycle in
-            defer { lifecycle.isStarted = true }
-            return !lifecycle.isStarted
-        }
-        precondition(isFirst, "Make a new operation: each is used once.")
         willChangeValue(forKey: "isExecuting")
         lifecycle.withLock { $0.isExecuting = true }
         didChangeValue(forKey: "isExecuting")
