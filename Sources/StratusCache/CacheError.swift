@@ -15,6 +15,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Self(rawValue: "unwritable")
         /// A record has a value that no field can hold.
         public static let unsupportedValue = Self(rawValue: "unsupportedValue")
+        /// A share is new, or its people were changed: the cache saves only the fields of records.
+        public static let unsavedShare = Self(rawValue: "unsavedShare")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.

@@ -20,13 +20,15 @@ struct FieldReader {
 
     static func system(_ bytes: UnsafeRawBufferPointer) throws -> RecordSnapshot.SystemFields {
         var reader = try FieldReader(bytes)
-        return RecordSnapshot.SystemFields(
+        var system = RecordSnapshot.SystemFields(
             changeTag: try reader.string(),
             createdMilliseconds: try reader.optional { try $0.int64() },
             creatorRecordName: try reader.optional { try $0.string() },
             modifiedMilliseconds: try reader.optional { try $0.int64() },
             modifierRecordName: try reader.optional { try $0.string() },
             shareRecordName: try reader.optional { try $0.string() })
+        if reader.offset < bytes.count { system.sharing = [UInt8](try reader.slice()) }
+        return system
     }
 
     private init(_ bytes: UnsafeRawBufferPointer) throws {

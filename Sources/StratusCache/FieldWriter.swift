@@ -2,7 +2,8 @@ import StratusRecords
 import StratusSync
 
 // How fields lie on disk. Version 1: a byte 1, then per field its name, a byte of flags (1: encrypted),
-// a byte for the type and the value. Numbers are little endian, lengths unsigned LEB128, text UTF-8.
+// a byte for the type and the value. System fields: a byte 1, then each in turn; behind them, of a share
+// alone, its people and its link. Numbers are little endian, lengths unsigned LEB128, text UTF-8.
 // An unknown version or type is refused: a newer app wrote it.
 
 /// Writes fields and snapshots as bytes.
@@ -33,6 +34,7 @@ struct FieldWriter {
         writer.write(system.modifiedMilliseconds) { $0.write($1) }
         writer.write(system.modifierRecordName) { $0.write($1) }
         writer.write(system.shareRecordName) { $0.write($1) }
+        if let sharing = system.sharing { writer.write(sharing) }
         return writer.bytes
     }
 

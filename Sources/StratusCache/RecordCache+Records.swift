@@ -9,9 +9,16 @@ extension RecordCache {
     /// Only what was set on a record since it was read or made is written, over the newest row, so an
     /// edit never takes back what a sync brought meanwhile. Read a record again before its next edit.
     /// A zone that does not exist yet is made with the next sync.
-    /// - Throws: ``CacheError`` `unsupportedValue`, or SQLite's error; then nothing is saved.
+    /// Sharing needs the service: a new share, and one whose people were changed, is saved with its
+    /// `CKDatabase`, and comes here with the next sync.
+    /// - Throws: ``CacheError`` `unsupportedValue` or `unsavedShare`, or SQLite's error; then nothing
+    ///   is saved.
     public func save(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) throws {
         let edits = try records.map { record in
+            guard !record.isUnsavedShare else {
+                throw CacheError(
+                    .unsavedShare, "Save new shares, and changed participants, with the database.")
+            }
             do {
                 return LocalEdit(
                     id: RecordID(record.recordID), type: record.recordType,
@@ -37,7 +44,8 @@ extension RecordCache {
     /// Deletes records; see ``delete(_:)-(CKRecord.ID)``.
     public func delete(_ ids: [CKRecord.ID]) throws { try save([], deleting: ids) }
 
-    /// A record as it is here, local edits included; nil when it is not here.
+    /// A record as it is here, local edits included; nil when it is not here. A share is a `CKShare`
+    /// with its people as of the last sync.
     public func record(for id: CKRecord.ID) throws -> CKRecord? {
         try store.record(RecordID(id))?.record()
     }

@@ -13,21 +13,21 @@ extension RecordSnapshot {
                 creatorRecordName: content.created?.userRecordName,
                 modifiedMilliseconds: content.modified?.timestampMilliseconds,
                 modifierRecordName: content.modified?.userRecordName,
-                shareRecordName: content.shareRecordName)
+                shareRecordName: content.shareRecordName, sharing: content.sharing)
         }
         self.init(
             id: RecordID(record.recordID), type: record.recordType, system: system,
             parentRecordName: content.parentRecordName, fields: content.fields)
     }
 
-    /// The snapshot as a record of the framework, without changes.
+    /// The snapshot as a record of the framework, without changes; a share is a `CKShare`.
     public func record() throws -> CKRecord {
-        try CKRecord(recordType: type, recordID: CKRecord.ID(id), content: content)
+        try CKRecord.made(recordType: type, recordID: CKRecord.ID(id), content: content)
     }
 
     /// The snapshot as a record whose changes are those since the base: what a save sends.
     package func record(changedSince base: RecordSnapshot?) throws -> CKRecord {
-        try CKRecord(
+        try CKRecord.made(
             recordType: type, recordID: CKRecord.ID(id), content: base?.content ?? RecordContent(),
             edited: content)
     }
@@ -46,7 +46,7 @@ extension RecordSnapshot {
                     deviceID: "")
             },
             shareRecordName: system?.shareRecordName, parentRecordName: parentRecordName,
-            fields: fields)
+            sharing: system?.sharing, fields: fields)
     }
 }
 

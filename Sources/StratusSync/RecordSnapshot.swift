@@ -11,11 +11,13 @@ public struct RecordSnapshot: Hashable, Sendable {
         public var modifierRecordName: String?
         /// The share of this root record.
         public var shareRecordName: String?
+        /// The people and the link of a record that is a share; opaque.
+        public var sharing: [UInt8]?
 
         public init(
             changeTag: String, createdMilliseconds: Int64? = nil, creatorRecordName: String? = nil,
             modifiedMilliseconds: Int64? = nil, modifierRecordName: String? = nil,
-            shareRecordName: String? = nil
+            shareRecordName: String? = nil, sharing: [UInt8]? = nil
         ) {
             self.changeTag = changeTag
             self.createdMilliseconds = createdMilliseconds
@@ -23,6 +25,7 @@ public struct RecordSnapshot: Hashable, Sendable {
             self.modifiedMilliseconds = modifiedMilliseconds
             self.modifierRecordName = modifierRecordName
             self.shareRecordName = shareRecordName
+            self.sharing = sharing
         }
     }
 

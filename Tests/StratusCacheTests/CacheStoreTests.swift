@@ -65,9 +65,25 @@ import Testing
         let full = RecordSnapshot.SystemFields(
             changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a",
             modifiedMilliseconds: 2, modifierRecordName: "_b", shareRecordName: "s")
-        for system in [full, RecordSnapshot.SystemFields(changeTag: "")] {
+        var share = full
+        share.sharing = [1, 2, 3]
+        for system in [full, share, RecordSnapshot.SystemFields(changeTag: "")] {
             let bytes = FieldWriter.encode(system)
             #expect(try bytes.withUnsafeBytes { try FieldReader.system($0) } == system)
+        }
+    }
+
+    @Test func systemFieldsThatAreCutOffAreAnErrorOrNoShare() throws {
+        var system = RecordSnapshot.SystemFields(
+            changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a")
+        let withoutPeople = FieldWriter.encode(system)
+        system.sharing = [1, 2, 3]
+        let bytes = FieldWriter.encode(system)
+        for length in 0..<bytes.count {
+            let part = Array(bytes.prefix(length))
+            let read = try? part.withUnsafeBytes { try FieldReader.system($0) }
+            #expect((read != nil) == (length == withoutPeople.count))
+            #expect(read?.sharing == nil)
         }
     }
 

@@ -94,7 +94,7 @@ import Testing
         let good = CKRecord(recordType: "Item", recordID: id("good"))
         good["text"] = "1"
         let bad = CKRecord(recordType: "Item", recordID: id("bad"))
-        bad.setValue(NSObject(), forKey: "text")
+        bad["text"] = NSArray(array: ["a" as NSString, NSNumber(value: 1)])
         let error = #expect(throws: CacheError.self) { try phone.cache.save([good, bad]) }
         #expect(error?.code == .unsupportedValue)
         #expect(try phone.cache.record(for: id("good")) == nil)

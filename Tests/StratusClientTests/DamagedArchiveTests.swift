@@ -47,8 +47,9 @@ import Testing
         return subscription
     }
 
+    /// - Parameter isEverOptional: whether an archive without anything is an object too.
     private func expectNoHarm<Object: NSObject & NSCoding>(
-        _ object: Object, rounds: Int = 2_000
+        _ object: Object, rounds: Int = 2_000, isEverOptional: Bool = false
     ) {
         let whole = DamagedCoder.parts(of: object)
         #expect(Object(coder: DamagedCoder(whole)) != nil)
@@ -64,7 +65,7 @@ import Testing
             use(copy)
         }
         // Else the damage would be too great to tell anything.
-        #expect(read > 0 && read < rounds)
+        #expect(read > 0 && (read < rounds || isEverOptional))
     }
 
     private func use(_ object: NSObject) {
@@ -73,6 +74,17 @@ import Testing
             for key in record.allKeys() { _ = record[key].map { "\($0)" } }
             _ = record.encryptedValues["diary"]
             _ = (record.changedKeys(), record.allTokens(), record.parent, record.share)
+            if let share = record as? CKShare {
+                _ = (share.url, share.owner, share.currentUserParticipant, share.publicPermission)
+                for participant in share.participants { use(participant) }
+            }
+        case let participant as CKShareParticipant:
+            _ = (participant.participantID, participant.role, participant.permission)
+            _ = (participant.acceptanceStatus, participant.userIdentity.nameComponents)
+            _ = participant.userIdentity.lookupInfo
+        case let metadata as CKShareMetadata:
+            _ = (metadata.participantRole, metadata.participantStatus, metadata.rootRecord)
+            use(metadata.share)
         case let query as CKQuery:
             _ = query.predicate.evaluate(with: Self.record())
             _ = query.sortDescriptors?.map(\.key)
@@ -86,6 +98,49 @@ import Testing
     @Test func records() { expectNoHarm(Self.record(), rounds: 6_000) }
     @Test func queries() { expectNoHarm(Self.query(), rounds: 6_000) }
     @Test func querySubscriptions() { expectNoHarm(Self.subscription()) }
+
+    @Test func sharing() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        share.participants.last?.permission = .readOnly
+        expectNoHarm(share, rounds: 4_000)
+        let metadata = try await trip.bo.shareMetadata(for: try #require(share.url))
+        expectNoHarm(metadata)
+        let participant = try #require(share.participants.last)
+        expectNoHarm(participant)
+        expectNoHarm(participant.userIdentity)
+        for info in [
+            CKUserIdentity.LookupInfo(emailAddress: "bo@example.org"),
+            CKUserIdentity.LookupInfo(phoneNumber: "+43 1"),
+            CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: "_bo")),
+        ] {
+            expectNoHarm(info, rounds: 500)
+        }
+        let zone = try await trip.ida.privateCloudDatabase.recordZone(for: trips)
+        expectNoHarm(zone)
+    }
+
+    @Test func placesInFeedsAndSearches() async throws {
+        let trip = try await Trip()
+        let database = trip.ida.privateCloudDatabase
+        let token = try await database.databaseChanges(since: nil).changeToken
+        expectNoHarm(token, rounds: 500)
+        let page = try await database.records(
+            matching: Self.anyHut, inZoneWith: trips, resultsLimit: 1)
+        expectNoHarm(try #require(page.queryCursor))
+        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
+            previousServerChangeToken: token, resultsLimit: 7, desiredKeys: ["name"])
+        expectNoHarm(configuration, rounds: 500, isEverOptional: true)
+        let info = try #require(Self.subscription().notificationInfo)
+        expectNoHarm(info, isEverOptional: true)
+        let notification = CKNotification(fromRemoteNotificationDictionary: [
+            "ck": ["cid": "iCloud.x", "nid": "n", "met": ["dbs": 2] as [String: Any]]
+                as [String: Any]
+        ])
+        expectNoHarm(try #require(notification?.notificationID), rounds: 500)
+    }
+
+    private static let anyHut = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
 
     @Test func smallObjects() throws {
         let record = Self.record()

@@ -258,11 +258,15 @@ import Testing
         #expect((fetched.last as? CKRecordZoneSubscription)?.zoneID == trips)
     }
 
-    @Test func aSubscriptionThatNeverFiresIsRefused() async {
-        let database = database { _, _ in EmptyBody() }
-        let subscription = CKQuerySubscription(
-            recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "q", options: []
-        )
+    @Test func aSubscriptionOfTheServicesThatNeverFiresIsNotSavedAgain() async throws {
+        var never = SubscriptionDictionary(subscriptionID: "q", kind: .query)
+        never.query = QueryDictionary(recordType: "Hut")
+        let dictionary = never
+        let database = database { _, _ in
+            SubscriptionsList.Answer(subscriptions: [.subscription(dictionary)])
+        }
+        let subscription = try #require(try await database.allSubscriptions().first)
+        #expect((subscription as? CKQuerySubscription)?.querySubscriptionOptions == [])
         await #expect(throws: CKError(.invalidArguments)) { try await database.save(subscription) }
     }
 

@@ -37,14 +37,106 @@ struct MisuseTests {
         }
     }
 
-    @Test("A record has a type")
-    func recordTypes() async {
+    @Test(
+        "A record's type is a letter, then letters, digits and underscores",
+        arguments: ["", "_Hut", "1Hut", "Mountain Hut", "App.Hut", "Hütte", "Hut-1"])
+    func recordTypes(_ type: String) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
-        ) {
-            _ = CKRecord(recordType: "")
+        ) { [type = type as String] in
+            _ = CKRecord(recordType: type)
         }
-        #expect(result.says("Name the type of the record."))
+        #expect(result.says("Name the type of the record with an ASCII letter"))
+    }
+
+    @Test("A record's type has 255 characters at most, and a share is no record of that type")
+    func longAndSharedRecordTypes() async {
+        _ = CKRecord(recordType: String(repeating: "h", count: 255))
+        await #expect(processExitsWith: .failure) {
+            _ = CKRecord(recordType: String(repeating: "h", count: 256))
+        }
+        let share = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            _ = CKRecord(recordType: CKRecord.SystemType.share)
+        }
+        #expect(share.says("Make a share with CKShare(rootRecord:) or CKShare(recordZoneID:)."))
+    }
+
+    // MARK: Fields
+
+    @Test(
+        "A field's key is a letter, then letters, digits and underscores",
+        arguments: ["", "_name", "1name", "the name", "naïve", "name.first", "cloudkit.title"])
+    func keys(_ key: String) async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) { [key = key as String] in
+            CKRecord(recordType: "Hut")[key] = "Gipfel"
+        }
+        #expect(result.says("Name the field with an ASCII letter, then letters, digits and"))
+    }
+
+    @Test("A field's key has 255 characters at most, and so has an encrypted one's")
+    func longKeys() async {
+        let record = CKRecord(recordType: "Hut")
+        record[String(repeating: "k", count: 255)] = 1
+        #expect(record.allKeys().count == 1)
+        await #expect(processExitsWith: .failure) {
+            CKRecord(recordType: "Hut")[String(repeating: "k", count: 256)] = 1
+        }
+        let sealed = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            CKRecord(recordType: "Hut").encryptedValues["_diary"] = "secret"
+        }
+        #expect(sealed.says("Name the field with an ASCII letter, then letters, digits and"))
+        // A share has keys of its own.
+        let share = CKShare(rootRecord: hut("root"))
+        share[CKShare.SystemFieldKey.title] = "Huts"
+        #expect(share.allKeys() == [CKShare.SystemFieldKey.title])
+    }
+
+    @Test("A field holds the types that it can hold")
+    func values() async {
+        let sentence = "Give the field a string, number, date, data, reference, asset or location"
+        let odd = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            CKRecord(recordType: "Hut").setValue(NSObject(), forKey: "name")
+        }
+        #expect(odd.says(sentence))
+        let list = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            CKRecord(recordType: "Hut").setValue([NSNull()], forKey: "name")
+        }
+        #expect(list.says(sentence))
+        let nested = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            CKRecord(recordType: "Hut")["grid"] = [[1, 2], [3]]
+        }
+        #expect(nested.says(sentence))
+    }
+
+    @Test("References and assets cannot be encrypted")
+    func encryptedValues() async {
+        let sentence = "Set references and assets on the record itself: they cannot be encrypted."
+        let reference = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let record = CKRecord(recordType: "Hut")
+            record.encryptedValues["next"] = CKRecord.Reference(record: record, action: .none)
+        }
+        #expect(reference.says(sentence))
+        let assets = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let photo = CKAsset(fileURL: URL(fileURLWithPath: "/photo"))
+            CKRecord(recordType: "Hut").encryptedValues["photos"] = [photo]
+        }
+        #expect(assets.says(sentence))
     }
 
     @Test("A parent is referred to without an action")
@@ -71,35 +163,95 @@ struct MisuseTests {
         #expect(result.says("Give CKAsset the URL of a file on this device."))
     }
 
-    // Apple's raises here too; these are refused later and more mildly, at the save.
+    // MARK: Queries and subscriptions
 
-    @Test("A value that no field can hold, and an encrypted reference, fail their save alone")
-    func values() async throws {
-        let container = try await TestCloud().container(
-            "iCloud.org.example.Trails", user: "ida", device: "phone")
-        let odd = CKRecord(recordType: "Hut")
-        odd.setValue([NSNull()], forKey: "name")
-        await #expect(throws: CKError(.invalidArguments)) {
-            try await container.privateCloudDatabase.save(odd)
+    @Test("A query subscription has an occasion", arguments: [0, 8] as [UInt])
+    func occasions(_ options: UInt) async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) { [options = options as UInt] in
+            _ = CKQuerySubscription(
+                recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "none",
+                options: CKQuerySubscription.Options(rawValue: options))
         }
-        let sealed = CKRecord(recordType: "Hut")
-        sealed.encryptedValues.setObject(
-            CKRecord.Reference(recordID: odd.recordID, action: .none), forKey: "next")
-        await #expect(throws: CKError(.invalidArguments)) {
-            try await container.privateCloudDatabase.save(sealed)
-        }
+        #expect(result.says("Let the query subscription fire on at least one occasion."))
     }
 
-    @Test("A query subscription without an occasion fails its save")
-    func occasions() async throws {
-        let container = try await TestCloud().container(
-            "iCloud.org.example.Trails", user: "ida", device: "phone")
-        let subscription = CKQuerySubscription(
-            recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "none",
-            options: [])
-        await #expect(throws: CKError(.invalidArguments)) {
-            try await container.privateCloudDatabase.save(subscription)
+    @Test(
+        "A predicate's format is whole, and has its arguments",
+        arguments: [
+            ("", "Give the predicate's condition a second side."),
+            ("a", "Put an operator between the two sides of the condition."),
+            ("a ==", "Give the predicate's condition a second side."),
+            ("a == 1 AND", "Give the predicate's condition a second side."),
+            ("a == 'x", "End the string of the predicate with its quotation mark."),
+            ("(a == 1", "Put “)” where the predicate needs it."),
+            ("a == 1)", "Join the predicate's conditions with AND."),
+            ("a IN {1, 2", "Put “}” where the predicate needs it."),
+            ("a == %@", "Give the predicate as many arguments as it has places."),
+            ("%K == 1", "Give the predicate as many arguments as it has places."),
+            ("a == %", "Write %@, %K, %d or %f for an argument of a predicate."),
+        ])
+    func predicates(_ format: String, _ sentence: String) async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) { [format = format as String] in
+            _ = NSPredicate(format: format, argumentArray: nil)
         }
+        #expect(result.says(sentence))
+    }
+
+    @Test("Nobody is added to a share that is open to everybody")
+    func publicShares() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let share = CKShare(rootRecord: hut("root"))
+            share.publicPermission = .readOnly
+            share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        }
+        #expect(result.says("Set publicPermission to none before you add participants."))
+    }
+
+    // MARK: Operations
+
+    @Test("An operation is used once")
+    func operations() async {
+        let sentence = "Make a new operation: each is used once."
+        let twice = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let database = try await TestCloud().container(
+                "iCloud.org.example.Trails", user: "ida", device: "phone"
+            ).privateCloudDatabase
+            let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+            database.add(operation)
+            database.add(operation)
+        }
+        #expect(twice.says(sentence))
+        let again = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let container = try await TestCloud().container(
+                "iCloud.org.example.Trails", user: "ida", device: "phone")
+            let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+            await run(operation, on: container.privateCloudDatabase)
+            container.add(operation)
+        }
+        #expect(again.says(sentence))
+    }
+
+    @Test("The base of operations is not run")
+    func baseOperations() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let container = try await TestCloud().container(
+                "iCloud.org.example.Trails", user: "ida", device: "phone")
+            await run(CKDatabaseOperation(), on: container.privateCloudDatabase)
+        }
+        #expect(
+            result.says("Run an operation of a class below CKOperation: this one does nothing."))
     }
 }
 

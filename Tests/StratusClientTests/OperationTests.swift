@@ -122,6 +122,41 @@ import Testing
         #expect(slept.all.count == 1)
     }
 
+    @Test func theQualityOfServiceOfEveryOperationIsMeantToo() async {
+        let (log, slept) = (Log(), Log())
+        let (database, transport) = flaky(slept)
+        let operation = fetch(log)
+        // Of Foundation's Operation, as the guides set it.
+        operation.qualityOfService = .utility
+        await run(operation, on: database)
+        #expect(log.all == ["ok"] && transport.requests.count == 3)
+    }
+
+    @Test func aGroupGivesItsOperationsWhatTheyDoNotSay() async {
+        let group = CKOperationGroup()
+        group.defaultConfiguration.qualityOfService = .default
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .utility
+        configuration.timeoutIntervalForRequest = 9
+        group.defaultConfiguration = configuration
+        let (log, slept) = (Log(), Log())
+        let (database, transport) = flaky(slept)
+        let patient = fetch(log)
+        patient.group = group
+        await run(patient, on: database)
+        #expect(log.all == ["ok"] && transport.timeouts == [9, 9, 9])
+        // What the operation says itself counts for more.
+        let (own, ownSlept) = (Log(), Log())
+        let (other, otherTransport) = flaky(ownSlept)
+        let impatient = fetch(own)
+        impatient.group = group
+        impatient.configuration.qualityOfService = .userInitiated
+        impatient.configuration.timeoutIntervalForRequest = 4
+        await run(impatient, on: other)
+        #expect(own.all == ["Optional(StratusClient.CKError.Code.networkFailure)"])
+        #expect(otherTransport.timeouts == [4])
+    }
+
     @Test func settingsComeFromTheNearest() {
         let operation = CKFetchRecordsOperation(recordIDs: [])
         #expect(operation.configuration.timeoutIntervalForRequest == 60)

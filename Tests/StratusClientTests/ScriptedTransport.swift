@@ -10,6 +10,7 @@ final class ScriptedTransport: Transport {
 
     private let answering: Answering
     private let asked = Mutex<[any Sendable]>([])
+    private let patience = Mutex<[Double]>([])
     private let notices: AsyncStream<NotificationPayload>?
 
     init(
@@ -20,6 +21,8 @@ final class ScriptedTransport: Transport {
     }
 
     var requests: [any Sendable] { asked.withLock { $0 } }
+    /// How many seconds each request was given.
+    var timeouts: [Double] { patience.withLock { $0 } }
 
     func requests<Request: Sendable>(_ type: Request.Type) -> [Request] {
         requests.compactMap { $0 as? Request }
@@ -29,6 +32,7 @@ final class ScriptedTransport: Transport {
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
         asked.withLock { $0.append(request) }
+        patience.withLock { $0.append(timeoutSeconds) }
         guard let answer = try await answering(request, target) as? E.Answer else {
             throw TransportError(.answerUnreadable, "The test answers something else.")
         }

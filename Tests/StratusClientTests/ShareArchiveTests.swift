@@ -56,6 +56,28 @@ import Testing
         try await trip.ida.privateCloudDatabase.save(copy)
     }
 
+    @Test func aShareThatIsReadAsARecordIsAShare() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        share.encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        let copy = try #require(CKRecord(coder: reader) as? CKShare)
+        // The title, at the end of the link, is a field, and no part of the system's.
+        #expect(copy.participants == share.participants && copy.url?.path == share.url?.path)
+        #expect(copy.currentUserParticipant?.role == .owner)
+        let whole = try NSKeyedArchiver.archivedData(
+            withRootObject: share, requiringSecureCoding: true)
+        let again = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: whole)
+        #expect((again as? CKShare)?.participants == share.participants)
+        // What is no share is none.
+        let trail = NSKeyedArchiver(requiringSecureCoding: true)
+        trip.trail.encode(with: trail)
+        trail.finishEncoding()
+        #expect(CKShare(coder: try NSKeyedUnarchiver(forReadingFrom: trail.encodedData)) == nil)
+    }
+
     @Test func metadata() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()

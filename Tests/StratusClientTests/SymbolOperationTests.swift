@@ -3,44 +3,8 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What operations and databases are asked for, read back and carried out.
+/// What operations and databases are asked for, carried out.
 @Suite struct SymbolOperationTests {
-    @Test func whatAnOperationIsAskedForStays() {
-        let record = hut("a")
-        let modify = CKModifyRecordsOperation()
-        modify.recordsToSave = [record]
-        modify.recordIDsToDelete = [hut("b").recordID]
-        modify.savePolicy = .changedKeys
-        modify.clientChangeTokenData = Data([1])
-        #expect(modify.recordsToSave?.first === record)
-        #expect(modify.recordIDsToDelete == [hut("b").recordID])
-        #expect(modify.savePolicy == .changedKeys && modify.clientChangeTokenData == Data([1]))
-        let zones = CKModifyRecordZonesOperation(
-            recordZonesToSave: nil, recordZoneIDsToDelete: [trips])
-        #expect(zones.recordZoneIDsToDelete == [trips] && zones.recordZonesToSave == nil)
-        #expect(CKFetchRecordZonesOperation(recordZoneIDs: [trips]).recordZoneIDs == [trips])
-        let subscriptions = CKModifySubscriptionsOperation(
-            subscriptionsToSave: nil, subscriptionIDsToDelete: ["a"])
-        #expect(subscriptions.subscriptionIDsToDelete == ["a"])
-        #expect(subscriptions.subscriptionsToSave == nil)
-        let fetching = CKFetchSubscriptionsOperation(subscriptionIDs: ["a"])
-        #expect(fetching.subscriptionIDs == ["a"])
-        #expect(CKFetchWebAuthTokenOperation(apiToken: "t").apiToken == "t")
-        let links = [URL(fileURLWithPath: "/link")]
-        #expect(CKFetchShareMetadataOperation(shareURLs: links).shareURLs == links)
-    }
-
-    @Test func whatAZonesChangesAreAskedForStays() throws {
-        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
-            previousServerChangeToken: nil, resultsLimit: 7, desiredKeys: ["name"])
-        let operation = CKFetchRecordZoneChangesOperation(
-            recordZoneIDs: [trips], configurationsByRecordZoneID: [trips: configuration])
-        #expect(operation.recordZoneIDs == [trips])
-        let kept = try #require(operation.configurationsByRecordZoneID?[trips])
-        #expect(kept.resultsLimit == 7 && kept.desiredKeys == ["name"])
-        #expect(kept.previousServerChangeToken == nil)
-    }
-
     @Test func aGroupAndItsOperations() throws {
         let group = CKOperationGroup()
         group.name = "Sunday"

@@ -114,6 +114,9 @@ import Testing
         #expect(record["g"] as? Date == Date(timeIntervalSince1970: 7))
         #expect(record["h"] as? [Int] == [1, 2, 3])
         #expect(record.object(forKey: "d") as? NSNumber == -4)
+        record.setObject("gone" as NSString, forKey: "i")
+        #expect(record.object(forKey: "i") as? String == "gone")
+        record.setObject(nil, forKey: "i")
         let setting: any CKRecordKeyValueSetting = record
         #expect(setting.allKeys().sorted() == ["a", "b", "c", "d", "e", "f", "g", "h"])
         var iterator: CKRecordKeyValueIterator = record.makeIterator()

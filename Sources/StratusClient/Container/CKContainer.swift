@@ -54,7 +54,7 @@ public final class CKContainer: NSObject, Sendable {
     /// Runs an operation, with this container as its own.
     public func add(_ operation: CKOperation) {
         operation.adopt(container: self)
-        core.operationQueue.addOperation(operation)
+        operation.enqueue(on: core.operationQueue)
     }
 
     /// Equal are containers of the same identifier and connection.

@@ -34,7 +34,7 @@ public final class CKDatabase: NSObject, Sendable {
     public func add(_ operation: CKDatabaseOperation) {
         operation.database = self
         operation.inherit(defaults)
-        core.operationQueue.addOperation(operation)
+        operation.enqueue(on: core.operationQueue)
     }
 
     public override var description: String {

@@ -14,6 +14,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     public typealias Configuration = CKOperationConfiguration
 
     private struct Lifecycle {
+        var isEnqueued = false
         var isExecuting = false
         var isFinished = false
         var task: Task<Void, Never>?
@@ -81,6 +82,16 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Life
 
+    /// Notes that the operation was given to a database or a container.
+    func enqueue(on queue: OperationQueue) {
+        let isFirst = lifecycle.withLock { lifecycle in
+            defer { lifecycle.isEnqueued = true }
+            return !lifecycle.isEnqueued && !lifecycle.isExecuting && !lifecycle.isFinished
+        }
+        precondition(isFirst, "Make a new operation: each is used once.")
+        queue.addOperation(self)
+    }
+
     public override var isAsynchronous: Bool { true }
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
@@ -134,7 +145,9 @@ public class CKOperation: Operation, @unchecked Sendable {
     // MARK: For subclasses
 
     /// Does the work; throws what fails it as a whole.
-    func perform() async throws {}
+    func perform() async throws {
+        preconditionFailure("Run an operation of a class below CKOperation: this one does nothing.")
+    }
 
     /// Calls the result blocks; on the callback queue, exactly once.
     func report(_ error: CKError?) {}

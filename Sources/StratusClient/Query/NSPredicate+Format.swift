@@ -7,8 +7,11 @@ import Foundation
 extension NSPredicate {
     /// Makes a predicate of a format string, such as `"region == %@ AND lengthKm > %d"`.
     ///
-    /// Never fails here: what cannot be read, or not answered by the service, is told when a query
-    /// runs, as `CKError.invalidArguments`.
+    /// Grammar that cannot be read, or not answered by the service, is told when a query runs, as
+    /// `CKError.invalidArguments`.
+    ///
+    /// - Precondition: the format is not cut off: strings and brackets end, conditions have two
+    ///   sides, and there are as many arguments as places.
     public convenience init(format predicateFormat: String, _ arguments: Any?...) {
         self.init(PredicateParser.parse(predicateFormat, arguments))
     }

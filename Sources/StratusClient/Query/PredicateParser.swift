@@ -8,7 +8,10 @@ struct PredicateParser {
     private var position = 0
     private var argumentPosition = 0
 
-    /// Reads a format string; what cannot be read becomes ``PredicateExpression/unreadable(_:)``.
+    /// Reads a format string; grammar that cannot be read becomes
+    /// ``PredicateExpression/unreadable(_:)``.
+    ///
+    /// - Precondition: the format is whole, and has its arguments.
     static func parse(_ format: String, _ arguments: [Any?]) -> PredicateExpression {
         do {
             var parser = PredicateParser(
@@ -18,6 +21,7 @@ struct PredicateParser {
             // Told as CKError.invalidArguments when a query runs, as Apple does for what it cannot
             // answer.
             let fault = error as? PredicateFault
+            precondition(fault?.isMalformed != true, fault?.sentence ?? "")
             return .unreadable(fault?.sentence ?? "Write the predicate in the known grammar.")
         }
     }
@@ -45,13 +49,17 @@ struct PredicateParser {
 
     private mutating func expect(symbol: String) throws {
         guard accept(symbol: symbol) else {
-            throw PredicateFault(sentence: "Put “\(symbol)” where the predicate needs it.")
+            throw PredicateFault(
+                sentence: "Put “\(symbol)” where the predicate needs it.",
+                isMalformed: current == nil)
         }
     }
 
     private mutating func nextArgument() throws -> Any? {
         guard argumentPosition < arguments.count else {
-            throw PredicateFault(sentence: "Give the predicate as many arguments as it has places.")
+            throw PredicateFault(
+                sentence: "Give the predicate as many arguments as it has places.",
+                isMalformed: true)
         }
         argumentPosition += 1
         return arguments[argumentPosition - 1]
@@ -62,7 +70,9 @@ struct PredicateParser {
     private mutating func whole() throws -> PredicateExpression {
         let expression = try disjunction()
         guard position == tokens.count else {
-            throw PredicateFault(sentence: "Join the predicate's conditions with AND.")
+            throw PredicateFault(
+                sentence: "Join the predicate's conditions with AND.",
+                isMalformed: current == .symbol(")"))
         }
         return expression
     }
@@ -109,7 +119,8 @@ struct PredicateParser {
     private mutating func operation() throws -> PredicateComparison.Operation {
         guard let token = current else {
             throw PredicateFault(
-                sentence: "Put an operator between the two sides of the condition.")
+                sentence: "Put an operator between the two sides of the condition.",
+                isMalformed: true)
         }
         position += 1
         switch token {
@@ -147,7 +158,8 @@ struct PredicateParser {
 
     private mutating func operand() throws -> PredicateOperand {
         guard let token = current else {
-            throw PredicateFault(sentence: "Give the predicate's condition a second side.")
+            throw PredicateFault(
+                sentence: "Give the predicate's condition a second side.", isMalformed: true)
         }
         position += 1
         switch token {

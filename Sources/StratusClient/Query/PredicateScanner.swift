@@ -18,6 +18,9 @@ enum PredicateToken: Equatable {
 /// Why a predicate cannot be read, in one sentence.
 struct PredicateFault: Error {
     var sentence: String
+    /// Whether it is no predicate in anybody's grammar, which is a mistake in the program: it ends
+    /// too early or too late, or lacks arguments. Other grammar than ours may be Foundation's.
+    var isMalformed = false
 }
 
 /// Cuts a predicate format string into words.
@@ -71,7 +74,9 @@ struct PredicateScanner {
                 text.append(character)
             }
         }
-        throw PredicateFault(sentence: "End the string of the predicate with its quotation mark.")
+        throw PredicateFault(
+            sentence: "End the string of the predicate with its quotation mark.",
+            isMalformed: true)
     }
 
     /// The four hexadecimal digits after `\u`.
@@ -100,7 +105,9 @@ struct PredicateScanner {
         // The printf forms of numbers, such as %d, %ld, %llu and %.2f.
         let form = rest.prefix { "0123456789.+-hlqztLdDiuUxXoOfFeEgGcs".contains($0) }
         guard let end = form.firstIndex(where: { "dDiuUxXoOfFeEgGcs".contains($0) }) else {
-            throw PredicateFault(sentence: "Write %@, %K, %d or %f for an argument of a predicate.")
+            throw PredicateFault(
+                sentence: "Write %@, %K, %d or %f for an argument of a predicate.",
+                isMalformed: rest.isEmpty)
         }
         rest = rest[rest.index(after: end)...]
         return .valueArgument

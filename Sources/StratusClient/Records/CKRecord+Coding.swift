@@ -2,7 +2,31 @@ import Foundation
 import StratusRecords
 import StratusWire
 
+/// Makes records of what they wrote; see ``CKRecord/encode(with:)``.
+///
+/// A class cannot answer a subclass from its own `init`; an extension of a protocol can.
+public protocol ArchivedRecordReading {}
+
+extension ArchivedRecordReading {
+    /// Reads a record, whole or its system fields alone; a share comes back as a `CKShare`.
+    ///
+    /// - Returns: nil when the archive is damaged, or another record's than was asked for.
+    public init?(coder: NSCoder) {
+        guard let record = CKRecord.archived(coder) as? Self else { return nil }
+        self = record
+    }
+}
+
 extension CKRecord {
+    fileprivate static func archived(_ coder: NSCoder) -> CKRecord? {
+        guard let recordType = coder.archivedString("recordType"),
+            let recordID = coder.archivedObject(CKRecordID.self, "recordID"),
+            let state = RecordState(coder: coder),
+            (state.sharing != nil) == (recordType == SystemType.share)
+        else { return nil }
+        return made(recordType: recordType, recordID: recordID, state: state)
+    }
+
     /// Writes the whole record, with its values and the changes that are not saved yet.
     public func encode(with coder: NSCoder) {
         let state = self.state.withLock { $0 }

@@ -10,33 +10,36 @@ package struct RecordContent: Hashable, Sendable {
     package var modified: RecordDictionary.Stamp?
     package var shareRecordName: String?
     package var parentRecordName: String?
+    /// What only a share has, of a record that is one and that the service has; opaque.
+    package var sharing: [UInt8]?
     package var fields: [Field]
 
     package init(
         changeTag: String? = nil, created: RecordDictionary.Stamp? = nil,
         modified: RecordDictionary.Stamp? = nil, shareRecordName: String? = nil,
-        parentRecordName: String? = nil, fields: [Field] = []
+        parentRecordName: String? = nil, sharing: [UInt8]? = nil, fields: [Field] = []
     ) {
         self.changeTag = changeTag
         self.created = created
         self.modified = modified
         self.shareRecordName = shareRecordName
         self.parentRecordName = parentRecordName
+        self.sharing = sharing
         self.fields = fields
     }
 }
 
 extension CKRecord {
-    /// Makes a record of plain values.
+    /// Makes a record of plain values: a share where the service has one.
     ///
     /// - Parameters:
     ///   - content: what the service knows and, without `edited`, the values of the record.
     ///   - edited: the values that the record shall have; what differs from `content` counts as
     ///     changed.
-    package convenience init(
+    package static func made(
         recordType: RecordType, recordID: CKRecord.ID, content: RecordContent,
         edited: RecordContent? = nil
-    ) throws {
+    ) throws -> CKRecord {
         var reader = RecordReader.local
         var state = try reader.state(content.dictionary, in: recordID.zoneID)
         if let edited {
@@ -54,7 +57,13 @@ extension CKRecord {
                 state.setParent(wanted.parent)
             }
         }
-        self.init(recordType: recordType, recordID: recordID, state: state)
+        if recordType == SystemType.share, content.changeTag != nil {
+            // Without content it was kept before stores knew of shares: its people are unknown.
+            state.sharing =
+                content.sharing.flatMap { ShareState(content: $0) }
+                ?? ShareState(ShareDictionary(), shortGUID: nil, linkOrigin: nil)
+        }
+        return made(recordType: recordType, recordID: recordID, state: state)
     }
 
     /// The record as plain values, with its changes.
@@ -67,6 +76,7 @@ extension CKRecord {
             modified: Self.stamp(state.modificationDate, state.modifierName),
             shareRecordName: state.share?.recordID.recordName,
             parentRecordName: state.parent?.recordID.recordName,
+            sharing: state.changeTag == nil ? nil : state.sharing?.content,
             fields: try Self.fields(Array(state.values.keys), of: state))
     }
 
@@ -80,6 +90,13 @@ extension CKRecord {
 
     /// Whether the parent was set or removed since the record was fetched or made.
     package var isParentChanged: Bool { state.withLock { $0.parentSerial != nil } }
+
+    /// Whether it is a share that the service does not have, or whose people were changed here.
+    package var isUnsavedShare: Bool {
+        state.withLock { state in
+            state.sharing.map { state.changeTag == nil || $0.terms != $0.known } ?? false
+        }
+    }
 
     private static func stamp(_ date: Date?, _ name: String?) -> RecordDictionary.Stamp? {
         date.map {

@@ -8,9 +8,10 @@
         }
 
         /// Sets a field; nil and NSNull remove it.
+        ///
+        /// - Precondition: as for ``setObject(_:forKey:)``.
         public func setValue(_ value: Any?, forKey key: FieldKey) {
-            let value = StoredValue(value)
-            state.withLock { $0.set(value, for: key) }
+            set(value, forKey: key)
         }
 
         public func setValuesForKeys(_ keyedValues: [FieldKey: Any]) {

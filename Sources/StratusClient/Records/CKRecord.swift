@@ -13,8 +13,8 @@ import Synchronization
 ///
 /// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind
 /// ``state``.
-public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence,
-    @unchecked Sendable
+public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopying,
+    CKRecordKeyValueSetting, Sequence, @unchecked Sendable
 {
     public typealias ID = CKRecordID
     public typealias Reference = CKReference
@@ -52,23 +52,22 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         self.state = Mutex(state)
     }
 
-    /// - Precondition: the type has a name.
+    /// - Precondition: the type is named by an ASCII letter, then letters, digits and underscores,
+    ///   255 at most; a share is made by its own initializers.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
-        precondition(!recordType.isEmpty, "Name the type of the record.")
+        precondition(
+            recordType != SystemType.share,
+            "Make a share with CKShare(rootRecord:) or CKShare(recordZoneID:).")
+        precondition(
+            Names.isIdentifier(recordType),
+            "Name the type of the record with an ASCII letter, then letters, digits and underscores,"
+                + " 255 at most.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
     }
 
     @available(*, deprecated, renamed: "init(recordType:recordID:)")
     public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
-    }
-
-    public required convenience init?(coder: NSCoder) {
-        guard let recordType = coder.archivedString("recordType"),
-            let recordID = coder.archivedObject(CKRecordID.self, "recordID"),
-            let state = RecordState(coder: coder)
-        else { return nil }
-        self.init(recordType: recordType, recordID: recordID, state: state)
     }
 
     public static var supportsSecureCoding: Bool { true }
@@ -121,12 +120,16 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         state.withLock { $0.encryptedKeys.contains(key) ? nil : $0.values[key] }?.object
     }
 
-    /// Sets a field; nil removes it. A value of a type that no field can hold is refused at saving,
-    /// with
+    /// Sets a field; nil removes it.
+    ///
+    /// Members of different kinds in one array are refused when the record is saved, with
     /// `CKError.invalidArguments`.
+    ///
+    /// - Precondition: the key is an ASCII letter, then letters, digits and underscores, 255 at
+    ///   most; the object is of a type that a field can hold. Source: Apple's page
+    ///   "setObject(_:forKey:)".
     public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) {
-        let value = StoredValue(object)
-        state.withLock { $0.set(value, for: key) }
+        set(object, forKey: key)
     }
 
     /// The fields that have a value, in the order of their names; encrypted ones are apart.
@@ -146,7 +149,8 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
     ///
     /// They are encrypted on this device before they are sent, with a key that the service never
     /// sees. They cannot be queried, sorted or indexed. Not in the public database, and not for
-    /// references and assets. A field is encrypted or plain for ever. A value that this device has
+    /// references and assets: setting one ends the process, as on the record any value that no field
+    /// can hold. A field is encrypted or plain for ever. A value that this device has
     /// no key for reads as nil; see `Documentation/Decisions/0010-encrypted-values.md`.
     ///
     /// ```swift

@@ -12,11 +12,9 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
         record.state.withLock { $0.encryptedKeys.contains(key) ? $0.values[key] : nil }?.object
     }
 
-    /// References and assets cannot be encrypted: they are refused when the record is saved, with
-    /// `CKError.invalidArguments`.
+    /// - Precondition: as for the record's own fields; the object is no reference and no asset.
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey) {
-        let value = StoredValue(object)
-        record.state.withLock { $0.set(value, for: key, isEncrypted: true) }
+        record.set(object, forKey: key, isEncrypted: true)
     }
 
     func allKeys() -> [CKRecord.FieldKey] {

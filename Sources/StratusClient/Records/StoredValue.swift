@@ -12,8 +12,8 @@ enum StoredValue: @unchecked Sendable {
     case object(any CKRecordValueProtocol)
     /// An encrypted value of the service that this device cannot read.
     case sealed([UInt8])
-    /// A value that no field can hold, with the name of its type; told when the record is saved.
-    case unsupported(typeName: String)
+    /// A value that no field can hold: an argument of a predicate, never a record's.
+    case unsupported
 
     /// Takes a value as an app gives it; nil stands for no value.
     ///
@@ -21,8 +21,7 @@ enum StoredValue: @unchecked Sendable {
     /// read as an Int64, a Double or an NSNumber.
     init?(_ value: Any?) {
         guard let value, !(value is NSNull) else { return nil }
-        self =
-            Self.object(for: value).map(Self.object) ?? .unsupported(typeName: "\(type(of: value))")
+        self = Self.object(for: value).map(Self.object) ?? .unsupported
     }
 
     private static func object(for value: Any) -> (any CKRecordValueProtocol)? {
@@ -59,6 +58,11 @@ enum StoredValue: @unchecked Sendable {
             objects.append(object)
         }
         return NSArray(array: objects)
+    }
+
+    /// Whether a field can hold a value of this kind.
+    var isSupported: Bool {
+        if case .unsupported = self { false } else { true }
     }
 
     /// The value as the app reads it; nil for what no field can hold.

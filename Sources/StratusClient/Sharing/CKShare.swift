@@ -64,16 +64,6 @@ public final class CKShare: CKRecord, @unchecked Sendable {
             state: state)
     }
 
-    /// - Returns: nil when the archive is damaged, or another record's. Apple's initializer cannot
-    ///   fail.
-    public required convenience init?(coder: NSCoder) {
-        guard coder.archivedString("recordType") == CKRecord.SystemType.share,
-            let recordID = coder.archivedObject(CKRecordID.self, "recordID"),
-            let state = RecordState(coder: coder), state.sharing != nil
-        else { return nil }
-        self.init(recordID: recordID, state: state)
-    }
-
     private func sharing<Value>(_ read: (ShareState) -> Value) -> Value? {
         state.withLock { $0.sharing }.map(read)
     }
@@ -139,13 +129,17 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     /// Invites somebody, or changes the role and permission of who is a participant already.
     ///
-    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments`
-    /// else.
+    /// - Precondition: the public permission is `.none`. Source: Apple's page "addParticipant(_:)".
     public func addParticipant(_ participant: Participant) {
+        precondition(
+            publicPermission == .none, "Set publicPermission to none before you add participants.")
         state.withLock { $0.sharing?.add(participant) }
     }
 
     /// Removes somebody, who loses access when the share is saved. The owner stays.
+    ///
+    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments`
+    /// else.
     public func removeParticipant(_ participant: Participant) {
         state.withLock { $0.sharing?.remove(participant) }
     }

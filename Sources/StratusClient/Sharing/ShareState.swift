@@ -200,7 +200,8 @@ extension ShareState {
             participants: known.participants ?? [])
     }
 
-    private func dictionary(_ terms: Terms) -> RecordDictionary {
+    /// The share on these terms, as an answer has it.
+    func dictionary(_ terms: Terms) -> RecordDictionary {
         RecordDictionary(
             shortGUID: shortGUID,
             share: ShareDictionary(

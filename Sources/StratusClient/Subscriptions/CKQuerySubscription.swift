@@ -15,6 +15,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         public static let firesOnRecordDeletion = Self(rawValue: 1 << 2)
         /// The subscription ends with its first notification.
         public static let firesOnce = Self(rawValue: 1 << 3)
+
+        static let occasions: Self = [
+            .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion,
+        ]
     }
 
     public let predicate: NSPredicate
@@ -28,8 +32,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(.query, subscriptionID: identifier, state: state)
     }
 
-    /// - Parameter options: at least one occasion, or the save fails with
-    ///   `CKError.invalidArguments`.
+    /// - Precondition: the options have at least one occasion. Source: Apple's page
+    ///   "querySubscriptionOptions".
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
         subscriptionID: CKSubscription.ID,
@@ -37,6 +41,9 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion,
         ]
     ) {
+        precondition(
+            !options.isDisjoint(with: Options.occasions),
+            "Let the query subscription fire on at least one occasion.")
         self.init(
             subscriptionID, predicate: predicate, options: options, State(recordType: recordType))
     }

@@ -40,35 +40,36 @@ class TasksViewController: UIViewController {
             self.privateDB.add(zoneOperation)
         }
         // Not in the document: the test waits for both.
-        let subscriptionGroup = DispatchGroup()
+        let waiting = DispatchGroup()
         if !self.subscribedToPrivate {
-            subscriptionGroup.enter()
+            waiting.enter()
             let operation = self.subscriptionOperation(subscriptionID: privateSubscriptionID)
             operation.modifySubscriptionsCompletionBlock = { (subscriptions, deletedIDs, error) in
                 if error == nil { self.subscribedToPrivate = true }
-                subscriptionGroup.leave()
+                waiting.leave()
             }
             self.privateDB.add(operation)
         }
         if !self.subscribedToShared {
-            subscriptionGroup.enter()
+            waiting.enter()
             let operation = self.subscriptionOperation(subscriptionID: sharedSubscriptionID)
             operation.modifySubscriptionsCompletionBlock = { (subscriptions, deletedIDs, error) in
                 if error == nil { self.subscribedToShared = true }
-                subscriptionGroup.leave()
+                waiting.leave()
             }
             self.sharedDB.add(operation)
         }
         // What happened while the app was not running.
         zoneGroup.notify(queue: DispatchQueue.global()) {
             if self.madeZone {
-                self.fetchChanges(in: .private) {
-                    self.fetchChanges(in: .shared) {
-                        subscriptionGroup.notify(queue: DispatchQueue.global()) {
-                            self.keepMarks()
-                            completion()
-                        }
-                    }
+                // Both at once, as in the document; the test waits for them too.
+                waiting.enter()
+                self.fetchChanges(in: .private) { waiting.leave() }
+                waiting.enter()
+                self.fetchChanges(in: .shared) { waiting.leave() }
+                waiting.notify(queue: DispatchQueue.global()) {
+                    self.keepMarks()
+                    completion()
                 }
             }
         }
