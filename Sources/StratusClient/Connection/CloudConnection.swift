@@ -20,6 +20,10 @@ public final class CloudConnection: Sendable {
         public var uptimeSeconds: @Sendable () -> Double
         /// Waits for a number of seconds; throws when the task is cancelled.
         public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+        /// Waits until the time of a request or a transfer is over; throws when the task is cancelled.
+        /// Apart from ``sleep``, so that tests whose pauses take no time give answers all the time they
+        /// need.
+        public var timeout: @Sendable (_ seconds: Double) async throws -> Void
         /// A number from 0 up to 1.
         public var random: @Sendable () -> Double
         public var makeUUID: @Sendable () -> UUID
@@ -34,6 +38,9 @@ public final class CloudConnection: Sendable {
             makeUUID: @escaping @Sendable () -> UUID = { UUID() },
             uptimeSeconds: @escaping @Sendable () -> Double = {
                 ProcessInfo.processInfo.systemUptime
+            },
+            timeout: @escaping @Sendable (Double) async throws -> Void = {
+                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
             }
         ) {
             self.now = now
@@ -41,6 +48,7 @@ public final class CloudConnection: Sendable {
             self.sleep = sleep
             self.random = random
             self.makeUUID = makeUUID
+            self.timeout = timeout
         }
     }
 

@@ -96,11 +96,11 @@ struct RequestSender: Sendable {
     ) async throws -> Value {
         let tooLate = TransportError(.timedOut, "The service did not answer in time.")
         guard seconds > 0 else { throw tooLate }
-        let sleep = connection.world.sleep
+        let timeout = connection.world.timeout
         return try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask { try await attempt() }
             group.addTask {
-                try await sleep(seconds)
+                try await timeout(seconds)
                 throw tooLate
             }
             defer { group.cancelAll() }

@@ -65,7 +65,7 @@ extension CKContainer {
         try await core.operationAccount(scope: nil, pace: defaults.pace(connection.world))
     }
 
-    private static let longLivedTypes: [any LongLivedOperation.Type] = [
+    private static let longLivedTypes: [CKDatabaseOperation.Type] = [
         CKFetchDatabaseChangesOperation.self, CKFetchRecordZoneChangesOperation.self,
         CKFetchRecordZonesOperation.self, CKFetchRecordsOperation.self,
         CKFetchSubscriptionsOperation.self, CKModifyRecordZonesOperation.self,
@@ -81,10 +81,13 @@ extension CKContainer {
             let scope = CKDatabase.Scope(rawValue: Int(coder.decodeInt64(forKey: "scope")))
         else { throw OperationJournal.Damaged() }
         let operation = type.init(operationID: operationID)
+        guard let kept = operation as? any LongLivedOperation else {
+            throw OperationJournal.Damaged()
+        }
         operation.configuration = CKOperationConfiguration(.init(coder: coder))
         operation.group = coder.archivedObject(CKOperationGroup.self, "group")
         operation.database = database(with: scope)
-        try operation.readArguments(from: reader, assetFolder: connection.assetFolder)
+        try kept.readArguments(from: reader, assetFolder: connection.assetFolder)
         return operation
     }
 }
