@@ -69,7 +69,7 @@ struct LongLivedTests {
         try await kind.check(scene)
     }
 
-    @Test("A save whose asset was uploaded is not applied twice, and its file is not needed")
+    @Test("The files of fetched assets are kept with the outcome")
     func filesAreKept() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -125,24 +125,19 @@ struct LongLivedTests {
 
     @Test("One that is cancelled is forgotten, whenever")
     func cancelled() async throws {
-        let path: String = scratch.folder.path
-        let scene = try await LongLivedScene(path)
+        let scene = try await LongLivedScene(scratch.folder.path)
         try await scene.prepare()
         let operation = scene.operation(.modifyRecords)
         operation.configuration.isLongLived = true
         scene.transport.tap { $0.answer = { if $0 == "records/modify" { operation.cancel() } } }
         await run(operation, on: scene.container)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
+    }
 
-        // One that was fetched and never started.
-        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let scene = try await LongLivedScene(path)
-            let operation = scene.operation(.fetchZones)
-            operation.configuration.isLongLived = true
-            operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
-        }
+    @Test("One that was fetched and cancelled before it began is forgotten")
+    func cancelledBeforeItBegan() async throws {
+        await leave(.fetchZones)
+        let scene = try await LongLivedScene(scratch.folder.path)
         let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
         let again = try #require(try await scene.container.longLivedOperation(for: id))
         again.cancel()
@@ -176,16 +171,17 @@ struct LongLivedTests {
         let container = scene.container
         let id = try #require(try await container.allLongLivedOperationIDs().first)
         let operation = try #require(try await container.longLivedOperation(for: id))
-        let bo = try await LongLivedScene(scratch.folder.path, scene.cloud, user: "bo")
-        #expect(try await bo.container.allLongLivedOperationIDs() == [])
-        #expect(try await bo.container.longLivedOperation(for: id) == nil)
+        try await scene.cloud.signIn("bo", on: container.connection)
+        #expect(try await container.allLongLivedOperationIDs() == [])
+        #expect(try await container.longLivedOperation(for: id) == nil)
         let log = Log()
         (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
             do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
         }
-        await run(operation, on: bo.container)
+        await run(operation, on: container)
         #expect(log.all == ["9"])
-        #expect(!bo.transport.sent.all.contains("records/modify"))
+        #expect(!scene.transport.sent.all.contains("records/modify"))
+        try await scene.cloud.signIn("ida", on: container.connection)
         #expect(try await container.allLongLivedOperationIDs() == [id])
     }
 
@@ -212,8 +208,8 @@ struct LongLivedTests {
         #expect(log.all == LongLivedKind.modifyRecords.told)
     }
 
-    @Test("Outcomes are kept for a day, what did not end is not sent after six, nor kept after thirty")
-    func ages() async throws {
+    @Test("Outcomes are kept for a day")
+    func outcomesAge() async throws {
         await leave(.fetchZones, .told)
         let clock = TestClock(start: Date())
         let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
@@ -222,8 +218,14 @@ struct LongLivedTests {
         #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
         clock.advance(bySeconds: 1_000)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
+        #expect(scene.journals.isEmpty)
+    }
 
+    @Test("What did not end is not sent again after six days, which the service might not remember")
+    func whatIsTooOldIsNotSent() async throws {
         await leave(.modifyRecords)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
         clock.advance(bySeconds: 6 * 86_400)
         let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
         let operation = try #require(try await scene.container.longLivedOperation(for: id))
@@ -234,13 +236,23 @@ struct LongLivedTests {
         await run(operation, on: scene.container)
         #expect(log.all == ["34"])
         #expect(!scene.transport.sent.all.contains("records/modify"))
-
-        await leave(.fetchZones)
-        clock.advance(bySeconds: 31 * 86_400)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
-    @Test("Damaged and foreign files are passed over", arguments: ["description", "outcome", "end"])
+    @Test("What nobody goes on with is gone after thirty days")
+    func abandoned() async throws {
+        await leave(.fetchZones)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        clock.advance(bySeconds: 29 * 86_400)
+        #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
+        clock.advance(bySeconds: 2 * 86_400)
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+        #expect(scene.journals.isEmpty)
+    }
+
+    @Test(
+        "Damaged and foreign files are passed over", arguments: ["description", "outcome", "end"])
     func damage(_ name: String) async throws {
         await leave(.fetchRecords, .told)
         let scene = try await LongLivedScene(scratch.folder.path)

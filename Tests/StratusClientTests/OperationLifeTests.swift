@@ -161,7 +161,11 @@ struct OperationLifeTests {
             })
         await canceller.value
         #expect(log.all.filter { $0 == "ok" || $0 == Self.cancelled }.count == 1)
-        #expect([["a", "b", "ok"], ["a", "b", Self.cancelled], ["a", Self.cancelled], [Self.cancelled]]
+        #expect(
+            [
+                ["a", "b", "ok"], ["a", "b", Self.cancelled], ["a", Self.cancelled],
+                [Self.cancelled],
+            ]
             .contains(log.all))
         #expect(operation.isFinished && !operation.isExecuting)
     }
@@ -256,7 +260,8 @@ struct OperationLifeTests {
             operation.start()
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("Make a new operation: one that was started cannot be started again."))
+        #expect(
+            text.contains("Make a new operation: one that was started cannot be started again."))
         await #expect(processExitsWith: .failure) {
             let operation = CKFetchRecordsOperation(recordIDs: [])
             let database = database { _, _ in EmptyBody() }
@@ -292,7 +297,8 @@ struct OperationLifeTests {
             operation.group = CKOperationGroup()
             operation.group?.defaultConfiguration = configuration(group)
             let chosen = container.privateCloudDatabase.configuredWith(
-                configuration: configuration(database)) { $0 }
+                configuration: configuration(database)
+            ) { $0 }
             await run(operation, on: chosen)
         }
         #expect(asked.withLock { $0 } == cases.map(\.expected))

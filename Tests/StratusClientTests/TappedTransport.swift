@@ -76,6 +76,20 @@ final class TappedTransport: Transport {
     }
 }
 
+extension TappedTransport: AccountTransport {
+    func changeAccount(webAuthToken: String?) {
+        (transport as? any AccountTransport)?.changeAccount(webAuthToken: webAuthToken)
+    }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        guard let transport = transport as? any AccountTransport else { return "" }
+        return try await transport.webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
+    }
+}
+
 /// A folder of a test's own, which goes with it.
 final class Scratch: Sendable {
     let folder: URL

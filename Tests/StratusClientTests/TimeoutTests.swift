@@ -46,7 +46,9 @@ struct TimeoutTests {
         return operation
     }
 
-    private func ended(_ operation: CKDatabaseOperation, on container: CKContainer) -> Task<Void, Never> {
+    private func ended(_ operation: CKDatabaseOperation, on container: CKContainer) -> Task<
+        Void, Never
+    > {
         Task { await run(operation, on: container.privateCloudDatabase) }
     }
 
@@ -63,7 +65,9 @@ struct TimeoutTests {
         #expect(log.all == ["4 \(URLError.Code.timedOut.rawValue)"])
     }
 
-    @Test("A request has the seconds of its operation, of the group, of the database", arguments: 0..<3)
+    @Test(
+        "A request has the seconds of its operation, of the group, of the database",
+        arguments: 0..<3)
     func theNearest(_ place: Int) async {
         let (container, _) = container(answersAfterSeconds: 100)
         let configuration = CKOperation.Configuration()
@@ -125,7 +129,8 @@ struct TimeoutTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("What the user waits for has no limit as a whole, the rest a week; 0 and less say nothing")
+    @Test(
+        "What the user waits for has no limit as a whole, the rest a week; 0 and less say nothing")
     func limitsByDefault() {
         let configuration = CKOperation.Configuration()
         #expect(configuration.timeoutIntervalForResource == 604_800)
@@ -177,7 +182,8 @@ struct TimeoutTests {
         operation.timeoutIntervalForResource = 9
         operation.isLongLived = false
         return [
-            operation.container?.containerIdentifier ?? "", "\(operation.timeoutIntervalForRequest)",
+            operation.container?.containerIdentifier ?? "",
+            "\(operation.timeoutIntervalForRequest)",
             "\(operation.timeoutIntervalForResource)", "\(operation.isLongLived)",
         ]
     }
@@ -187,7 +193,8 @@ struct TimeoutTests {
         let (container, _) = container(answersAfterSeconds: 100)
         let operation = fetch()
         let old: any OldSettings = self
-        #expect(old.use(operation, container) == ["iCloud.org.example.Trails", "3.0", "9.0", "false"])
+        #expect(
+            old.use(operation, container) == ["iCloud.org.example.Trails", "3.0", "9.0", "false"])
         // On a queue of the app's own: the container says where the request goes.
         let end = Task {
             await withCheckedContinuation { continuation in

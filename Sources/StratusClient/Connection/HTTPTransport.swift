@@ -135,7 +135,8 @@ public final class HTTPTransport: Transport {
         if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
         url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken ?? self.apiToken)
         if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
-        return url + "&clientId=" + Self.escaped(target.deviceID ?? deviceID) + "&stratusExtensions=1"
+        return url + "&clientId=" + Self.escaped(target.deviceID ?? deviceID)
+            + "&stratusExtensions=1"
     }
 
     private static let unreserved = CharacterSet(

@@ -89,16 +89,6 @@ extension CKOperation {
             journal.end(error, at: operation.effectiveDatabase.core.connection.world.now())
         }
     }
-
-    /// Forgets a long-lived operation when its completion block has returned.
-    func forgetJournalAtCompletion() {
-        guard let journal else { return }
-        let block = completionBlock
-        completionBlock = {
-            block?()
-            journal.forget()
-        }
-    }
 }
 
 extension CKDatabaseOperation {

@@ -141,8 +141,33 @@ public class CKOperation: Operation, @unchecked Sendable {
         callbackQueue.async {
             self.report(error)
             self.forgetBlocks()
-            self.forgetJournalAtCompletion()
+            self.forgetAtCompletion()
+            self.forgetDependencies()
             self.finish()
+        }
+    }
+
+    deinit {
+        forgetDependencies()
+    }
+
+    /// Foundation on Linux goes on to call an operation that is no more when what it waited for ends:
+    /// one that was cancelled while it waited, or was never added to a queue.
+    private func forgetDependencies() {
+        for dependency in dependencies where !dependency.isFinished {
+            removeDependency(dependency)
+        }
+    }
+
+    /// Lets go of the completion block when it has returned, as Foundation does not on Linux, and of
+    /// what was kept on the disk.
+    private func forgetAtCompletion() {
+        let (block, journal) = (completionBlock, journal)
+        guard block != nil || journal != nil else { return }
+        completionBlock = { [weak self] in
+            block?()
+            journal?.forget()
+            self?.completionBlock = nil
         }
     }
 
