@@ -45,7 +45,7 @@ struct LongLivedScene: Sendable {
     }
 
     func operation(_ kind: LongLivedKind) -> CKDatabaseOperation {
-        let operation = kind.operation(self)
+        let operation = kind.operation(photo: photo)
         operation.database = database
         return operation
     }
@@ -91,11 +91,11 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    func operation(_ scene: LongLivedScene) -> CKDatabaseOperation {
+    func operation(photo: URL) -> CKDatabaseOperation {
         switch self {
         case .modifyRecords:
             let record = hut("new")
-            record["photo"] = CKAsset(fileURL: scene.photo)
+            record["photo"] = CKAsset(fileURL: photo)
             record["beds"] = 4
             return CKModifyRecordsOperation(
                 recordsToSave: [record], recordIDsToDelete: [hut("old").recordID])

@@ -298,6 +298,27 @@ struct LongLivedTests {
         #expect(log.all == LongLivedKind.modifyRecords.told)
     }
 
+    @Test("A test's cloud keeps what a device leaves until the cloud goes")
+    func aTestsCloud() async throws {
+        let folder: URL
+        do {
+            let cloud = TestCloud()
+            folder = cloud.operationFolder
+            let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
+            let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+            operation.configuration.isLongLived = true
+            let log = Log()
+            operation.longLivedOperationWasPersistedBlock = {
+                log.add("\(FileManager.default.fileExists(atPath: folder.path))")
+            }
+            operation.database = phone.privateCloudDatabase
+            await run(operation, on: phone)
+            #expect(log.all == ["true"])
+            withExtendedLifetime(cloud) {}
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
     @Test("Whether an operation is long-lived is its own word, then its group's")
     func whoSaysSo() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)

@@ -250,6 +250,73 @@ struct OperationLifeTests {
                 syncToken: "t", moreComing: false))
     ])
 
+    @Test("All blocks of every operation go with its end")
+    func noBlockIsLeft() async throws {
+        let trip = try await Trip()
+        let link = URL(fileURLWithPath: "/link")
+        var operations: [CKOperation] = LongLivedKind.allCases.map { kind in
+            let operation = kind.operation(photo: link)
+            kind.listen(operation, log)
+            return operation
+        }
+        let accept = CKAcceptSharesOperation(shareMetadatas: [])
+        accept.perShareResultBlock = { _, _ in }
+        accept.acceptSharesResultBlock = { _ in }
+        let metadata = CKFetchShareMetadataOperation(shareURLs: [link])
+        metadata.perShareMetadataResultBlock = { _, _ in }
+        metadata.fetchShareMetadataResultBlock = { _ in }
+        let participants = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [])
+        participants.perShareParticipantResultBlock = { _, _ in }
+        participants.fetchShareParticipantsResultBlock = { _ in }
+        let discovery = CKDiscoverUserIdentitiesOperation(userIdentityLookupInfos: [])
+        discovery.userIdentityDiscoveredBlock = { _, _ in }
+        discovery.discoverUserIdentitiesResultBlock = { _ in }
+        let contacts = CKDiscoverAllUserIdentitiesOperation()
+        contacts.userIdentityDiscoveredBlock = { _ in }
+        contacts.discoverAllUserIdentitiesResultBlock = { _ in }
+        let token = CKFetchWebAuthTokenOperation(apiToken: "t")
+        token.fetchWebAuthTokenResultBlock = { _ in }
+        operations += [accept, metadata, participants, discovery, contacts, token]
+        for operation in operations {
+            operation.longLivedOperationWasPersistedBlock = {}
+            #expect(Self.blocks(of: operation).count >= 2)
+            await run(operation, on: trip.ida)
+            #expect(Self.blocks(of: operation) == [], "\(operation)")
+        }
+    }
+
+    /// The names of the blocks that an operation holds.
+    private static func blocks(of operation: CKOperation) -> [String] {
+        var names: [String] = []
+        var mirror: Mirror? = Mirror(reflecting: operation)
+        while let level = mirror {
+            for child in level.children {
+                guard let name = child.label, name.hasSuffix("Block") else { continue }
+                if Mirror(reflecting: child.value).children.first != nil { names.append(name) }
+            }
+            mirror = level.superclassMirror
+        }
+        return names
+    }
+
+    @Test("One that was never added leaves what it waited for alone")
+    func neverAdded() async {
+        let (opened, opens) = AsyncStream.makeStream(of: Void.self)
+        let first = save("a")
+        do {
+            let never = save("b")
+            never.addDependency(first)
+        }
+        opens.yield()
+        await run(
+            first,
+            on: database { request, _ in
+                for await _ in opened { break }
+                return accept(request)
+            })
+        #expect(log.all == ["a", "ok"])
+    }
+
     @Test("An operation is used once")
     func once() async {
         let result = await #expect(
