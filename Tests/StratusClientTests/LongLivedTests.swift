@@ -239,6 +239,20 @@ struct LongLivedTests {
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
+    @Test("A fetch is made again however late")
+    func aFetchIsMadeAgain() async throws {
+        await leave(.fetchZones)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        clock.advance(bySeconds: 20 * 86_400)
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let log = Log()
+        LongLivedKind.fetchZones.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == LongLivedKind.fetchZones.told)
+    }
+
     @Test("What nobody goes on with is gone after thirty days")
     func abandoned() async throws {
         await leave(.fetchZones)

@@ -222,7 +222,8 @@ extension OldCodeInUse {
             zoneID: ZoneIDDictionary(zoneName: "b"), error: ServiceError(.zoneNotFound, "none"))
         let subscription = SubscriptionResult.subscription(
             SubscriptionDictionary(subscriptionID: "a", kind: .database))
-        let missing = SubscriptionResult.failure("b", ServiceError(.notFound, "none"))
+        let missing = SubscriptionResult.failure(
+            subscriptionID: "b", ServiceError(.notFound, "none"))
         switch request {
         case is ZonesLookup.Request: return ZonesLookup.Answer(zones: [zone, .failure(gone)])
         case is ZonesModify.Request: return ZonesModify.Answer(zones: [zone, .failure(gone)])

@@ -132,7 +132,8 @@ extension CKDatabaseOperation {
                 .invalidArguments, "Wait for the operation: it runs already under this identifier.")
         }
         let age = connection.world.now().timeIntervalSince(description.date)
-        if OperationJournal.end(in: url) == nil, age > OperationFolder.repetitionSeconds {
+        let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
+        if changes, age > OperationFolder.repetitionSeconds, OperationJournal.end(in: url) == nil {
             // It ends here, so nothing of it is kept.
             journal.forget()
             throw CKError(
