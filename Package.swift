@@ -102,7 +102,8 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, crypto, nio, nioHTTP, nioPosix,
+                "StratusRecords", "StratusWire", asyncHTTPClient, crypto, logging, nio, nioHTTP,
+                nioPosix,
             ]),
         .target(
             name: "StratusSync",

@@ -119,7 +119,7 @@ public final class InProcessTransport: AccountTransport {
                 to: S.self, request,
                 from: Credentials(
                     apiToken: apiToken, webAuthToken: token,
-                    clientID: device, wantsExtensions: true),
+                    clientID: target.deviceID ?? device, wantsExtensions: true),
                 at: target.container, scope: target.scope)
             if let next = answer.rotatedWebAuthToken {
                 // Not when the account changed meanwhile.

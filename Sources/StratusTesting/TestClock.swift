@@ -58,7 +58,8 @@ public final class TestClock: Sendable {
     public var world: CloudConnection.World {
         CloudConnection.World(
             now: { self.now }, sleep: { try await self.sleep(seconds: $0) },
-            uptimeSeconds: { self.uptimeSeconds })
+            uptimeSeconds: { self.uptimeSeconds },
+            timeout: { try await self.sleep(seconds: $0) })
     }
 
     /// Lets time pass, and wakes whose time has come, the earliest first.

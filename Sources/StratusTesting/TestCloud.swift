@@ -18,15 +18,27 @@ public final class TestCloud: Sendable {
     public let service: CloudService
     /// Keys of encrypted values: all devices of a user have them, as if they had been carried over.
     public let keyStore: any CloudKeyStore = MemoryKeyStore()
+    /// Long-lived operations, a folder for each device: what one device left undone goes on when it is
+    /// connected again. Made by the first of them; removed with the cloud.
+    public let operationFolder: URL
 
     /// - Parameters:
     ///   - storehouse: Where the cloud keeps its data; a new store in memory by default.
     ///   - settings: Limits, clock and chance of the service.
+    ///   - identifier: Names the folder of long-lived operations.
     public init(
         storehouse: any Storehouse = MemoryStorehouse(),
-        settings: ServiceSettings = ServiceSettings(isForDevelopment: true)
+        settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
+        identifier: UUID = UUID()
     ) {
         service = CloudService(storehouse: storehouse, settings: settings)
+        operationFolder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "stratus-operations-" + identifier.uuidString)
+    }
+
+    deinit {
+        // Nearly always there is none; what is left goes with the system's folder.
+        try? FileManager.default.removeItem(at: operationFolder)
     }
 
     /// Connects a device.
@@ -43,7 +55,8 @@ public final class TestCloud: Sendable {
         let transport = InProcessTransport(service: service, webAuthToken: token, device: device)
         return CloudConnection(
             transport: transport, hasAccount: user != nil, deviceID: device, world: world,
-            keyStore: keyStore ?? self.keyStore)
+            keyStore: keyStore ?? self.keyStore,
+            operationFolder: operationFolder.appendingPathComponent(device))
     }
 
     /// Connects a device and gives it a container.

@@ -60,20 +60,20 @@ import Testing
             await code { try await bo.publicCloudDatabase.save(record) } == .permissionFailure)
     }
 
-    /// Nothing outlives its process: there is nothing to find.
-    @Test func noOperationIsLongLived() async throws {
-        let ida = container(ScriptedTransport { _, _ in EmptyBody() })
-        #expect(try await ida.allLongLivedOperationIDs() == [])
-        #expect(try await ida.longLivedOperation(for: "x") == nil)
+    @Test func noOperationIsLongLivedBeforeOneBegan() async throws {
+        let cloud = TestCloud()
+        let ida = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let ids: [CKOperation.ID]? = await withCheckedContinuation { continuation in
             ida.fetchAllLongLivedOperationIDs { ids, _ in continuation.resume(returning: ids) }
         }
         let isMissing: Bool = await withCheckedContinuation { continuation in
-            ida.fetchLongLivedOperation(withID: "x") { operation, error in
+            ida.fetchLongLivedOperation(withID: "../../x") { operation, error in
                 continuation.resume(returning: operation == nil && error == nil)
             }
         }
         #expect(ids == [] && isMissing)
+        try ida.connection.signOut()
+        #expect(await code { _ = try await ida.allLongLivedOperationIDs() } == nil)
     }
 
     @Test func signingOutInAndSwitchingAreAnnounced() async throws {

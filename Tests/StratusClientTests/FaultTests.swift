@@ -98,6 +98,34 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
+    func aRequestOfAnEarlierProcessIsKnownByItsDevice(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let connection = container.connection
+            func save(device: String?) async throws -> RecordResult? {
+                try await connection.transport.send(
+                    RecordsModify.self,
+                    RecordsModify.Request(
+                        operations: [
+                            .init(
+                                .create, RecordDictionary(recordName: "a", recordType: "Hut"))
+                        ], operationID: "once"),
+                    to: RequestTarget(
+                        container: ContainerAddress(
+                            container: "iCloud.org.example.Trails", environment: .development),
+                        scope: .private, deviceID: device), timeoutSeconds: 60
+                ).records.first
+            }
+            var isSaved: [Bool] = []
+            // From another device it is another request: the record is there already.
+            for device in ["earlier", "earlier", nil] {
+                let result = try await save(device: device)
+                if case .record = result { isSaved.append(true) } else { isSaved.append(false) }
+            }
+            #expect(isSaved == [true, true, false])
+        }
+    }
+
+    @Test(arguments: Way.allCases)
     func changeTokensExpire(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase

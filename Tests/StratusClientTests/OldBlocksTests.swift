@@ -13,6 +13,7 @@ private protocol OldCode {
     func query(_ log: Log) -> CKQueryOperation
     func zoneChanges(_ log: Log) -> CKFetchRecordZoneChangesOperation
     func databaseChanges(_ log: Log) -> CKFetchDatabaseChangesOperation
+    func partial(_ log: Log) -> [CKDatabaseOperation]
 }
 
 private struct OldCodeInUse: OldCode {
@@ -104,6 +105,47 @@ private struct OldCodeInUse: OldCode {
     }
 }
 
+extension OldCodeInUse {
+    /// Operations on an item that is there and one that is not, with both kinds of blocks at the end.
+    @available(*, deprecated)
+    func partial(_ log: Log) -> [CKDatabaseOperation] {
+        @Sendable func tell(_ count: Int?, _ error: (any Error)?) {
+            let error = error as? CKError
+            let items = error?.partialErrorsByItemID?.keys.map { key in
+                (key.base as? CKRecordZone.ID)?.zoneName ?? key.base as? String ?? "?"
+            }
+            log.add("old \(count ?? -1) \(error?.code.rawValue ?? 0) \(items ?? [])")
+        }
+        @Sendable func tell(_ result: Result<Void, any Error>) {
+            log.add("new \((try? result.get()) != nil)")
+        }
+        let other = CKRecordZone.ID(zoneName: "b")
+        let zones = CKFetchRecordZonesOperation(recordZoneIDs: [trips, other])
+        zones.fetchRecordZonesCompletionBlock = { tell($0?.count, $1) }
+        zones.fetchRecordZonesResultBlock = { tell($0) }
+        let saving = CKModifyRecordZonesOperation(
+            recordZonesToSave: [CKRecordZone(zoneID: trips), CKRecordZone(zoneID: other)])
+        saving.modifyRecordZonesCompletionBlock = { saved, _, error in tell(saved?.count, error) }
+        saving.modifyRecordZonesResultBlock = { tell($0) }
+        let subscriptions = CKFetchSubscriptionsOperation(subscriptionIDs: ["a", "b"])
+        subscriptions.fetchSubscriptionCompletionBlock = { tell($0?.count, $1) }
+        subscriptions.fetchSubscriptionsResultBlock = { tell($0) }
+        let subscribing = CKModifySubscriptionsOperation(
+            subscriptionsToSave: [
+                CKDatabaseSubscription(subscriptionID: "a"),
+                CKDatabaseSubscription(subscriptionID: "b"),
+            ])
+        subscribing.modifySubscriptionsCompletionBlock = { saved, _, error in
+            tell(saved?.count, error)
+        }
+        subscribing.modifySubscriptionsResultBlock = { tell($0) }
+        let changes = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips, other])
+        changes.fetchRecordZoneChangesCompletionBlock = { tell(nil, $0) }
+        changes.fetchRecordZoneChangesResultBlock = { tell($0) }
+        return [zones, saving, subscriptions, subscribing, changes]
+    }
+}
+
 @Suite struct OldBlocksTests {
     private let old: any OldCode = OldCodeInUse()
 
@@ -171,5 +213,47 @@ private struct OldCodeInUse: OldCode {
                 "a", "done true true", "b", "zone true false true", "done true",
                 "done true false true",
             ])
+    }
+
+    /// Serves the first item of a request and refuses the second.
+    @Sendable private static func half(_ request: any Sendable) -> any Sendable {
+        let zone = ZoneResult.zone(ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "Trips")))
+        let gone = ZoneFailure(
+            zoneID: ZoneIDDictionary(zoneName: "b"), error: ServiceError(.zoneNotFound, "none"))
+        let subscription = SubscriptionResult.subscription(
+            SubscriptionDictionary(subscriptionID: "a", kind: .database))
+        let missing = SubscriptionResult.failure(
+            subscriptionID: "b", ServiceError(.notFound, "none"))
+        switch request {
+        case is ZonesLookup.Request: return ZonesLookup.Answer(zones: [zone, .failure(gone)])
+        case is ZonesModify.Request: return ZonesModify.Answer(zones: [zone, .failure(gone)])
+        case is SubscriptionsLookup.Request:
+            return SubscriptionsLookup.Answer(subscriptions: [subscription, missing])
+        case is SubscriptionsModify.Request:
+            return SubscriptionsModify.Answer(subscriptions: [subscription, missing])
+        default:
+            return ChangesZone.Answer(zones: [
+                .page(
+                    .init(
+                        zoneID: ZoneIDDictionary(zoneName: "Trips"), records: [], syncToken: "1",
+                        moreComing: false)), .failure(gone),
+            ])
+        }
+    }
+
+    @Test("Only the old completion blocks know partial failures", arguments: 0..<5)
+    func partialFailures(_ place: Int) async {
+        let log = Log()
+        await run(old.partial(log)[place], on: database { request, _ in Self.half(request) })
+        #expect(log.all == ["new true", "old \(place == 4 ? -1 : 1) 2 [\"b\"]"])
+    }
+
+    @Test("A failure of the whole is one for both", arguments: 0..<5)
+    func wholeFailures(_ place: Int) async {
+        let log = Log()
+        await run(
+            old.partial(log)[place],
+            on: database { _, _ in throw TransportError(.refused, "down") })
+        #expect(log.all == ["new false", "old \(place == 4 ? -1 : 0) 4 []"])
     }
 }

@@ -19,6 +19,8 @@ final class TappedTransport: Transport {
     /// What a test does before each kind of traffic.
     struct Taps: Sendable {
         var request: @Sendable (any Sendable) async throws -> Void = { _ in }
+        /// After a request was served, before its answer is handed on.
+        var answer: @Sendable (_ path: String) async throws -> Void = { _ in }
         var upload: @Sendable () async throws -> Void = {}
         var download: @Sendable () async throws -> Void = {}
     }
@@ -26,6 +28,9 @@ final class TappedTransport: Transport {
     init(_ transport: any Transport) {
         self.transport = transport
     }
+
+    /// The paths of the requests, in their order.
+    let sent = Log()
 
     var counts: Counts { counted.withLock { $0 } }
 
@@ -36,9 +41,12 @@ final class TappedTransport: Transport {
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
+        sent.add(E.path)
         try await taps.withLock { $0 }.request(request)
-        return try await transport.send(
+        let answer = try await transport.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        try await taps.withLock { $0 }.answer(E.path)
+        return answer
     }
 
     func nextNotification(
@@ -65,6 +73,20 @@ final class TappedTransport: Transport {
             self.counted.withLock { $0.largestPiece = max($0.largestPiece, piece.count) }
             try await receive(piece)
         }
+    }
+}
+
+extension TappedTransport: AccountTransport {
+    func changeAccount(webAuthToken: String?) {
+        (transport as? any AccountTransport)?.changeAccount(webAuthToken: webAuthToken)
+    }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        guard let transport = transport as? any AccountTransport else { return "" }
+        return try await transport.webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 }
 

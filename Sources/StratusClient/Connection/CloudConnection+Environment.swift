@@ -14,6 +14,7 @@ extension CloudConnection {
     /// | `STRATUS_DEVICE_ID` | names the device; else a random name for each process |
     /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
     /// | `STRATUS_KEY_FOLDER` | keeps the keys of encrypted values; see ``FileKeyStore`` |
+    /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
     ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
     /// `CKError.badContainer` and a sentence that says which variable to set.
@@ -44,7 +45,10 @@ extension CloudConnection {
             keyStore: FileKeyStore(
                 folder: environmentVariables["STRATUS_KEY_FOLDER"].map {
                     URL(fileURLWithPath: $0, isDirectory: true)
-                }))
+                }),
+            operationFolder: environmentVariables["STRATUS_OPERATION_FOLDER"].map {
+                URL(fileURLWithPath: $0, isDirectory: true)
+            })
     }
 }
 

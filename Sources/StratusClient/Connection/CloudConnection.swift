@@ -20,6 +20,10 @@ public final class CloudConnection: Sendable {
         public var uptimeSeconds: @Sendable () -> Double
         /// Waits for a number of seconds; throws when the task is cancelled.
         public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+        /// Waits until the time of a request or a transfer is over; throws when the task is cancelled.
+        /// Apart from ``sleep``, so that tests whose pauses take no time give answers all the time they
+        /// need.
+        public var timeout: @Sendable (_ seconds: Double) async throws -> Void
         /// A number from 0 up to 1.
         public var random: @Sendable () -> Double
         public var makeUUID: @Sendable () -> UUID
@@ -34,6 +38,9 @@ public final class CloudConnection: Sendable {
             makeUUID: @escaping @Sendable () -> UUID = { UUID() },
             uptimeSeconds: @escaping @Sendable () -> Double = {
                 ProcessInfo.processInfo.systemUptime
+            },
+            timeout: @escaping @Sendable (Double) async throws -> Void = {
+                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
             }
         ) {
             self.now = now
@@ -41,6 +48,7 @@ public final class CloudConnection: Sendable {
             self.sleep = sleep
             self.random = random
             self.makeUUID = makeUUID
+            self.timeout = timeout
         }
     }
 
@@ -58,6 +66,7 @@ public final class CloudConnection: Sendable {
     public let deviceID: String
     package let world: World
     let assetFolder: AssetFolder
+    let operationFolder: OperationFolder
     let keyring: CloudKeyring
     private let account: Mutex<Account>
     /// How many items fetches brought, and how many of them are certainly news, as change feeds
@@ -70,25 +79,31 @@ public final class CloudConnection: Sendable {
     ///     database can be read.
     ///   - deviceID: the same at each start of the same device.
     ///   - keyStore: where the device keeps the keys of encrypted values.
+    ///   - operationFolder: where the device keeps its long-lived operations. By default
+    ///     `$XDG_DATA_HOME/stratus/operations`, else `~/.local/share/stratus/operations`. Devices in
+    ///     one folder go on with each other's.
     public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
         hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World(),
-        keyStore: any CloudKeyStore = FileKeyStore()
+        keyStore: any CloudKeyStore = FileKeyStore(), operationFolder: URL? = nil
     ) {
         self.init(
             transport: transport, environment: environment, hasAccount: hasAccount,
-            deviceID: deviceID, world: world, keyStore: keyStore, assetFolder: .shared)
+            deviceID: deviceID, world: world, keyStore: keyStore, assetFolder: .shared,
+            operationFolder: operationFolder)
     }
 
     init(
         transport: any Transport, environment: ContainerEnvironment, hasAccount: Bool,
-        deviceID: String, world: World, keyStore: any CloudKeyStore, assetFolder: AssetFolder
+        deviceID: String, world: World, keyStore: any CloudKeyStore, assetFolder: AssetFolder,
+        operationFolder: URL?
     ) {
         self.transport = transport
         self.environment = environment
         self.deviceID = deviceID
         self.world = world
         self.assetFolder = assetFolder
+        self.operationFolder = OperationFolder(root: operationFolder, world: world)
         keyring = CloudKeyring(store: keyStore)
         account = Mutex(Account(isPresent: hasAccount))
     }

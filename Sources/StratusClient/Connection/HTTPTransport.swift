@@ -156,7 +156,7 @@ public final class HTTPTransport: Transport {
         if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
         url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken ?? self.apiToken)
         if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
-        url += "&clientId=" + Self.escaped(deviceID)
+        url += "&clientId=" + Self.escaped(target.deviceID ?? deviceID)
         return knowsExtensions ? url + "&stratusExtensions=1" : url
     }
 

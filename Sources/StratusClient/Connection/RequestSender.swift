@@ -6,8 +6,8 @@ import StratusWire
 struct RequestPace: Sendable {
     /// Seconds that one request may take.
     var requestSeconds: Double = 60
-    /// Seconds that a request may take with all its repetitions; nil is without limit.
-    var resourceSeconds: Double?
+    /// When the operation must be done, on the clock that never goes back; nil is without limit.
+    var deadlineUptimeSeconds: Double?
     /// Whether transient errors are retried here instead of being told.
     var retriesTransientErrors = false
 
@@ -19,7 +19,7 @@ struct RequestPace: Sendable {
 /// Sends the requests of one operation, and hands out nothing but `CKError`.
 struct RequestSender: Sendable {
     let connection: CloudConnection
-    let target: RequestTarget
+    var target: RequestTarget
     let pace: RequestPace
 
     var scope: DatabaseScope { target.scope ?? .public }
@@ -38,20 +38,32 @@ struct RequestSender: Sendable {
                 "Sign in: the private and the shared database belong to an account.")
         }
         return try await retrying(recover: recover) {
-            try await connection.transport.send(
-                endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+            try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {
+                try await connection.transport.send(
+                    endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+            }
+        }
+    }
+
+    /// Moves the bytes of an asset, however long, but not beyond the operation's time; otherwise as
+    /// ``send(_:_:recover:)``.
+    func transfer<Value: Sendable>(
+        _ attempt: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await retrying {
+            guard pace.deadlineUptimeSeconds != nil else { return try await attempt() }
+            return try await bounded(by: remainingSeconds, attempt)
         }
     }
 
     /// Tries until it succeeds, as long as the pace allows and the error is transient.
     ///
     /// - Throws: `CKError`.
-    func retrying<Value>(
+    private func retrying<Value>(
         recover: (ServiceFailure) -> Value? = { _ in nil },
         _ attempt: () async throws -> Value
     ) async throws -> Value {
         let world = connection.world
-        let deadline = pace.resourceSeconds.map { world.now().addingTimeInterval($0) }
         var delaySeconds = RequestPace.firstDelaySeconds
         while true {
             do {
@@ -66,10 +78,34 @@ struct RequestSender: Sendable {
                 // Between half of the delay and all of it, so that devices do not return in step.
                 let jittered = delaySeconds * (0.5 + world.random() / 2)
                 let wait = max(error.retryAfterSeconds ?? 0, jittered)
-                if let deadline, world.now().addingTimeInterval(wait) > deadline { throw error }
+                if wait > remainingSeconds { throw error }
                 do { try await world.sleep(wait) } catch { throw CKError.cancelled }
                 delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
             }
+        }
+    }
+
+    /// Seconds until the operation must be done.
+    private var remainingSeconds: Double {
+        pace.deadlineUptimeSeconds.map { $0 - connection.world.uptimeSeconds() } ?? .infinity
+    }
+
+    /// Runs an attempt until its time is over, whatever the transport thinks of time.
+    private func bounded<Value: Sendable>(
+        by seconds: Double, _ attempt: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let tooLate = TransportError(.timedOut, "The service did not answer in time.")
+        guard seconds > 0 else { throw tooLate }
+        let timeout = connection.world.timeout
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask { try await attempt() }
+            group.addTask {
+                try await timeout(seconds)
+                throw tooLate
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
         }
     }
 }

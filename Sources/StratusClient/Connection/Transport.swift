@@ -88,10 +88,16 @@ public struct RequestTarget: Hashable, Sendable {
     public var container: ContainerAddress
     /// Nil for endpoints outside databases (``Endpoint/isInDatabase``).
     public var scope: DatabaseScope?
+    /// The device for which the request is made, where that is not the transport's own: a request
+    /// that an earlier process began is known to the service by that one's name.
+    public var deviceID: String?
 
-    public init(container: ContainerAddress, scope: DatabaseScope?) {
+    public init(
+        container: ContainerAddress, scope: DatabaseScope?, deviceID: String? = nil
+    ) {
         self.container = container
         self.scope = scope
+        self.deviceID = deviceID
     }
 }
 

@@ -19,7 +19,7 @@ extension CKContainer {
     public func accountStatus() async throws -> CKAccountStatus {
         guard connection.hasAccount else { return .noAccount }
         do {
-            _ = try await core.askedUserRecordName(pace: defaults.convenience.pace)
+            _ = try await core.askedUserRecordName(pace: defaults.pace(connection.world))
             return .available
         } catch CKError.managedAccountRestricted {
             return .restricted
@@ -48,7 +48,7 @@ extension CKContainer {
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
-        CKRecordID(known: try await core.userRecordName(pace: defaults.convenience.pace))
+        CKRecordID(known: try await core.userRecordName(pace: defaults.pace(connection.world)))
     }
 
     @preconcurrency

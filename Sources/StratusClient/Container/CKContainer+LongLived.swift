@@ -1,21 +1,51 @@
 import Foundation
 
-// Operations end with their process (see CKOperation.Configuration.isLongLived), so there are never
-// any to find.
 extension CKContainer {
-    /// The operations that outlived their process: none.
-    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
+    /// The long-lived operations of the user in this container that have not ended, or whose end the
+    /// app was not told of: those at work, and those that an earlier process left.
+    ///
+    /// Ask when the app starts, and go on with each. Outcomes are kept for 24 hours; see
+    /// ``CKOperation/Configuration/isLongLived``. Source: Apple's page "allLongLivedOperationIDs()".
+    ///
+    /// - Throws: `CKError` when the service does not say who is signed in.
+    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
+        connection.operationFolder.operationIDs(of: try await operationAccount())
+    }
 
-    /// An operation that outlived its process: nil.
+    /// A long-lived operation that an earlier process began, with its arguments; set its blocks and
+    /// add it to this container.
+    ///
+    /// If it had ended, its blocks are called with what was kept and nothing is sent; else it is sent
+    /// again under the same identifier, so that the service applies it once.
+    ///
+    /// - Returns: nil for one that ended or was cancelled, and while it is at work in a process.
+    /// - Throws: as ``allLongLivedOperationIDs()``.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
-        nil
+        let account = try await operationAccount()
+        let folder = connection.operationFolder
+        guard let description = folder.description(of: operationID, account) else { return nil }
+        let url = folder.url(of: operationID, account)
+        // A lock is free when nobody runs the operation; this one goes at once.
+        guard OperationJournal.opened(url) != nil else { return nil }
+        do {
+            let operation = try restored(operationID, description.reader)
+            operation.origin = OperationOrigin(author: description.author, folder: url)
+            return operation
+        } catch {
+            OperationFolder.log.warning(
+                "What is kept of a long-lived operation cannot be read; remove it.",
+                metadata: ["path": "\(url.path)", "error": "\(error)"])
+            return nil
+        }
     }
 
     @preconcurrency
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
     ) {
-        core.callbackQueue.async { completionHandler([], nil) }
+        core.call({ try await self.allLongLivedOperationIDs() }) {
+            $0.hand(to: completionHandler)
+        }
     }
 
     @preconcurrency
@@ -23,6 +53,41 @@ extension CKContainer {
         withID operationID: CKOperation.ID,
         completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
     ) {
-        core.callbackQueue.async { completionHandler(nil, nil) }
+        core.call({ try await self.longLivedOperation(for: operationID) }) { result in
+            switch result {
+            case .success(let operation): completionHandler(operation, nil)
+            case .failure(let error): completionHandler(nil, error)
+            }
+        }
+    }
+
+    private func operationAccount() async throws -> OperationAccount {
+        try await core.operationAccount(scope: nil, pace: defaults.pace(connection.world))
+    }
+
+    private static let longLivedTypes: [CKDatabaseOperation.Type] = [
+        CKFetchDatabaseChangesOperation.self, CKFetchRecordZoneChangesOperation.self,
+        CKFetchRecordZonesOperation.self, CKFetchRecordsOperation.self,
+        CKFetchSubscriptionsOperation.self, CKModifyRecordZonesOperation.self,
+        CKModifyRecordsOperation.self, CKModifySubscriptionsOperation.self, CKQueryOperation.self,
+    ]
+
+    private func restored(
+        _ operationID: CKOperation.ID, _ reader: JournalReader
+    ) throws -> CKOperation {
+        let coder = reader.coder
+        guard let name = coder.archivedString("class"),
+            let type = Self.longLivedTypes.first(where: { "\($0)" == name }),
+            let scope = CKDatabase.Scope(rawValue: Int(coder.decodeInt64(forKey: "scope")))
+        else { throw OperationJournal.Damaged() }
+        let operation = type.init(operationID: operationID)
+        guard let kept = operation as? any LongLivedOperation else {
+            throw OperationJournal.Damaged()
+        }
+        operation.configuration = CKOperationConfiguration(.init(coder: coder))
+        operation.group = coder.archivedObject(CKOperationGroup.self, "group")
+        operation.database = database(with: scope)
+        try kept.readArguments(from: reader, assetFolder: connection.assetFolder)
+        return operation
     }
 }

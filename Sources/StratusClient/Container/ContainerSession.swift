@@ -60,7 +60,7 @@ struct ContainerSession: Sendable {
 extension CKContainer {
     /// The session of the convenience calls.
     var session: ContainerSession {
-        ContainerSession(core: core, pace: defaults.convenience.pace)
+        ContainerSession(core: core, pace: defaults.pace(connection.world))
     }
 }
 
@@ -68,7 +68,7 @@ extension CKOperation {
     /// The session of the operation's container.
     var containerSession: ContainerSession {
         let values = effectiveConfiguration
-        return ContainerSession(
-            core: (values.container ?? CKContainer.default()).core, pace: values.pace)
+        let core = (values.container ?? CKContainer.default()).core
+        return ContainerSession(core: core, pace: values.pace(core.connection.world))
     }
 }

@@ -48,7 +48,7 @@ public final class CKDatabase: NSObject, Sendable {
     }
 
     /// The session of the convenience calls.
-    var session: DatabaseSession { session(pace: defaults.convenience.pace) }
+    var session: DatabaseSession { session(pace: defaults.pace(core.connection.world)) }
 
     // MARK: Scoped configuration
 

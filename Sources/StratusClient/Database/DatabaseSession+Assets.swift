@@ -138,7 +138,7 @@ extension DatabaseSession {
                 meter.moved($0, of: asset.part, in: asset.record)
             }
             return .success(
-                try await sender.retrying {
+                try await sender.transfer {
                     try await sender.connection.transport.upload(
                         upload, to: url, timeoutSeconds: sender.pace.requestSeconds)
                 })
@@ -188,7 +188,7 @@ extension DatabaseSession {
         guard let stored = asset.stored, let url = stored.downloadURL else { return }
         let file = try sender.connection.assetFolder.makeFile()
         do {
-            try await sender.retrying {
+            try await sender.transfer {
                 let writer = try AssetWriter(file.url)
                 try await sender.connection.transport.download(
                     from: url, timeoutSeconds: sender.pace.requestSeconds

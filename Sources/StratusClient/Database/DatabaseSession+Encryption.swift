@@ -59,19 +59,29 @@ extension DatabaseSession {
     /// sealed, and reads as nil.
     func decrypt(_ records: [CKRecord]) async throws {
         await addLinkKeys(to: records.compactMap { $0 as? CKShare }, makesKey: false)
+        // Once for each zone of a page: to derive a key costs more than to open a value with it.
+        var opened: [CKRecordZone.ID: (key: ZoneKey, owner: String)?] = [:]
         for record in records where record.hasSealedValues {
             let zoneID = record.recordID.zoneID
-            let key: ZoneKey?
-            do {
-                key = try await core.connection.keyring.zoneKey(
+            if opened[zoneID] == nil { opened[zoneID] = .some(try await keyAndOwner(of: zoneID)) }
+            guard case .some(.some(let known)) = opened[zoneID] else { continue }
+            record.open(with: known.key, at: place(record.recordID, owner: known.owner))
+        }
+    }
+
+    /// - Returns: nil when this device has no key.
+    private func keyAndOwner(
+        of zoneID: CKRecordZone.ID
+    ) async throws -> (key: ZoneKey, owner: String)? {
+        do {
+            guard
+                let key = try await core.connection.keyring.zoneKey(
                     for: zoneID, core: core, pace: sender.pace, makesKey: false)
-            } catch CKError.accountTemporarilyUnavailable {
-                // The key is on another device; the rest of the record is good without it.
-                key = nil
-            }
-            guard let key else { continue }
-            let place = place(record.recordID, owner: try await owner(of: zoneID))
-            record.open(with: key, at: place)
+            else { return nil }
+            return (key, try await owner(of: zoneID))
+        } catch CKError.accountTemporarilyUnavailable {
+            // The key is on another device; the rest of the record is good without it.
+            return nil
         }
     }
 

@@ -6,7 +6,7 @@ import StratusWire
 ///
 /// Everything that is thrown, or found in a result, is a `CKError`.
 struct DatabaseSession: Sendable {
-    let sender: RequestSender
+    var sender: RequestSender
     let core: ContainerCore
     /// Whether records are fetched with the bytes of their assets.
     var downloadsAssets = true

@@ -168,7 +168,7 @@ struct ModifyBatch {
             if let ancestor = failure.ancestorRecord {
                 details[CKRecordChangedErrorAncestorRecordKey] =
                     try reader.record(ancestor, in: zoneID)
-            } else if draft.base.changeTag != nil {
+            } else if draft.sent.changeTag != nil {
                 details[CKRecordChangedErrorAncestorRecordKey] = CKRecord.made(
                     recordType: record.recordType, recordID: record.recordID, state: draft.base)
             }

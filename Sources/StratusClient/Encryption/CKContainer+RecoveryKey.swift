@@ -11,7 +11,7 @@ extension CKContainer {
     public func recoveryKey() async throws -> String {
         RecoveryKey.text(
             of: try await connection.keyring.accountKey(
-                core: core, pace: defaults.convenience.pace))
+                core: core, pace: defaults.pace(connection.world)))
     }
 
     /// Gives this device the key of the account's encrypted values; posts `CKAccountChanged`.
@@ -23,7 +23,7 @@ extension CKContainer {
         guard let key = RecoveryKey.key(text) else {
             throw CKError(.invalidArguments, "Correct the recovery key: it has a mistake.")
         }
-        try await connection.keyring.use(key, core: core, pace: defaults.convenience.pace)
+        try await connection.keyring.use(key, core: core, pace: defaults.pace(connection.world))
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
     }
 }

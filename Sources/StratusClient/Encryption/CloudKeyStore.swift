@@ -51,14 +51,18 @@ public final class FileKeyStore: CloudKeyStore {
     /// - Parameter folder: made at the first key. By default `$XDG_DATA_HOME/stratus/keys`, else
     ///   `~/.local/share/stratus/keys`.
     public init(folder: URL? = nil) {
+        self.folder = folder ?? Self.dataFolder.appendingPathComponent("keys")
+    }
+
+    /// Where this user's programs keep what Stratus needs.
+    static var dataFolder: URL {
         let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].map {
             URL(fileURLWithPath: $0)
         }
-        self.folder =
-            folder
-            ?? (data
+        return
+            (data
             ?? FileManager.default.homeDirectoryForCurrentUser
-            .appendingPathComponent(".local/share")).appendingPathComponent("stratus/keys")
+            .appendingPathComponent(".local/share")).appendingPathComponent("stratus")
     }
 
     public func key(for account: CloudKeyAccount) throws -> [UInt8]? {

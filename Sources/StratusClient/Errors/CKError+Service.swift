@@ -86,7 +86,7 @@ extension CKError {
             }
         var details: [String: Any] = [:]
         details["HTTPStatus"] = error.httpStatus
-        self.init(code, error.sentence, details: details, cause: error)
+        self.init(code, error.sentence, details: details, cause: error.urlError ?? error)
     }
 
     /// For answers that are not the protocol's, as proxies give them.
@@ -113,6 +113,22 @@ extension CKError {
             true
         default: false
         }
+    }
+}
+
+extension TransportError {
+    /// The same in the words of Foundation's loading system, which apps look for under an error of
+    /// the network; this one is its cause.
+    fileprivate var urlError: URLError? {
+        let code: URLError.Code? =
+            switch code {
+            case .noRoute: .notConnectedToInternet
+            case .refused: .cannotConnectToHost
+            case .timedOut: .timedOut
+            case .answerLost: .networkConnectionLost
+            default: nil
+            }
+        return code.map { URLError($0, userInfo: [NSUnderlyingErrorKey: self]) }
     }
 }
 

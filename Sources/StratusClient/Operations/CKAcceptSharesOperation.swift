@@ -41,7 +41,7 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         let results = try await containerSession.accept(shareMetadatas ?? [])
         deliver {
             self.results = results
-            for (metadata, result) in results {
+            self.forEach(results) { metadata, result in
                 if let block = self.perShareResultBlock {
                     block(metadata, result)
                 } else {
@@ -49,8 +49,6 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
                 }
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -61,5 +59,14 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
             errors[key] = result.failure
         }
         oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perShareResultBlock = nil
+        acceptSharesResultBlock = nil
+        oldShareBlock = nil
+        oldCompletionBlock = nil
+        results = []
     }
 }

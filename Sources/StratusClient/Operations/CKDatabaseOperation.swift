@@ -14,9 +14,14 @@ public class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     /// The way to the database, as the settings have it when the operation starts.
     func session() -> DatabaseSession {
-        let values = effectiveConfiguration
-        let database =
-            database ?? (values.container ?? CKContainer.default()).privateCloudDatabase
-        return database.session(pace: values.pace)
+        let database = effectiveDatabase
+        var session = database.session(
+            pace: effectiveConfiguration.pace(database.core.connection.world))
+        session.sender.target.deviceID = journal?.foreignDeviceID
+        return session
+    }
+
+    var effectiveDatabase: CKDatabase {
+        database ?? (effectiveConfiguration.container ?? CKContainer.default()).privateCloudDatabase
     }
 }

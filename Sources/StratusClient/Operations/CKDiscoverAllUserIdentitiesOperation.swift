@@ -21,14 +21,19 @@ public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked
     override func perform() async throws {
         let identities = try await containerSession.contacts()
         deliver {
-            for identity in identities { self.userIdentityDiscoveredBlock?(identity) }
+            self.forEach(identities) { self.userIdentityDiscoveredBlock?($0) }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
         discoverAllUserIdentitiesResultBlock?(Result(error))
         oldCompletionBlock?(error)
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        userIdentityDiscoveredBlock = nil
+        discoverAllUserIdentitiesResultBlock = nil
+        oldCompletionBlock = nil
     }
 }

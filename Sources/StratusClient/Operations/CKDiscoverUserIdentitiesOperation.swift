@@ -29,19 +29,24 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
     override func perform() async throws {
         let results = try await containerSession.identities(for: userIdentityLookupInfos)
         deliver {
-            for (info, result) in results {
+            self.forEach(results) { info, result in
                 // Who cannot be looked up is not found.
                 if let identity = result.success, identity.hasiCloudAccount {
                     self.userIdentityDiscoveredBlock?(identity, info)
                 }
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
         discoverUserIdentitiesResultBlock?(Result(error))
         oldCompletionBlock?(error)
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        userIdentityDiscoveredBlock = nil
+        discoverUserIdentitiesResultBlock = nil
+        oldCompletionBlock = nil
     }
 }

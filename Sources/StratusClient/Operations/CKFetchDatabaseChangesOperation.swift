@@ -46,20 +46,24 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
         var token = previousServerChangeToken
         while true {
             let page = try await session.databaseChanges(since: token, resultsLimit: resultsLimit)
-            if isCancelled { throw CKError.cancelled }
             token = page.token
             let goesOn = page.moreComing && fetchAllChanges
-            await delivered()
-            deliver { self.tell(page, isIntermediate: goesOn) }
-            if !goesOn { break }
+            try await hand(Page(changes: page, isIntermediate: goesOn))
+            if !goesOn { return }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
-    private func tell(_ page: DatabaseChangesPage, isIntermediate: Bool) {
-        for zoneID in page.changed { recordZoneWithIDChangedBlock?(zoneID) }
-        for (zoneID, reason) in page.deleted {
+    /// One answer.
+    struct Page: Sendable {
+        var changes: DatabaseChangesPage
+        /// Whether the operation goes on.
+        var isIntermediate: Bool
+    }
+
+    func tell(_ page: Page) {
+        let (isIntermediate, page) = (page.isIntermediate, page.changes)
+        forEach(page.changed) { recordZoneWithIDChangedBlock?($0) }
+        forEach(page.deleted) { zoneID, reason in
             let block =
                 switch reason {
                 case .deleted: recordZoneWithIDWasDeletedBlock
@@ -70,6 +74,7 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
                 }
             block?(zoneID)
         }
+        if isCancelled { return }
         if isIntermediate { changeTokenUpdatedBlock?(page.token) }
         last = (page.token, page.moreComing)
     }
@@ -81,5 +86,16 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
             fetchDatabaseChangesResultBlock?(.success((last.token, last.moreComing)))
         }
         oldCompletionBlock?(last?.token, last?.moreComing ?? false, error)
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        recordZoneWithIDChangedBlock = nil
+        recordZoneWithIDWasDeletedBlock = nil
+        recordZoneWithIDWasPurgedBlock = nil
+        recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = nil
+        changeTokenUpdatedBlock = nil
+        fetchDatabaseChangesResultBlock = nil
+        oldCompletionBlock = nil
     }
 }

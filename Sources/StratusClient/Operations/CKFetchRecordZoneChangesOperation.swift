@@ -113,8 +113,6 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 try await follow(question, result, session)
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     /// Hands out a zone's first page and those that follow it.
@@ -125,17 +123,14 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         var question = question
         var result = first
         while true {
-            // One page may be in the app's hands while the next is fetched; not more.
-            await delivered()
-            if isCancelled { throw CKError.cancelled }
-            let zoneID = question.zoneID
             switch result {
-            case .failure(let error):
-                deliver { self.tell(zoneID, failedWith: error) }
+            case .failure:
+                try await hand(Page(zoneID: question.zoneID, result: result))
                 return
             case .success(let page):
                 let goesOn = page.moreComing && fetchAllChanges
-                deliver { self.tell(zoneID, page, isIntermediate: goesOn) }
+                try await hand(
+                    Page(zoneID: question.zoneID, result: result, isIntermediate: goesOn))
                 if !goesOn { return }
                 question.token = page.token
                 guard let next = try await session.zoneChanges([question]).first else { return }
@@ -144,8 +139,25 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, _ page: ZoneChangesPage, isIntermediate: Bool) {
-        for change in page.changes {
+    /// One answer about one zone.
+    struct Page: Sendable {
+        var zoneID: CKRecordZone.ID
+        var result: Result<ZoneChangesPage, CKError>
+        /// Whether the operation goes on in the zone.
+        var isIntermediate = false
+    }
+
+    func tell(_ page: Page) {
+        switch page.result {
+        case .failure(let error): tell(page.zoneID, failedWith: error)
+        case .success(let changes):
+            tell(changes.changes)
+            if !isCancelled { tell(page.zoneID, changes, isIntermediate: page.isIntermediate) }
+        }
+    }
+
+    private func tell(_ changes: [ZoneChangesPage.Change]) {
+        forEach(changes) { change in
             switch change {
             case .changed(let record):
                 if let recordWasChangedBlock {
@@ -160,6 +172,9 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 recordWithIDWasDeletedBlock?(recordID, recordType)
             }
         }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, _ page: ZoneChangesPage, isIntermediate: Bool) {
         if isIntermediate {
             recordZoneChangeTokensUpdatedBlock?(zoneID, page.token, nil)
         } else {
@@ -177,5 +192,16 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     override func report(_ error: CKError?) {
         fetchRecordZoneChangesResultBlock?(Result(error))
         oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        recordWasChangedBlock = nil
+        recordWithIDWasDeletedBlock = nil
+        recordZoneChangeTokensUpdatedBlock = nil
+        recordZoneFetchResultBlock = nil
+        fetchRecordZoneChangesResultBlock = nil
+        (oldRecordBlock, oldZoneBlock, oldCompletionBlock) = (nil, nil, nil)
+        errors = [:]
     }
 }

@@ -41,12 +41,12 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
         } else {
             results = try await session.zones()
         }
-        deliver {
-            self.results = results
-            for (zoneID, result) in results { self.perRecordZoneResultBlock?(zoneID, result) }
-        }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
+        try await hand(results)
+    }
+
+    func tell(_ page: [DatabaseSession.FetchedZone]) {
+        results = page
+        forEach(page) { perRecordZoneResultBlock?($0.zoneID, $0.result) }
     }
 
     override func report(_ error: CKError?) {
@@ -59,5 +59,13 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
             errors[zoneID] = result.failure
         }
         oldCompletionBlock(zones, error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perRecordZoneResultBlock = nil
+        fetchRecordZonesResultBlock = nil
+        oldCompletionBlock = nil
+        results = []
     }
 }

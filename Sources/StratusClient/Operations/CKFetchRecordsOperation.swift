@@ -19,7 +19,7 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
 
     private var oldRecordBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
     private var oldCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
-    private var isForCurrentUser = false
+    var isForCurrentUser = false
     private var results: [DatabaseSession.FetchedRecord] = []
 
     public convenience init(recordIDs: [CKRecord.ID]) {
@@ -60,19 +60,19 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
             record, part in
             self.deliver { self.perRecordProgressBlock?(record.recordID, part) }
         }
-        deliver {
-            self.results = results
-            for (recordID, result) in results {
-                if result.failure == nil { self.perRecordProgressBlock?(recordID, 1) }
-                if let block = self.perRecordResultBlock {
-                    block(recordID, result)
-                } else {
-                    self.oldRecordBlock?(result.success, recordID, result.failure)
-                }
+        try await hand(results)
+    }
+
+    func tell(_ page: [DatabaseSession.FetchedRecord]) {
+        results = page
+        forEach(page) { recordID, result in
+            if result.failure == nil { perRecordProgressBlock?(recordID, 1) }
+            if let perRecordResultBlock {
+                perRecordResultBlock(recordID, result)
+            } else {
+                oldRecordBlock?(result.success, recordID, result.failure)
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -85,5 +85,14 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
             errors[recordID] = result.failure
         }
         oldCompletionBlock(records, error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perRecordProgressBlock = nil
+        perRecordResultBlock = nil
+        fetchRecordsResultBlock = nil
+        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
+        results = []
     }
 }

@@ -49,7 +49,7 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
             rootRecord: shouldFetchRootRecord ? (rootRecordDesiredKeys, ()) : nil)
         deliver {
             self.results = results
-            for (url, result) in results {
+            self.forEach(results) { url, result in
                 if let block = self.perShareMetadataResultBlock {
                     block(url, result)
                 } else {
@@ -57,8 +57,6 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
                 }
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -66,5 +64,14 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
         var errors: [AnyHashable: any Error] = [:]
         for (url, result) in results { errors[url] = result.failure }
         oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perShareMetadataResultBlock = nil
+        fetchShareMetadataResultBlock = nil
+        oldMetadataBlock = nil
+        oldCompletionBlock = nil
+        results = []
     }
 }

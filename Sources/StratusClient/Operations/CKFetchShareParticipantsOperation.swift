@@ -43,7 +43,7 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
         let results = try await containerSession.participants(for: userIdentityLookupInfos ?? [])
         deliver {
             self.results = results
-            for (info, result) in results {
+            self.forEach(results) { info, result in
                 if let block = self.perShareParticipantResultBlock {
                     block(info, result)
                 } else if let participant = result.success {
@@ -51,8 +51,6 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
                 }
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -60,5 +58,14 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
         var errors: [AnyHashable: any Error] = [:]
         for (info, result) in results { errors[info] = result.failure }
         oldCompletionBlock?(error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perShareParticipantResultBlock = nil
+        fetchShareParticipantsResultBlock = nil
+        oldParticipantBlock = nil
+        oldCompletionBlock = nil
+        results = []
     }
 }

@@ -41,14 +41,12 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
         } else {
             results = try await session.subscriptions()
         }
-        deliver {
-            self.results = results
-            for (identifier, result) in results {
-                self.perSubscriptionResultBlock?(identifier, result)
-            }
-        }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
+        try await hand(results)
+    }
+
+    func tell(_ page: [DatabaseSession.FetchedSubscription]) {
+        results = page
+        forEach(page) { perSubscriptionResultBlock?($0.subscriptionID, $0.result) }
     }
 
     override func report(_ error: CKError?) {
@@ -61,5 +59,13 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
             errors[identifier] = result.failure
         }
         oldCompletionBlock(subscriptions, error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perSubscriptionResultBlock = nil
+        fetchSubscriptionsResultBlock = nil
+        oldCompletionBlock = nil
+        results = []
     }
 }

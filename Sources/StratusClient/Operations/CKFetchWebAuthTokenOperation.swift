@@ -34,8 +34,6 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
         let token = try await ContainerSession(core: session.core, pace: session.sender.pace)
             .webAuthToken(forAPIToken: apiToken)
         deliver { self.token = token }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -46,5 +44,11 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
             }
         fetchWebAuthTokenResultBlock?(result)
         oldCompletionBlock?(result.success, result.failure)
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        fetchWebAuthTokenResultBlock = nil
+        oldCompletionBlock = nil
     }
 }

@@ -37,15 +37,13 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
         let outcome = try await session().modifyZones(
             saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [],
             operationID: operationID)
-        deliver {
-            self.outcome = outcome
-            for (zoneID, result) in outcome.saves { self.perRecordZoneSaveBlock?(zoneID, result) }
-            for (zoneID, result) in outcome.deletions {
-                self.perRecordZoneDeleteBlock?(zoneID, result)
-            }
-        }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
+        try await hand(outcome)
+    }
+
+    func tell(_ page: ZonesModification) {
+        outcome = page
+        forEach(page.saves) { perRecordZoneSaveBlock?($0.zoneID, $0.result) }
+        forEach(page.deletions) { perRecordZoneDeleteBlock?($0.zoneID, $0.result) }
     }
 
     override func report(_ error: CKError?) {
@@ -58,5 +56,14 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
             outcome.saves.compactMap { $0.result.success },
             outcome.deletions.compactMap { $0.result.failure == nil ? $0.zoneID : nil },
             error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perRecordZoneSaveBlock = nil
+        perRecordZoneDeleteBlock = nil
+        modifyRecordZonesResultBlock = nil
+        oldCompletionBlock = nil
+        outcome = ZonesModification()
     }
 }

@@ -66,29 +66,29 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     }
 
     override func perform() async throws {
-        let records = recordsToSave ?? []
         let outcome = try await session().modifyRecords(
-            saving: records, deleting: recordIDsToDelete ?? [], policy: savePolicy,
+            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: savePolicy,
             isAtomic: isAtomic, operationID: operationID
         ) { record, part in
             self.deliver { self.perRecordProgressBlock?(record, part) }
         }
-        deliver {
-            self.outcome = outcome
-            for (record, save) in zip(records, outcome.saves) {
-                self.perRecordProgressBlock?(record, 1)
-                if let block = self.perRecordSaveBlock {
-                    block(save.recordID, save.result)
-                } else {
-                    self.oldRecordBlock?(record, save.result.failure)
-                }
-            }
-            for deletion in outcome.deletions {
-                self.perRecordDeleteBlock?(deletion.recordID, deletion.result)
+        try await hand(outcome)
+    }
+
+    func tell(_ page: RecordsModification) {
+        outcome = page
+        let records = recordsToSave ?? []
+        forEach(zip(records, page.saves)) { record, save in
+            // Of a save that is told again, the record that it brought up to date.
+            let record = save.result.success ?? record
+            perRecordProgressBlock?(record, 1)
+            if let perRecordSaveBlock {
+                perRecordSaveBlock(save.recordID, save.result)
+            } else {
+                oldRecordBlock?(record, save.result.failure)
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
+        forEach(page.deletions) { perRecordDeleteBlock?($0.recordID, $0.result) }
     }
 
     override func report(_ error: CKError?) {
@@ -101,6 +101,16 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
             outcome.saves.compactMap { $0.result.success },
             outcome.deletions.compactMap { $0.result.failure == nil ? $0.recordID : nil },
             error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perRecordProgressBlock = nil
+        perRecordSaveBlock = nil
+        perRecordDeleteBlock = nil
+        modifyRecordsResultBlock = nil
+        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
+        outcome = RecordsModification()
     }
 }
 

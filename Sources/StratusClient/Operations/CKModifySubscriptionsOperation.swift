@@ -38,17 +38,13 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
     override func perform() async throws {
         let outcome = try await session().modifySubscriptions(
             saving: subscriptionsToSave ?? [], deleting: subscriptionIDsToDelete ?? [])
-        deliver {
-            self.outcome = outcome
-            for (identifier, result) in outcome.saves {
-                self.perSubscriptionSaveBlock?(identifier, result)
-            }
-            for (identifier, result) in outcome.deletions {
-                self.perSubscriptionDeleteBlock?(identifier, result)
-            }
-        }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
+        try await hand(outcome)
+    }
+
+    func tell(_ page: SubscriptionsModification) {
+        outcome = page
+        forEach(page.saves) { perSubscriptionSaveBlock?($0.subscriptionID, $0.result) }
+        forEach(page.deletions) { perSubscriptionDeleteBlock?($0.subscriptionID, $0.result) }
     }
 
     override func report(_ error: CKError?) {
@@ -61,5 +57,14 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
             outcome.saves.compactMap { $0.result.success },
             outcome.deletions.compactMap { $0.result.failure == nil ? $0.subscriptionID : nil },
             error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        perSubscriptionSaveBlock = nil
+        perSubscriptionDeleteBlock = nil
+        modifySubscriptionsResultBlock = nil
+        oldCompletionBlock = nil
+        outcome = SubscriptionsModification()
     }
 }

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Every operation owns a serial queue on which all its blocks run, one at a time: first those of
 /// the items, then the one of the result, exactly once, then `completionBlock`. Set the blocks
-/// before the operation is enqueued. An operation is used once.
+/// before the operation is enqueued; they are let go when it has ended, so that a block may hold its
+/// operation. An operation is used once.
 ///
 /// `@unchecked Sendable`: what changes while it runs is behind ``lifecycle``; the settings and
 /// blocks that subclasses declare are set before it is enqueued, and only read afterwards.
@@ -21,6 +22,8 @@ public class CKOperation: Operation, @unchecked Sendable {
         var ownConfiguration = CKOperationConfiguration()
         var group: CKOperationGroup?
         var inherited = OperationDefaults()
+        var journal: OperationJournal?
+        var origin: OperationOrigin?
     }
 
     private let lifecycle = Mutex(Lifecycle())
@@ -32,7 +35,7 @@ public class CKOperation: Operation, @unchecked Sendable {
         self.init(operationID: UUID().uuidString)
     }
 
-    init(operationID: CKOperation.ID) {
+    required init(operationID: CKOperation.ID) {
         self.operationID = operationID
         super.init()
     }
@@ -53,7 +56,10 @@ public class CKOperation: Operation, @unchecked Sendable {
         set { lifecycle.withLock { $0.group = newValue } }
     }
 
-    /// Called when a long-lived operation outlives its process. Never here: none does.
+    /// Called once when a long-lived operation is on the disk, before it is sent: from then on
+    /// `allLongLivedOperationIDs()` names it. Not for one that was fetched from there.
+    ///
+    /// Source: Apple's page "longLivedOperationWasPersistedBlock".
     public var longLivedOperationWasPersistedBlock: (() -> Void)?
 
     /// What holds: the operation's own settings, its group's, then those of the database or
@@ -80,6 +86,18 @@ public class CKOperation: Operation, @unchecked Sendable {
         lifecycle.withLock { $0.inherited = defaults }
     }
 
+    /// What is kept of a long-lived operation while it runs.
+    var journal: OperationJournal? {
+        get { lifecycle.withLock { $0.journal } }
+        set { lifecycle.withLock { $0.journal = newValue } }
+    }
+
+    /// Set where this goes on with a long-lived operation of an earlier process.
+    var origin: OperationOrigin? {
+        get { lifecycle.withLock { $0.origin } }
+        set { lifecycle.withLock { $0.origin = newValue } }
+    }
+
     // MARK: Life
 
     /// Notes that the operation was given to a database or a container.
@@ -96,13 +114,20 @@ public class CKOperation: Operation, @unchecked Sendable {
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
+    /// - Precondition: the operation was not started before.
     public override func start() {
         willChangeValue(forKey: "isExecuting")
-        lifecycle.withLock { $0.isExecuting = true }
+        lifecycle.withLock {
+            precondition(
+                !$0.isExecuting && !$0.isFinished,
+                "Make a new operation: one that was started cannot be started again.")
+            $0.isExecuting = true
+        }
         didChangeValue(forKey: "isExecuting")
         let task = Task(priority: effectiveConfiguration.taskPriority) { await self.run() }
-        lifecycle.withLock { $0.task = task }
-        // A cancel() between the two lines above found no task.
+        // Not kept when it has ended already: it would hold the operation for ever.
+        lifecycle.withLock { if !$0.isFinished { $0.task = task } }
+        // A cancel() between the lines above found no task.
         if isCancelled { task.cancel() }
     }
 
@@ -113,20 +138,47 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     private func run() async {
         var failure: CKError?
-        if isCancelled {
-            failure = .cancelled
-        } else {
-            do {
-                try await perform()
-            } catch {
-                // Told by `report`.
-                failure = isCancelled ? .cancelled : CKError(requestFailedWith: error)
-            }
+        do {
+            if isCancelled { throw CKError.cancelled }
+            try await performOrReplay()
+            await delivered()
+            if isCancelled { throw CKError.cancelled }
+        } catch {
+            // Told by `report`.
+            failure = isCancelled ? .cancelled : CKError(requestFailedWith: error)
         }
         let error = failure
+        keepEnd(error)
         callbackQueue.async {
             self.report(error)
+            self.forgetBlocks()
+            self.forgetAtCompletion()
+            self.forgetDependencies()
             self.finish()
+        }
+    }
+
+    deinit {
+        forgetDependencies()
+    }
+
+    /// Foundation on Linux goes on to call an operation that is no more when what it waited for ends:
+    /// one that was cancelled while it waited, or was never added to a queue.
+    private func forgetDependencies() {
+        for dependency in dependencies where !dependency.isFinished {
+            removeDependency(dependency)
+        }
+    }
+
+    /// Lets go of the completion block when it has returned, as Foundation does not on Linux, and of
+    /// what was kept on the disk.
+    private func forgetAtCompletion() {
+        let (block, journal) = (completionBlock, journal)
+        guard block != nil || journal != nil else { return }
+        completionBlock = { [weak self] in
+            block?()
+            journal?.forget()
+            self?.completionBlock = nil
         }
     }
 
@@ -137,6 +189,7 @@ public class CKOperation: Operation, @unchecked Sendable {
             $0.isExecuting = false
             $0.isFinished = true
             $0.task = nil
+            $0.journal = nil
         }
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
@@ -152,10 +205,23 @@ public class CKOperation: Operation, @unchecked Sendable {
     /// Calls the result blocks; on the callback queue, exactly once.
     func report(_ error: CKError?) {}
 
+    /// Lets go of the blocks, and of what they were told; on the callback queue, after ``report(_:)``.
+    func forgetBlocks() {
+        longLivedOperationWasPersistedBlock = nil
+    }
+
     /// Enqueues calls of item blocks. Nothing is told once the operation was cancelled.
     func deliver(_ calls: @escaping @Sendable () -> Void) {
         callbackQueue.async {
             if !self.isCancelled { calls() }
+        }
+    }
+
+    /// Calls a block for each item; stops when one of them cancels the operation.
+    func forEach<Item>(_ items: some Sequence<Item>, _ body: (Item) -> Void) {
+        for item in items {
+            if isCancelled { return }
+            body(item)
         }
     }
 

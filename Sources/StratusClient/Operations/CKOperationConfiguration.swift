@@ -28,16 +28,29 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
 
         /// The seven days of Apple's documentation.
         static let resourceSeconds: TimeInterval = 604_800
+        static let requestSeconds: TimeInterval = 60
 
-        var pace: RequestPace {
-            let service = qualityOfService ?? .default
-            let isImmediate = service == .userInteractive || service == .userInitiated
-            let resource =
-                timeoutIntervalForResource ?? (isImmediate ? -1 : Self.resourceSeconds)
+        /// Seconds that an operation may take; nil is without limit.
+        var resourceSeconds: TimeInterval? {
+            switch timeoutIntervalForResource {
+            // As with URLSession's, 0 sets nothing.
+            case .some(let seconds) where seconds != 0: seconds < 0 ? nil : seconds
+            default:
+                switch qualityOfService {
+                case .userInteractive, .userInitiated: nil
+                default: Self.resourceSeconds
+                }
+            }
+        }
+
+        /// The pace of an operation that begins now.
+        func pace(_ world: CloudConnection.World) -> RequestPace {
+            let request = timeoutIntervalForRequest ?? 0
             return RequestPace(
-                requestSeconds: timeoutIntervalForRequest ?? 60,
-                resourceSeconds: resource < 0 ? nil : resource,
-                retriesTransientErrors: service == .utility || service == .background)
+                requestSeconds: request > 0 ? request : Self.requestSeconds,
+                deadlineUptimeSeconds: resourceSeconds.map { world.uptimeSeconds() + $0 },
+                retriesTransientErrors: qualityOfService == .utility
+                    || qualityOfService == .background)
         }
 
         var taskPriority: TaskPriority {
@@ -75,27 +88,45 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// Kept, without effect: this framework does not know which network it uses.
+    /// Kept, without effect: Linux does not say which network is a cellular one.
     public var allowsCellularAccess: Bool {
         get { values.allowsCellularAccess ?? true }
         set { state.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// Kept, without effect: operations end with their process.
+    /// Whether the operation is kept on the disk until its `completionBlock` has returned, so that a
+    /// later process can go on with it.
+    ///
+    /// For the operations of a database, but `CKFetchWebAuthTokenOperation`; others are as if it
+    /// were not set. There is no daemon on Linux: what a process leaves undone goes on when the app
+    /// runs again, fetches the operation from its container and adds it to a queue. What had been
+    /// applied is not applied again; what had ended calls its blocks from what was kept, for 24
+    /// hours. Changing it later has no effect. Source: CKOperation.h.
+    ///
+    /// ```swift
+    /// for operationID in try await container.allLongLivedOperationIDs() {
+    ///     guard let operation = try await container.longLivedOperation(for: operationID) else { continue }
+    ///     (operation as? CKModifyRecordsOperation)?.perRecordSaveBlock = { show($0, $1) }
+    ///     container.add(operation)
+    /// }
+    /// ```
     public var isLongLived: Bool {
         get { values.isLongLived ?? false }
         set { state.withLock { $0.isLongLived = newValue } }
     }
 
-    /// Seconds that one request may take; 60.
+    /// Seconds that one request may take, and that the bytes of an asset may stand still; 60. After
+    /// that it fails with `CKError.networkFailure`, whose cause is `URLError.timedOut`.
     public var timeoutIntervalForRequest: TimeInterval {
-        get { values.timeoutIntervalForRequest ?? 60 }
+        get { values.timeoutIntervalForRequest ?? Values.requestSeconds }
         set { state.withLock { $0.timeoutIntervalForRequest = newValue } }
     }
 
-    /// Seconds that the operation may take with all repetitions; -1 is without limit.
+    /// Seconds that the operation may take with all its requests and repetitions; -1 is without limit,
+    /// and the default of what the user waits for, else a week. After that the operation fails with
+    /// `CKError.networkFailure`, or with the last error that it met.
     public var timeoutIntervalForResource: TimeInterval {
-        get { values.timeoutIntervalForResource ?? values.pace.resourceSeconds ?? -1 }
+        get { values.timeoutIntervalForResource ?? values.resourceSeconds ?? -1 }
         set { state.withLock { $0.timeoutIntervalForResource = newValue } }
     }
 
@@ -123,5 +154,10 @@ struct OperationDefaults: Sendable {
     var convenience: CKOperationConfiguration.Values {
         configuration.over(group?.defaultValues ?? .init())
             .over(CKOperationConfiguration.Values(qualityOfService: .userInitiated))
+    }
+
+    /// The pace of a convenience call that begins now.
+    func pace(_ world: CloudConnection.World) -> RequestPace {
+        convenience.pace(world)
     }
 }

@@ -97,7 +97,7 @@ extension CKOperationConfiguration.Values {
     ]
 
     /// Writes what was set.
-    fileprivate func archive(with coder: NSCoder) {
+    func archive(with coder: NSCoder) {
         coder.archive(
             Self.words.first { $0.1 == qualityOfService }.map(\.0), "qualityOfService")
         if let allowsCellularAccess {
@@ -112,7 +112,7 @@ extension CKOperationConfiguration.Values {
         }
     }
 
-    fileprivate init(coder: NSCoder) {
+    init(coder: NSCoder) {
         let word = coder.archivedString("qualityOfService")
         qualityOfService = Self.words.first { $0.0 == word }?.1
         if coder.containsValue(forKey: "allowsCellularAccess") {

@@ -66,19 +66,19 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let page = try await session().records(
             matching: search, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
-        deliver {
-            self.nextCursor = page.cursor
-            for (recordID, result) in page.matches {
-                self.errors[recordID] = result.failure
-                if let block = self.recordMatchedBlock {
-                    block(recordID, result)
-                } else if let record = result.success {
-                    self.oldRecordBlock?(record)
-                }
+        try await hand(page)
+    }
+
+    func tell(_ page: QueryPage) {
+        nextCursor = page.cursor
+        forEach(page.matches) { recordID, result in
+            errors[recordID] = result.failure
+            if let recordMatchedBlock {
+                recordMatchedBlock(recordID, result)
+            } else if let record = result.success {
+                oldRecordBlock?(record)
             }
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func report(_ error: CKError?) {
@@ -88,6 +88,14 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             queryResultBlock?(.success(nextCursor))
         }
         oldCompletionBlock?(nextCursor, error ?? CKError.partialFailure(errors))
+    }
+
+    override func forgetBlocks() {
+        super.forgetBlocks()
+        recordMatchedBlock = nil
+        queryResultBlock = nil
+        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
+        errors = [:]
     }
 }
 

@@ -13,13 +13,16 @@ extension CKRecord {
         /// Fields with files, some of which must be uploaded first.
         var assetFields: [AssetField] = []
         var changeCount: Int
-        /// The record before its changes; the ancestor of a conflict.
-        var base: RecordState
+        /// The record as it was sent.
+        var sent: RecordState
         var hasAllFields: Bool
         /// The values of the assets that were uploaded.
         var receipts: [ObjectIdentifier: AssetReceipt] = [:]
         /// What the owner of a share had decided.
         var terms: ShareState.Terms?
+
+        /// The record before its changes; the ancestor of a conflict. Made when there is one.
+        var base: RecordState { sent.base }
     }
 
     struct AssetField: Sendable {
@@ -73,7 +76,7 @@ extension CKRecord {
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
             fields: try Self.fields(Array(keys), of: state), openKeys: openKeys,
             assetFields: assetFields,
-            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields,
+            changeCount: state.changeCount, sent: state, hasAllFields: hasAllFields,
             terms: terms)
     }
 

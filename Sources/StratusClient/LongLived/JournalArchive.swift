@@ -1,0 +1,198 @@
+import Foundation
+
+/// Writes one piece of an operation's journal: objects and results under keys.
+final class JournalWriter {
+    let coder = NSKeyedArchiver(requiringSecureCoding: true)
+    private let folder: URL
+    /// Tells the files of this piece from those of others.
+    private let name: String
+    private var fileCount = 0
+
+    init(_ name: String, folder: URL) {
+        self.name = name
+        self.folder = folder
+    }
+
+    func finish() -> Data {
+        coder.finishEncoding()
+        return coder.encodedData
+    }
+
+    /// Writes a list; nil is nothing.
+    func write<Object: NSObject & NSCoding>(_ objects: [Object]?, _ key: String) throws {
+        guard let objects else { return }
+        coder.encode(Int64(objects.count), forKey: key)
+        for (index, object) in objects.enumerated() {
+            coder.archive(object, "\(key).\(index)")
+        }
+    }
+
+    /// Writes one result for each item.
+    ///
+    /// - Parameter keepsFiles: whether copies of the files of assets are kept beside.
+    func write<Key: NSObject & NSCoding, Value: NSObject & NSCoding>(
+        _ results: [(Key, Result<Value, any Error>)], _ key: String, keepsFiles: Bool = false
+    ) throws {
+        coder.encode(Int64(results.count), forKey: key)
+        for (index, (item, result)) in results.enumerated() {
+            coder.archive(item, "\(key).\(index).item")
+            switch result {
+            case .success(let value):
+                coder.archive(value, "\(key).\(index).value")
+                if keepsFiles, let record = value as? CKRecord {
+                    try write(filesOf: record, "\(key).\(index).files")
+                }
+            case .failure(let error):
+                write(CKError(requestFailedWith: error), "\(key).\(index).error")
+            }
+        }
+    }
+
+    /// Writes one result for each item, where success says no more.
+    func write<Key: NSObject & NSCoding>(
+        _ results: [(Key, Result<Void, any Error>)], _ key: String
+    ) throws {
+        try write(results.map { ($0.0, $0.1.map { NSNull() }) }, key)
+    }
+
+    /// Writes an error with what a `CKError` of this module tells apps; causes are left out.
+    func write(_ error: CKError, _ key: String) {
+        coder.encode(Int64(error.code.rawValue), forKey: key)
+        var details: [Any] = []
+        for (name, value) in error.userInfo {
+            switch value {
+            case let record as CKRecord: coder.archive(record, "\(key).\(name)")
+            case let text as String: details.append([name, text])
+            case let number as NSNumber: details.append([name, number])
+            case let number as Int: details.append([name, number])
+            default: break
+            }
+        }
+        coder.archive(tree: details, "\(key).details")
+    }
+
+    /// Keeps copies of the files of a record's assets; they have the order of the fields' names.
+    func write(filesOf record: CKRecord, _ key: String) throws {
+        let assets = record.assetsInOrder
+        guard !assets.isEmpty else { return }
+        coder.archive(try assets.map { try $0.fileURL.map(copy) ?? "" }, key)
+    }
+
+    /// - Returns: the name of the copy; empty when there is no file, which is told when it is needed.
+    private func copy(_ url: URL) throws -> String {
+        let source = url.resolvingSymlinksInPath()
+        guard FileManager.default.isReadableFile(atPath: source.path) else { return "" }
+        fileCount += 1
+        let fileName = "asset-\(name)-\(fileCount)"
+        let copy = folder.appendingPathComponent(fileName)
+        if FileManager.default.fileExists(atPath: copy.path) {
+            // Of an earlier process that did not come to an end.
+            try FileManager.default.removeItem(at: copy)
+        }
+        try FileManager.default.copyItem(at: source, to: copy)
+        let handle = try FileHandle(forUpdating: copy)
+        try handle.synchronize()
+        return fileName
+    }
+}
+
+/// Reads what a ``JournalWriter`` wrote.
+struct JournalReader {
+    let coder: NSKeyedUnarchiver
+    private let folder: URL
+
+    /// - Throws: what Foundation says of bytes that are no archive.
+    init(_ bytes: Data, folder: URL) throws {
+        coder = try NSKeyedUnarchiver(forReadingFrom: bytes)
+        // The other policy ends the process.
+        coder.decodingFailurePolicy = .setErrorAndReturn
+        self.folder = folder
+    }
+
+    /// Reads a list; nil when none was written.
+    func objects<Object: NSObject & NSCoding>(
+        _ type: Object.Type, _ key: String
+    ) throws -> [Object]? {
+        guard coder.containsValue(forKey: key) else { return nil }
+        return try (0..<count(key)).map { index in
+            guard let object = coder.archivedObject(type, "\(key).\(index)") else {
+                throw OperationJournal.Damaged()
+            }
+            return object
+        }
+    }
+
+    func results<Key: NSObject & NSCoding, Value: NSObject & NSCoding>(
+        _ key: String, _ keyType: Key.Type, _ valueType: Value.Type, in assetFolder: AssetFolder
+    ) throws -> [(Key, Result<Value, any Error>)] {
+        try (0..<count(key)).map { index in
+            guard let item = coder.archivedObject(keyType, "\(key).\(index).item") else {
+                throw OperationJournal.Damaged()
+            }
+            if let error = error("\(key).\(index).error") { return (item, .failure(error)) }
+            guard let value = coder.archivedObject(valueType, "\(key).\(index).value") else {
+                throw OperationJournal.Damaged()
+            }
+            if let record = value as? CKRecord {
+                try restoreFiles(of: record, "\(key).\(index).files", in: assetFolder)
+            }
+            return (item, .success(value))
+        }
+    }
+
+    func results<Key: NSObject & NSCoding>(
+        _ key: String, _ keyType: Key.Type, in assetFolder: AssetFolder
+    ) throws -> [(Key, Result<Void, any Error>)] {
+        try results(key, keyType, NSNull.self, in: assetFolder).map { ($0.0, $0.1.map { _ in }) }
+    }
+
+    /// Reads an error; nil when none was written.
+    func error(_ key: String) -> CKError? {
+        guard coder.containsValue(forKey: key),
+            let code = CKError.Code(rawValue: Int(coder.decodeInt64(forKey: key)))
+        else { return nil }
+        var userInfo: [String: Any] = [:]
+        for detail in coder.archivedTree("\(key).details") as? [[Any]] ?? []
+        where detail.count == 2 {
+            guard let name = detail[0] as? String else { continue }
+            userInfo[name] = detail[1] as? String ?? detail[1] as? NSNumber
+        }
+        for name in [
+            CKRecordChangedErrorAncestorRecordKey, CKRecordChangedErrorClientRecordKey,
+            CKRecordChangedErrorServerRecordKey,
+        ] {
+            userInfo[name] = coder.archivedObject(CKRecord.self, "\(key).\(name)")
+        }
+        return CKError(code, userInfo: userInfo)
+    }
+
+    /// Gives a record's assets files of this process.
+    func restoreFiles(of record: CKRecord, _ key: String, in assetFolder: AssetFolder) throws {
+        guard let names = coder.archivedStrings(key) else { return }
+        for (asset, name) in zip(record.assetsInOrder, names) where !name.isEmpty {
+            let file = try assetFolder.makeFile()
+            do {
+                try Data(
+                    contentsOf: folder.appendingPathComponent(name), options: .mappedIfSafe
+                ).write(to: file.url)
+            } catch {
+                file.remove()
+                throw error
+            }
+            asset.adopt(file)
+        }
+    }
+
+    private func count(_ key: String) throws -> Int {
+        guard coder.containsValue(forKey: key) else { throw OperationJournal.Damaged() }
+        return max(0, Int(coder.decodeInt64(forKey: key)))
+    }
+}
+
+extension CKRecord {
+    fileprivate var assetsInOrder: [CKAsset] {
+        state.withLock { state in
+            state.values.sorted { $0.key < $1.key }.flatMap { $0.value.assets ?? [] }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import StratusRecords
+
+/// An operation whose arguments and outcome can be kept on the disk.
+///
+/// While the process lives it is an operation like any other, but that its arguments are written
+/// before it is sent, and what it tells before it is told. `Documentation/Decisions/0012-long-lived-operations.md`
+/// says why.
+protocol LongLivedOperation: CKDatabaseOperation {
+    /// What the app is told at a time: a page, or all at once.
+    associatedtype Page: Sendable
+
+    func writeArguments(to writer: JournalWriter) throws
+    func readArguments(from reader: JournalReader, assetFolder: AssetFolder) throws
+
+    static func write(_ page: Page, to writer: JournalWriter) throws
+    static func readPage(from reader: JournalReader, assetFolder: AssetFolder) throws -> Page
+
+    /// Calls the blocks of items; on the callback queue.
+    func tell(_ page: Page)
+}
+
+extension LongLivedOperation {
+    /// Tells a page, when the one before it has been taken.
+    func hand(_ page: Page) async throws {
+        // One page may be in the app's hands while the next is fetched; not more.
+        await delivered()
+        if isCancelled { throw CKError.cancelled }
+        journal?.keep { try Self.write(page, to: $0) }
+        deliver { self.tell(page) }
+    }
+
+    /// Tells what was kept of an operation that ended.
+    ///
+    /// - Returns: false for one that did not; it is to be performed.
+    /// - Throws: the error with which it ended.
+    fileprivate func replay(_ journal: OperationJournal) async throws -> Bool {
+        guard let end = OperationJournal.end(in: journal.folder), let pieces = journal.outcome()
+        else { return false }
+        let assetFolder = effectiveDatabase.core.connection.assetFolder
+        while let piece = try pieces.next() {
+            let page = try Self.readPage(
+                from: JournalReader(piece, folder: journal.folder), assetFolder: assetFolder)
+            await delivered()
+            if isCancelled { throw CKError.cancelled }
+            deliver { self.tell(page) }
+        }
+        if let error = end.error { throw error }
+        return true
+    }
+
+    fileprivate func describe(_ account: OperationAccount, to writer: JournalWriter) throws {
+        let (coder, connection) = (writer.coder, effectiveDatabase.core.connection)
+        coder.archive(account.user, "author")
+        coder.archive(connection.deviceID, "deviceID")
+        coder.archive(connection.world.now(), "date")
+        coder.archive("\(type(of: self))", "class")
+        coder.encode(Int64(effectiveDatabase.databaseScope.rawValue), forKey: "scope")
+        coder.archive(group, "group")
+        effectiveConfiguration.archive(with: coder)
+        try writeArguments(to: writer)
+    }
+}
+
+/// Where the continuation of an operation comes from.
+struct OperationOrigin: Sendable {
+    var author: String
+    var folder: URL
+}
+
+extension CKOperation {
+    /// Performs the operation, or tells what was kept of one that ended.
+    func performOrReplay() async throws {
+        guard effectiveConfiguration.isLongLived == true || origin != nil,
+            let operation = self as? any LongLivedOperation,
+            let journal = try await operation.openedJournal()
+        else { return try await perform() }
+        self.journal = journal
+        if try await operation.replay(journal) { return }
+        journal.beginOutcome()
+        try await perform()
+    }
+
+    /// Keeps how the operation ended, before the app is told; a cancelled one is forgotten.
+    func keepEnd(_ error: CKError?) {
+        if isCancelled {
+            (journal ?? origin.flatMap { OperationJournal.opened($0.folder) })?.forget()
+        } else if let journal, let operation = self as? CKDatabaseOperation {
+            journal.end(error, at: operation.effectiveDatabase.core.connection.world.now())
+        }
+    }
+}
+
+extension CKDatabaseOperation {
+    /// Begins the journal, or goes on with the one of an earlier process.
+    ///
+    /// - Returns: nil when the disk does not take it; the operation is then like any other.
+    fileprivate func openedJournal() async throws -> OperationJournal? {
+        guard let operation = self as? any LongLivedOperation else { return nil }
+        let (database, core) = (effectiveDatabase, effectiveDatabase.core)
+        let account = try await core.operationAccount(
+            scope: database.databaseScope,
+            pace: effectiveConfiguration.pace(core.connection.world))
+        if let origin, origin.author != account.user {
+            throw CKError(
+                .notAuthenticated, "Sign in as the user who began the long-lived operation.")
+        }
+        let folder = core.connection.operationFolder
+        if let description = folder.description(of: operationID, account) {
+            return try goOn(description, folder.url(of: operationID, account))
+        }
+        do {
+            let journal = try folder.make(operationID, of: account) {
+                try operation.describe(account, to: $0)
+            }
+            deliver { self.longLivedOperationWasPersistedBlock?() }
+            return journal
+        } catch {
+            OperationFolder.log.warning(
+                "Make the folder of long-lived operations writable; this one is not kept.",
+                metadata: ["path": "\(folder.root.path)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func goOn(
+        _ description: OperationJournal.Description, _ url: URL
+    ) throws -> OperationJournal {
+        let connection = effectiveDatabase.core.connection
+        guard let journal = OperationJournal.opened(url) else {
+            throw CKError(
+                .invalidArguments, "Wait for the operation: it runs already under this identifier.")
+        }
+        let age = connection.world.now().timeIntervalSince(description.date)
+        let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
+        if changes, age > OperationFolder.repetitionSeconds, OperationJournal.end(in: url) == nil {
+            // It ends here, so nothing of it is kept.
+            journal.forget()
+            throw CKError(
+                .serverResponseLost,
+                "Fetch what the operation was to change: it is too old to be sent again safely.")
+        }
+        if description.deviceID != connection.deviceID {
+            journal.foreignDeviceID = description.deviceID
+        }
+        return journal
+    }
+}
+
+extension ContainerCore {
+    /// Whose operations are at hand.
+    func operationAccount(
+        scope: CKDatabase.Scope?, pace: RequestPace
+    ) async throws -> OperationAccount {
+        let isNobodys = !connection.hasAccount && (scope ?? .public) == .public
+        return OperationAccount(
+            container: identifier, environment: connection.environment,
+            user: isNobodys ? "" : try await userRecordName(pace: pace))
+    }
+}

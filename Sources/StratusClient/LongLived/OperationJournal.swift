@@ -1,0 +1,282 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// What is kept on the disk of one long-lived operation, in a folder of its own (0700).
+///
+/// * `description`: who began the operation, where and when, and its arguments. Locked by the process
+///   that runs the operation.
+/// * `outcome`: what it told so far, page by page.
+/// * `end`: written last; without it the operation did not end, and `outcome` is not used.
+/// * `asset-…`: files of assets in the arguments and the outcome.
+///
+/// A file begins with the format's name. Then come pieces: their length (8 bytes, big-endian), their
+/// SHA-256, and a keyed archive.
+final class OperationJournal: Sendable {
+    static let format = Data("stratus-operation-1\n".utf8)
+    private static let digestBytes = 32
+
+    /// What a description says.
+    struct Description {
+        var author: String
+        var deviceID: String
+        var date: Date
+        /// The rest is the operation's own.
+        var reader: JournalReader
+    }
+
+    /// How an operation ended.
+    struct End {
+        var date: Date
+        var error: CKError?
+    }
+
+    /// What the disk has is not what was written there.
+    struct Damaged: Error {}
+
+    /// `@unchecked Sendable`: used only behind the mutex.
+    private struct Files: @unchecked Sendable {
+        var lock: FileHandle
+        var outcome: FileHandle?
+        /// Whether a part of the outcome is missing.
+        var isIncomplete = false
+        var pageCount = 0
+        var isForgotten = false
+    }
+
+    let folder: URL
+    /// The device that began the operation, where that is another one than this.
+    private let device = Mutex<String?>(nil)
+    private let files: Mutex<Files>
+
+    private init(_ folder: URL, lock: FileHandle) {
+        self.folder = folder
+        files = Mutex(Files(lock: lock))
+    }
+
+    var foreignDeviceID: String? {
+        get { device.withLock { $0 } }
+        set { device.withLock { $0 = newValue } }
+    }
+
+    // MARK: Beginning
+
+    /// Writes a description in a folder of another name, flushed to the disk, then gives the folder
+    /// its own.
+    static func make(
+        in draft: URL, movedTo folder: URL, _ describe: (JournalWriter) throws -> Void
+    ) throws -> OperationJournal {
+        let writer = JournalWriter("arguments", folder: draft)
+        try describe(writer)
+        let url = draft.appendingPathComponent("description")
+        try write(format + piece(writer.finish()), to: url)
+        guard let lock = locked(url) else { throw POSIXError(.EWOULDBLOCK) }
+        guard rename(draft.path, folder.path) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        try flush(folder.deletingLastPathComponent())
+        return OperationJournal(folder, lock: lock)
+    }
+
+    /// Takes a journal to go on with it; nil while another does, or when there is none.
+    static func opened(_ folder: URL) -> OperationJournal? {
+        locked(folder.appendingPathComponent("description")).map {
+            OperationJournal(folder, lock: $0)
+        }
+    }
+
+    private static func locked(_ url: URL) -> FileHandle? {
+        let descriptor = open(url.path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    static func description(in folder: URL) throws -> Description {
+        let pieces = try PieceReader(folder.appendingPathComponent("description"))
+        guard let bytes = try pieces.next() else { throw Damaged() }
+        let reader = try JournalReader(bytes, folder: folder)
+        guard let author = reader.coder.archivedString("author"),
+            let deviceID = reader.coder.archivedString("deviceID"),
+            let date = reader.coder.archivedDate("date")
+        else { throw Damaged() }
+        return Description(author: author, deviceID: deviceID, date: date, reader: reader)
+    }
+
+    // MARK: The outcome
+
+    /// Forgets what an earlier process was told of an operation that did not end.
+    func beginOutcome() {
+        do {
+            try files.withLock { files in
+                let end = folder.appendingPathComponent("end")
+                if FileManager.default.fileExists(atPath: end.path) {
+                    try FileManager.default.removeItem(at: end)
+                }
+                let url = folder.appendingPathComponent("outcome")
+                try Self.write(Self.format, to: url)
+                let handle = try FileHandle(forWritingTo: url)
+                try handle.seekToEnd()
+                files.outcome = handle
+            }
+        } catch {
+            files.withLock { $0.isIncomplete = true }
+            warn(error)
+        }
+    }
+
+    /// Keeps what the app is told next, before it is told.
+    ///
+    /// When the disk has no room the operation goes on; only, its outcome is not kept then.
+    func keep(_ write: (JournalWriter) throws -> Void) {
+        let number = files.withLock { files in
+            files.pageCount += 1
+            return files.isIncomplete ? nil : files.pageCount
+        }
+        guard let number else { return }
+        do {
+            let writer = JournalWriter("page\(number)", folder: folder)
+            try write(writer)
+            let piece = Self.piece(writer.finish())
+            try files.withLock { files in
+                guard let outcome = files.outcome else { throw Damaged() }
+                try outcome.write(contentsOf: piece)
+                try outcome.synchronize()
+            }
+        } catch {
+            files.withLock { $0.isIncomplete = true }
+            warn(error)
+        }
+    }
+
+    /// Keeps that the operation ended.
+    func end(_ error: CKError?, at date: Date) {
+        guard !files.withLock({ $0.isIncomplete || $0.isForgotten }) else { return }
+        do {
+            let writer = JournalWriter("end", folder: folder)
+            writer.coder.archive(date, "date")
+            if let error { writer.write(error, "error") }
+            let draft = folder.appendingPathComponent("end.new")
+            try Self.write(Self.format + Self.piece(writer.finish()), to: draft)
+            guard rename(draft.path, folder.appendingPathComponent("end").path) == 0 else {
+                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            }
+            try Self.flush(folder)
+        } catch {
+            warn(error)
+        }
+    }
+
+    private func warn(_ error: any Error) {
+        OperationFolder.log.warning(
+            "Make room for the outcome of long-lived operations; this one is not kept.",
+            metadata: ["path": "\(folder.path)", "error": "\(error)"])
+    }
+
+    /// How the operation ended; nil when it did not, or when that cannot be read.
+    static func end(in folder: URL) -> End? {
+        let url = folder.appendingPathComponent("end")
+        guard FileManager.default.fileExists(atPath: url.path),
+            // A damaged end is none: the operation is done again.
+            let bytes = try? PieceReader(url).next(),
+            let reader = try? JournalReader(bytes, folder: folder),
+            let date = reader.coder.archivedDate("date")
+        else { return nil }
+        return End(date: date, error: reader.error("error"))
+    }
+
+    /// The outcome page by page; nil when a part of it cannot be read.
+    func outcome() -> PieceReader? {
+        let url = folder.appendingPathComponent("outcome")
+        do {
+            let check = try PieceReader(url)
+            while try check.next() != nil {}
+            return try PieceReader(url)
+        } catch {
+            // Told by nil: the operation is done again.
+            return nil
+        }
+    }
+
+    /// Removes all that is kept; the operation is not listed any more.
+    func forget() {
+        guard
+            files.withLock({ files in
+                defer { files.isForgotten = true }
+                return !files.isForgotten
+            })
+        else { return }
+        let gone = folder.deletingLastPathComponent()
+            .appendingPathComponent(".gone-" + folder.lastPathComponent)
+        do {
+            try FileManager.default.moveItem(at: folder, to: gone)
+            try FileManager.default.removeItem(at: gone)
+        } catch {
+            OperationFolder.log.warning(
+                "What is kept of a long-lived operation that ended cannot be removed; remove it.",
+                metadata: ["path": "\(folder.path)", "error": "\(error)"])
+        }
+    }
+
+    // MARK: Files
+
+    private static func write(_ bytes: Data, to url: URL) throws {
+        let descriptor = open(url.path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: bytes)
+        try handle.synchronize()
+    }
+
+    /// Flushes the names in a folder to the disk.
+    private static func flush(_ folder: URL) throws {
+        let descriptor = open(folder.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+    }
+
+    private static func piece(_ bytes: Data) -> Data {
+        var piece = Data()
+        withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { piece.append(contentsOf: $0) }
+        piece.append(contentsOf: SHA256.hash(data: bytes))
+        return piece + bytes
+    }
+
+    /// Reads the pieces of a file, one after the other.
+    final class PieceReader {
+        private let handle: FileHandle
+        private var remainingBytes: UInt64
+
+        init(_ url: URL) throws {
+            handle = try FileHandle(forReadingFrom: url)
+            remainingBytes = try handle.seekToEnd()
+            try handle.seek(toOffset: 0)
+            guard try read(UInt64(format.count)) == format else { throw Damaged() }
+        }
+
+        /// - Throws: ``Damaged`` for what was not written so.
+        func next() throws -> Data? {
+            guard remainingBytes > 0 else { return nil }
+            let length = try read(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let digest = try read(UInt64(digestBytes))
+            let bytes = try read(length)
+            guard Data(SHA256.hash(data: bytes)) == digest else { throw Damaged() }
+            return bytes
+        }
+
+        private func read(_ count: UInt64) throws -> Data {
+            guard count <= remainingBytes else { throw Damaged() }
+            remainingBytes -= count
+            guard count > 0 else { return Data() }
+            guard let bytes = try handle.read(upToCount: Int(count)), bytes.count == Int(count)
+            else { throw Damaged() }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,355 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Long-lived operations whose process is killed, and which the next process goes on with.
+@Suite(.timeLimit(.minutes(5)))
+struct LongLivedTests {
+    /// When the process is killed.
+    enum Moment: String, CaseIterable, Codable, Sendable {
+        /// On the disk, not sent.
+        case persisted
+        /// Served, not answered.
+        case served
+        /// Told, but not to its end.
+        case told
+    }
+
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    @Test(
+        "The next process goes on with every kind of operation",
+        arguments: LongLivedKind.allCases, Moment.allCases)
+    func goesOn(_ kind: LongLivedKind, _ moment: Moment) async throws {
+        let path: String = scratch.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
+            let scene = try await LongLivedScene(path)
+            try await scene.prepare()
+            let operation = scene.operation(kind)
+            kind.listen(operation, Log())
+            operation.configuration.isLongLived = true
+            switch moment {
+            case .persisted:
+                operation.longLivedOperationWasPersistedBlock = {
+                    // What was to be uploaded is in the journal, too.
+                    try? FileManager.default.removeItem(at: scene.photo)
+                    kill(getpid(), SIGKILL)
+                }
+            case .served:
+                scene.transport.tap {
+                    $0.answer = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
+                }
+            case .told: operation.completionBlock = { kill(getpid(), SIGKILL) }
+            }
+            scene.container.add(operation)
+            try await Task.sleep(for: .seconds(60))
+        }
+        let scene = try await LongLivedScene(path)
+        let ids = try await scene.container.allLongLivedOperationIDs()
+        let id = try #require(ids.first)
+        #expect(ids.count == 1)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        #expect(operation.operationID == id && operation.configuration.isLongLived)
+        let log = Log()
+        operation.longLivedOperationWasPersistedBlock = { log.add("persisted again") }
+        kind.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == kind.told)
+        #expect(scene.transport.sent.all.contains(kind.path) == (moment != .told))
+        await scene.waitUntilForgotten()
+        try await kind.check(scene)
+    }
+
+    @Test("The files of fetched assets are kept with the outcome")
+    func filesAreKept() async throws {
+        let path: String = scratch.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let scene = try await LongLivedScene(path)
+            try await scene.prepare()
+            let operation = scene.operation(.fetchRecords)
+            operation.configuration.isLongLived = true
+            operation.completionBlock = { kill(getpid(), SIGKILL) }
+            scene.container.add(operation)
+            try await Task.sleep(for: .seconds(60))
+        }
+        let scene = try await LongLivedScene(path)
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let fetched = try await scene.container.longLivedOperation(for: id)
+        let operation = try #require(fetched as? CKFetchRecordsOperation)
+        let log = Log()
+        operation.perRecordResultBlock = { recordID, result in
+            let asset = (try? result.get())?["photo"] as? CKAsset
+            guard let url = asset?.fileURL, let data = try? Data(contentsOf: url) else { return }
+            log.add("\(recordID.recordName) \([UInt8](data) == content(3_000))")
+        }
+        await run(operation, on: scene.container)
+        #expect(log.all == ["seen true"])
+        #expect(scene.transport.counts.downloads == 0)
+    }
+
+    @Test("One that ends in its process is listed while it runs, and told of once")
+    func livesAndEnds() async throws {
+        let scene = try await LongLivedScene(scratch.folder.path)
+        try await scene.prepare()
+        let (log, container) = (Log(), scene.container)
+        let operation = scene.operation(.modifyRecords)
+        operation.configuration.isLongLived = true
+        operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
+        LongLivedKind.modifyRecords.listen(operation, log)
+        let id = operation.operationID
+        scene.transport.tap {
+            $0.answer = { path in
+                guard path == "records/modify" else { return }
+                let ids = try await container.allLongLivedOperationIDs()
+                log.add("listed \(ids == [id])")
+                // It is in good hands.
+                log.add("free \(try await container.longLivedOperation(for: id) != nil)")
+            }
+        }
+        await run(operation, on: container)
+        #expect(
+            log.all == ["persisted", "listed true", "free false"]
+                + LongLivedKind.modifyRecords.told)
+        await scene.waitUntilForgotten()
+        #expect(try await container.longLivedOperation(for: id) == nil)
+    }
+
+    @Test("One that is cancelled is forgotten, whenever")
+    func cancelled() async throws {
+        let scene = try await LongLivedScene(scratch.folder.path)
+        try await scene.prepare()
+        let operation = scene.operation(.modifyRecords)
+        operation.configuration.isLongLived = true
+        scene.transport.tap { $0.answer = { if $0 == "records/modify" { operation.cancel() } } }
+        await run(operation, on: scene.container)
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+    }
+
+    @Test("One that was fetched and cancelled before it began is forgotten")
+    func cancelledBeforeItBegan() async throws {
+        await leave(.fetchZones)
+        let scene = try await LongLivedScene(scratch.folder.path)
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let again = try #require(try await scene.container.longLivedOperation(for: id))
+        again.cancel()
+        await run(again, on: scene.container)
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+    }
+
+    /// Leaves an operation in the folder as a killed process would.
+    private func leave(_ kind: LongLivedKind, _ moment: Moment = .persisted) async {
+        let path: String = scratch.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
+            let scene = try await LongLivedScene(path)
+            try await scene.prepare()
+            let operation = scene.operation(kind)
+            operation.configuration.isLongLived = true
+            if moment == .persisted {
+                operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
+            } else {
+                operation.completionBlock = { kill(getpid(), SIGKILL) }
+            }
+            scene.container.add(operation)
+            try await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    @Test("Nobody sees or sends what another user left")
+    func othersDoNotSeeIt() async throws {
+        await leave(.modifyRecords)
+        let scene = try await LongLivedScene(scratch.folder.path)
+        let container = scene.container
+        let id = try #require(try await container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await container.longLivedOperation(for: id))
+        try await scene.cloud.signIn("bo", on: container.connection)
+        #expect(try await container.allLongLivedOperationIDs() == [])
+        #expect(try await container.longLivedOperation(for: id) == nil)
+        let log = Log()
+        (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
+            do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
+        }
+        await run(operation, on: container)
+        #expect(log.all == ["9"])
+        #expect(!scene.transport.sent.all.contains("records/modify"))
+        try await scene.cloud.signIn("ida", on: container.connection)
+        #expect(try await container.allLongLivedOperationIDs() == [id])
+    }
+
+    @Test("A service knows the device that began an operation, whatever the process calls itself")
+    func theDeviceOfTheFirstRequestIsKept() async throws {
+        let path: String = scratch.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let scene = try await LongLivedScene(path, device: "first")
+            try await scene.prepare()
+            let operation = scene.operation(.modifyRecords)
+            operation.configuration.isLongLived = true
+            scene.transport.tap {
+                $0.answer = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
+            }
+            scene.container.add(operation)
+            try await Task.sleep(for: .seconds(60))
+        }
+        let scene = try await LongLivedScene(path, device: "second")
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let log = Log()
+        LongLivedKind.modifyRecords.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == LongLivedKind.modifyRecords.told)
+    }
+
+    @Test("Outcomes are kept for a day")
+    func outcomesAge() async throws {
+        await leave(.fetchZones, .told)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
+        clock.advance(bySeconds: 86_000)
+        #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
+        clock.advance(bySeconds: 1_000)
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+        #expect(scene.journals.isEmpty)
+    }
+
+    @Test("What did not end is not sent again after six days, which the service might not remember")
+    func whatIsTooOldIsNotSent() async throws {
+        await leave(.modifyRecords)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        clock.advance(bySeconds: 6 * 86_400)
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let log = Log()
+        (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
+            do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
+        }
+        await run(operation, on: scene.container)
+        #expect(log.all == ["34"])
+        #expect(!scene.transport.sent.all.contains("records/modify"))
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+    }
+
+    @Test("A fetch is made again however late")
+    func aFetchIsMadeAgain() async throws {
+        await leave(.fetchZones)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        clock.advance(bySeconds: 20 * 86_400)
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let log = Log()
+        LongLivedKind.fetchZones.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == LongLivedKind.fetchZones.told)
+    }
+
+    @Test("What nobody goes on with is gone after thirty days")
+    func abandoned() async throws {
+        await leave(.fetchZones)
+        let clock = TestClock(start: Date())
+        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        clock.advance(bySeconds: 29 * 86_400)
+        #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
+        clock.advance(bySeconds: 2 * 86_400)
+        #expect(try await scene.container.allLongLivedOperationIDs() == [])
+        #expect(scene.journals.isEmpty)
+    }
+
+    @Test(
+        "Damaged and foreign files are passed over", arguments: ["description", "outcome", "end"])
+    func damage(_ name: String) async throws {
+        await leave(.fetchRecords, .told)
+        let scene = try await LongLivedScene(scratch.folder.path)
+        let folder = try #require(scene.journals.first)
+        let file = folder.appendingPathComponent(name)
+        let whole = try Data(contentsOf: file)
+        var broken = whole
+        broken[whole.count - 5] ^= 1
+        let junk = Data("stratus-operation-1\n".utf8) + Data(repeating: 0xff, count: 60)
+        for bytes in [broken, whole.dropLast(1), junk, Data(), Data("hello".utf8)] {
+            try bytes.write(to: file)
+            let ids = try await scene.container.allLongLivedOperationIDs()
+            #expect(ids.count == (name == "description" ? 0 : 1))
+            if name == "description" {
+                let id = folder.lastPathComponent
+                #expect(try await scene.container.longLivedOperation(for: id) == nil)
+            }
+        }
+        try Data("x".utf8).write(
+            to: folder.deletingLastPathComponent().appendingPathComponent("notes.txt"))
+        if name == "description" { return }
+        // Without a whole outcome it is done again.
+        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
+        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let log = Log()
+        LongLivedKind.fetchRecords.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == LongLivedKind.fetchRecords.told)
+        #expect(scene.transport.sent.all.contains("records/lookup"))
+    }
+
+    @Test("A folder that cannot be written makes it an operation like any other")
+    func noFolder() async throws {
+        try Data().write(to: scratch.folder.appendingPathComponent("operations"))
+        let scene = try await LongLivedScene(scratch.folder.path)
+        try await scene.prepare()
+        let operation = scene.operation(.modifyRecords)
+        operation.configuration.isLongLived = true
+        let log = Log()
+        operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
+        LongLivedKind.modifyRecords.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == LongLivedKind.modifyRecords.told)
+    }
+
+    @Test("A test's cloud keeps what a device leaves until the cloud goes")
+    func aTestsCloud() async throws {
+        let folder: URL
+        do {
+            let cloud = TestCloud()
+            folder = cloud.operationFolder
+            let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
+            let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+            operation.configuration.isLongLived = true
+            let log = Log()
+            operation.longLivedOperationWasPersistedBlock = {
+                log.add("\(FileManager.default.fileExists(atPath: folder.path))")
+            }
+            operation.database = phone.privateCloudDatabase
+            await run(operation, on: phone)
+            #expect(log.all == ["true"])
+            withExtendedLifetime(cloud) {}
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("Whether an operation is long-lived is its own word, then its group's")
+    func whoSaysSo() async throws {
+        let scene = try await LongLivedScene(scratch.folder.path)
+        let lasting = CKOperation.Configuration()
+        lasting.isLongLived = true
+        let group = CKOperationGroup()
+        group.defaultConfiguration = lasting
+        let log = Log()
+        for own in [nil, false, true] as [Bool?] {
+            let operation = scene.operation(.fetchZones)
+            operation.group = own == true ? nil : group
+            if let own { operation.configuration.isLongLived = own }
+            operation.longLivedOperationWasPersistedBlock = {
+                log.add(own.map { "\($0)" } ?? "group")
+            }
+            await run(operation, on: scene.container)
+        }
+        #expect(log.all == ["group", "true"])
+    }
+}

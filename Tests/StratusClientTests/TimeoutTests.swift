@@ -1,0 +1,222 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusTesting
+import StratusWire
+import Testing
+
+/// How long a request and an operation may take; time is the test's.
+@Suite(.timeLimit(.minutes(1)))
+struct TimeoutTests {
+    private let clock = TestClock()
+    private let log = Log()
+
+    /// A service that takes so many seconds for each answer.
+    private func container(
+        answersAfterSeconds seconds: Double, failing: TransportError? = nil
+    ) -> (CKContainer, ScriptedTransport) {
+        let clock = clock
+        let transport = ScriptedTransport { request, _ in
+            try await clock.sleep(seconds: seconds)
+            if let failing { throw failing }
+            if request is ChangesDatabase.Request {
+                return ChangesDatabase.Answer(zones: [], syncToken: "t", moreComing: true)
+            }
+            return RecordsLookup.Answer(records: [served("a")])
+        }
+        let container = CKContainer(
+            identifier: Trip.identifier,
+            connection: CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone", world: clock.world))
+        return (container, transport)
+    }
+
+    private func fetch() -> CKFetchRecordsOperation {
+        let operation = CKFetchRecordsOperation(recordIDs: [hut("a").recordID])
+        let log = log
+        operation.fetchRecordsResultBlock = { result in
+            switch result {
+            case .success: log.add("ok")
+            case .failure(let error):
+                let error = error as? CKError
+                let cause = error?.userInfo[NSUnderlyingErrorKey] as? URLError
+                log.add("\(error?.code.rawValue ?? 0) \(cause?.errorCode ?? 0)")
+            }
+        }
+        return operation
+    }
+
+    private func ended(_ operation: CKDatabaseOperation, on container: CKContainer) -> Task<
+        Void, Never
+    > {
+        Task { await run(operation, on: container.privateCloudDatabase) }
+    }
+
+    @Test("A request has 60 seconds")
+    func theDefault() async {
+        let (container, _) = container(answersAfterSeconds: 100)
+        let end = ended(fetch(), on: container)
+        await clock.waitForSleeper(seconds: 100)
+        await clock.waitForSleeper(seconds: 60)
+        clock.advance(bySeconds: 59)
+        #expect(log.all.isEmpty)
+        clock.advance(bySeconds: 1)
+        await end.value
+        #expect(log.all == ["4 \(URLError.Code.timedOut.rawValue)"])
+    }
+
+    @Test(
+        "A request has the seconds of its operation, of the group, of the database",
+        arguments: 0..<3)
+    func theNearest(_ place: Int) async {
+        let (container, _) = container(answersAfterSeconds: 100)
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 5
+        let operation = fetch()
+        var database = container.privateCloudDatabase
+        switch place {
+        case 0: operation.configuration.timeoutIntervalForRequest = 5
+        case 1:
+            operation.group = CKOperationGroup()
+            operation.group?.defaultConfiguration = configuration
+        default: database = database.configuredWith(configuration: configuration) { $0 }
+        }
+        let chosen = database
+        let end = Task { await run(operation, on: chosen) }
+        await clock.waitForSleeper(seconds: 5)
+        clock.advance(bySeconds: 5)
+        await end.value
+        #expect(log.all == ["4 \(URLError.Code.timedOut.rawValue)"])
+    }
+
+    @Test("An operation has its seconds for all pages together")
+    func theWholeOperation() async {
+        let (container, transport) = container(answersAfterSeconds: 4)
+        let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        operation.configuration.timeoutIntervalForResource = 10
+        let log = log
+        operation.changeTokenUpdatedBlock = { _ in log.add("page") }
+        operation.fetchDatabaseChangesResultBlock = { result in
+            if case .failure(let error) = result {
+                log.add("\((error as? CKError)?.code.rawValue ?? 0)")
+            }
+        }
+        let end = ended(operation, on: container)
+        for seconds in [10, 6, 2] as [Double] {
+            // The next page has what the others left.
+            await clock.waitForSleeper(seconds: seconds)
+            await clock.waitForSleeper(seconds: 4)
+            clock.advance(bySeconds: min(seconds, 4))
+        }
+        await end.value
+        #expect(log.all == ["page", "page", "4"])
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test("Patience ends with the operation's time; without a limit it does not")
+    func patience() async {
+        let (container, transport) = container(
+            answersAfterSeconds: 0, failing: TransportError(.refused, "down"))
+        let operation = fetch()
+        operation.configuration.qualityOfService = .background
+        operation.configuration.timeoutIntervalForResource = 1.4
+        let end = ended(operation, on: container)
+        await clock.waitForSleeper(seconds: 0.5...1)
+        clock.advance(bySeconds: 1)
+        await end.value
+        // A second pause of one to two seconds would be too long.
+        #expect(log.all == ["4 \(URLError.Code.cannotConnectToHost.rawValue)"])
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(
+        "What the user waits for has no limit as a whole, the rest a week; 0 and less say nothing")
+    func limitsByDefault() {
+        let configuration = CKOperation.Configuration()
+        #expect(configuration.timeoutIntervalForResource == 604_800)
+        for service in [QualityOfService.userInitiated, .userInteractive] {
+            configuration.qualityOfService = service
+            #expect(configuration.timeoutIntervalForResource == -1)
+        }
+        configuration.qualityOfService = .background
+        #expect(configuration.timeoutIntervalForResource == 604_800)
+        configuration.timeoutIntervalForResource = 7
+        #expect(configuration.timeoutIntervalForResource == 7)
+        #expect(configuration.timeoutIntervalForRequest == 60)
+    }
+
+    @Test("The transfer of an asset ends with the operation's time")
+    func anAsset() async throws {
+        let cloud = TestCloud()
+        let scratch = try Scratch()
+        let transport = TappedTransport(
+            try await cloud.connect(user: "ida", device: "phone").transport)
+        let container = CKContainer(
+            identifier: Trip.identifier,
+            connection: CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone", world: clock.world))
+        let clock = clock
+        transport.tap { $0.upload = { try await clock.sleep(seconds: 1_000_000) } }
+        let record = CKRecord(recordType: "Hut")
+        record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: 100))
+        let operation = CKModifyRecordsOperation(recordsToSave: [record])
+        operation.configuration.timeoutIntervalForResource = 300
+        let log = log
+        operation.modifyRecordsResultBlock = { result in
+            do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
+        }
+        let end = ended(operation, on: container)
+        await clock.waitForSleeper(seconds: 1_000_000)
+        await clock.waitForSleeper(seconds: 300)
+        clock.advance(bySeconds: 300)
+        await end.value
+        #expect(log.all == ["4"])
+    }
+
+    @available(*, deprecated)
+    private func useOldNames(
+        _ operation: CKOperation, _ container: CKContainer
+    ) -> [String] {
+        operation.container = container
+        operation.timeoutIntervalForRequest = 3
+        operation.timeoutIntervalForResource = 9
+        operation.isLongLived = false
+        return [
+            operation.container?.containerIdentifier ?? "",
+            "\(operation.timeoutIntervalForRequest)",
+            "\(operation.timeoutIntervalForResource)", "\(operation.isLongLived)",
+        ]
+    }
+
+    @Test("The old settings of an operation are those of its configuration")
+    func oldNames() async throws {
+        let (container, _) = container(answersAfterSeconds: 100)
+        let operation = fetch()
+        let old: any OldSettings = self
+        #expect(
+            old.use(operation, container) == ["iCloud.org.example.Trails", "3.0", "9.0", "false"])
+        // On a queue of the app's own: the container says where the request goes.
+        let end = Task {
+            await withCheckedContinuation { continuation in
+                operation.completionBlock = { continuation.resume() }
+                OperationQueue().addOperation(operation)
+            }
+        }
+        await clock.waitForSleeper(seconds: 3)
+        clock.advance(bySeconds: 3)
+        await end.value
+        #expect(log.all == ["4 \(URLError.Code.timedOut.rawValue)"])
+    }
+}
+
+/// Code of the time when an operation had its settings itself.
+private protocol OldSettings {
+    func use(_ operation: CKOperation, _ container: CKContainer) -> [String]
+}
+
+extension TimeoutTests: OldSettings {
+    @available(*, deprecated)
+    func use(_ operation: CKOperation, _ container: CKContainer) -> [String] {
+        useOldNames(operation, container)
+    }
+}
