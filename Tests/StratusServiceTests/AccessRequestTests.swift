@@ -76,7 +76,8 @@ import Testing
 
     // MARK: Asking
 
-    @Test("Who asks is on the owner's list, once however often he asks", arguments: Backend.allCases)
+    @Test(
+        "Who asks is on the owner's list, once however often he asks", arguments: Backend.allCases)
     func asking(_ backend: Backend) async throws {
         let trip = try await Trip(try backend.storehouse())
         let before = try await trip.stored()
@@ -227,7 +228,9 @@ import Testing
         try await trip.block(trip.ida)
         #expect(try await trip.stored().share?.participants?.count == 1)
         #expect(
-            try await trip.stored().share?.blockedIdentities?.map(\.userRecordName) == [trip.bo.name])
+            try await trip.stored().share?.blockedIdentities?.map(\.userRecordName) == [
+                trip.bo.name
+            ])
     }
 
     @Test("Whom to block is said by name, once each and not too many")
@@ -386,7 +389,9 @@ import Testing
         let share = try #require(answer.records[0].record?.share)
         #expect(share.allowsAccessRequests == nil && share.accessRequesters == nil)
         #expect(share.blockedIdentities == nil && share.participants?.count == 2)
-        let people = (share.participants ?? []) + [share.owner, share.currentUserParticipant]
+        let people =
+            (share.participants ?? [])
+            + [share.owner, share.currentUserParticipant]
             .compactMap { $0 }
         #expect(people.allSatisfy { $0.dateAddedMilliseconds == nil && !$0.isApprovedRequester })
     }

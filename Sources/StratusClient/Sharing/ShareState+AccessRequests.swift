@@ -51,6 +51,8 @@ extension ShareState {
 extension UserIdentityDictionary {
     /// Whether somebody of these people is meant: by user record name, which everybody has who asked.
     fileprivate func isOne(of people: [UserIdentityDictionary]) -> Bool {
-        people.contains { $0 == self || userRecordName != nil && $0.userRecordName == userRecordName }
+        people.contains {
+            $0 == self || userRecordName != nil && $0.userRecordName == userRecordName
+        }
     }
 }
