@@ -117,6 +117,12 @@ public struct Limits: Hashable, Sendable {
     /// documentation.
     public var participantsPerShare = 100
 
+    /// People who wait for an answer to their request for access to a share. Apple names no figure.
+    public var accessRequestsPerShare = 100
+
+    /// People who may not ask for access to a share. Apple names no figure.
+    public var blockedIdentitiesPerShare = 500
+
     /// Records that may come under a share, or leave it, by one request; CloudKit's users report about
     /// 5,000 records a share.
     public var recordsPerShareChange = 5_000

@@ -215,6 +215,12 @@ extension NamedLimit {
             "participantsPerShare", \.participantsPerShare, .count,
             "participants of a share beside its owner", source: "CKError.tooManyParticipants"),
         .init(
+            "accessRequestsPerShare", \.accessRequestsPerShare, .count,
+            "people who wait for access to a share"),
+        .init(
+            "blockedIdentitiesPerShare", \.blockedIdentitiesPerShare, .count,
+            "people who may not ask for access to a share"),
+        .init(
             "recordsPerShareChange", \.recordsPerShareChange, .count,
             "records that one request brings under a share, or out of it"),
         .init(

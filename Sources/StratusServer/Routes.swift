@@ -23,6 +23,7 @@ struct Routes: Sendable {
         serve(RecordsQuery.self, on: router)
         serve(RecordsResolve.self, on: router, finish: finish)
         serve(RecordsAccept.self, on: router, finish: finish)
+        serve(RecordsRequestAccess.self, on: router)
         serve(ChangesDatabase.self, on: router)
         serve(ChangesZone.self, on: router)
         serve(RecordsChanges.self, on: router)

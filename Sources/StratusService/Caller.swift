@@ -31,6 +31,20 @@ public struct Caller: Hashable, Sendable {
     }
 }
 
+/// Who is shown a record: a share says more to its participants.
+struct RecordViewer: Hashable, Sendable {
+    /// Nil for one who shows an API token only.
+    var userRecordName: String?
+    /// Whether he may be shown what is ours alone.
+    var wantsExtensions: Bool
+}
+
+extension Caller {
+    var viewer: RecordViewer {
+        RecordViewer(userRecordName: userRecordName, wantsExtensions: wantsExtensions)
+    }
+}
+
 /// What a caller shows: the protocol's query parameters, or its signature.
 public struct Credentials: Hashable, Sendable {
     /// `ckAPIToken`.

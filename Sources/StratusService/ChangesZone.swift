@@ -178,7 +178,7 @@ struct ZoneFeed {
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
                 numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions,
-                viewer: context.caller.userRecordName)
+                viewer: context.caller.viewer)
         }
     }
 }

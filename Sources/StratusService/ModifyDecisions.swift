@@ -82,7 +82,7 @@ struct ModifyDecisions {
                 plan.access[old.type].mayRead(old)
             {
                 failure.serverRecord = RecordDictionary(
-                    old, in: context.zoneID(zone.name), viewer: context.caller.userRecordName)
+                    old, in: context.zoneID(zone.name), viewer: context.caller.viewer)
             }
             return .failed(failure)
         }
@@ -216,7 +216,7 @@ struct ModifyDecisions {
                 room -= ancestor.payload.count
                 failure.ancestorRecord = RecordDictionary(
                     ancestor, in: context.zoneID(operation.key.zoneName),
-                    viewer: context.caller.userRecordName)
+                    viewer: context.caller.viewer)
             }
             decisions[index] = .failed(failure)
         }
@@ -304,11 +304,12 @@ struct ModifyDecisions {
                     row, in: context.zoneID(operation.key.zoneName), keys: operation.desiredKeys,
                     numbersAsStrings: operation.numbersAsStrings,
                     tellsType: context.caller.wantsExtensions,
-                    viewer: context.caller.userRecordName)
+                    viewer: context.caller.viewer)
             case (.delete(let row, _), .ready(let operation)):
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
-                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions, viewer: nil)
+                    numbersAsStrings: false, tellsType: context.caller.wantsExtensions,
+                    viewer: context.caller.viewer)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

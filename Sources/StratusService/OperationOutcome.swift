@@ -60,7 +60,7 @@ struct OperationOutcome {
         _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
         access: RecordAccess
     ) throws -> [RecordResult] {
-        let viewer = context.caller.userRecordName
+        let viewer = context.caller.viewer
         return try zip(request.operations, items).map { operation, item in
             let zoneName = context.zoneName(operation.record.zoneID ?? request.zoneID)
             func stored(_ name: String) throws -> RecordRow? {

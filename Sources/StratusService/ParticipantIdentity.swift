@@ -11,12 +11,18 @@ struct ParticipantIdentity: Sendable {
     var oneTimeToken: String?
     /// What a share's participants may see of the person.
     var dictionary: UserIdentityDictionary
+    /// What the owner of a share sees of the person who asks for access.
+    var requester: UserIdentityDictionary
 
     init(_ user: UserRow) {
         userRecordName = user.recordName
         emailAddress = user.isEmailVerified ? user.emailAddress.map(Self.normalized) : nil
         dictionary = UserIdentityDictionary(
             userRecordName: user.recordName, emailAddress: emailAddress)
+        requester = UserIdentityDictionary(
+            userRecordName: user.recordName, givenName: user.givenName,
+            familyName: user.familyName, emailAddress: emailAddress,
+            lookupUserRecordName: emailAddress == nil ? user.recordName : nil)
     }
 
     /// Addresses are compared without regard to case: no provider tells them apart by it.

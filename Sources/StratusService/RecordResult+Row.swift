@@ -10,7 +10,7 @@ extension RecordResult {
     ///   - viewer: Who asks: a share says more to its participants.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
-        tellsType: Bool, viewer: String?
+        tellsType: Bool, viewer: RecordViewer
     ) throws {
         self =
             row.isDeleted
@@ -29,14 +29,14 @@ extension RecordDictionary {
     /// numbers in another form.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
-        viewer: String?
+        viewer: RecordViewer
     ) throws {
         self.init(row, in: zoneID, viewer: viewer)
         fields = .encoded(
             try fields.encoded(only: keys, numbersAsStrings: numbersAsStrings))
     }
 
-    init(_ row: RecordRow, in zoneID: ZoneIDDictionary, viewer: String?) {
+    init(_ row: RecordRow, in zoneID: ZoneIDDictionary, viewer: RecordViewer) {
         self.init(
             recordName: row.name, recordType: row.type, recordChangeTag: row.changeTag,
             fields: .encoded(row.payload),

@@ -6,7 +6,8 @@ import StratusWire
 ///
 /// Format 1: the byte 1; short GUID and share name, both optional strings; then on a share the root (an
 /// optional string), the public permission, the number of participants as four bytes, and of each the
-/// eight bytes of `since` and its JSON, counted.
+/// eight bytes of `since` and its JSON, counted. Format 2, of shares with requests for access, begins with
+/// the byte 2 and has them at the end, see ``AccessRequests``.
 struct RecordSharing: Hashable, Sendable {
     /// The short GUID of the record's link.
     var shortGUID: String?
@@ -22,6 +23,7 @@ struct RecordSharing: Hashable, Sendable {
         var publicPermission: SharePermission
         /// The owner comes first.
         var participants: [Participant]
+        var accessRequests = AccessRequests()
     }
 
     struct Participant: Hashable, Sendable {
@@ -41,6 +43,7 @@ struct RecordSharing: Hashable, Sendable {
 
 extension RecordSharing {
     private static let format: UInt8 = 1
+    private static let formatWithAccessRequests: UInt8 = 2
 
     /// Reads what a row says.
     ///
@@ -49,7 +52,10 @@ extension RecordSharing {
         self.init()
         guard !row.sharing.isEmpty else { return }
         var reader = ByteReader(row.sharing)
-        guard try reader.byte() == Self.format else { throw ByteReader.Malformed() }
+        let format = try reader.byte()
+        guard format == Self.format || format == Self.formatWithAccessRequests else {
+            throw ByteReader.Malformed()
+        }
         shortGUID = try reader.optionalString()
         shareName = try reader.optionalString()
         guard !reader.isAtEnd else { return }
@@ -63,6 +69,9 @@ extension RecordSharing {
             share.participants.append(
                 Participant(dictionary: try readWire(from: try reader.counted()), since: since))
         }
+        if format == Self.formatWithAccessRequests {
+            share.accessRequests = try AccessRequests(&reader)
+        }
         self.share = share
     }
 
@@ -70,7 +79,8 @@ extension RecordSharing {
     var bytes: [UInt8] {
         if isEmpty { return [] }
         var writer = ByteWriter()
-        writer.write(Self.format)
+        let requests = share?.accessRequests ?? AccessRequests()
+        writer.write(requests.isEmpty ? Self.format : Self.formatWithAccessRequests)
         writer.write(shortGUID)
         writer.write(shareName)
         guard let share else { return writer.bytes }
@@ -81,6 +91,7 @@ extension RecordSharing {
             writer.write(number: participant.since)
             writer.write(counted: wireBytes(of: participant.dictionary))
         }
+        if !requests.isEmpty { requests.write(to: &writer) }
         return writer.bytes
     }
 }
@@ -112,20 +123,22 @@ extension RecordSharing.Share {
     ///
     /// Its owner and administrators see everything; others see who takes part, without anybody's
     /// addresses but their own; who does not take part sees the owner only.
-    func dictionary(for viewer: String?) -> ShareDictionary {
+    func dictionary(for viewer: RecordViewer) -> ShareDictionary {
         dictionary(
-            as: viewer.flatMap { viewer in
-                participants.firstIndex {
-                    $0.dictionary.userIdentity.userRecordName == viewer
-                }
-            })
+            as: viewer.userRecordName.flatMap { name in
+                participants.firstIndex { $0.dictionary.userIdentity.userRecordName == name }
+            }, withExtensions: viewer.wantsExtensions)
     }
 
     /// The share as one of its participants sees it, or with nil somebody who is none.
-    func dictionary(as index: Int?) -> ShareDictionary {
+    func dictionary(as index: Int?, withExtensions: Bool) -> ShareDictionary {
         let all = participants.map { participant in
             var dictionary = participant.dictionary
             dictionary.permission = permission(of: dictionary)
+            if !withExtensions {
+                dictionary.isApprovedRequester = false
+                dictionary.dateAddedMilliseconds = nil
+            }
             return dictionary
         }
         let own = index.map { all[$0] }
@@ -137,9 +150,16 @@ extension RecordSharing.Share {
             else { return nil }
             return participant.withoutAddresses
         }
-        return ShareDictionary(
+        var dictionary = ShareDictionary(
             publicPermission: publicPermission, participants: shown, owner: shown.first,
             currentUserParticipant: own)
+        guard withExtensions, !accessRequests.isEmpty else { return dictionary }
+        dictionary.allowsAccessRequests = accessRequests.areAllowed
+        if seesAll {
+            dictionary.accessRequesters = accessRequests.requesters
+            dictionary.blockedIdentities = accessRequests.blocked
+        }
+        return dictionary
     }
 }
 
@@ -155,8 +175,8 @@ extension ParticipantDictionary {
 extension RecordDictionary {
     /// Adds what the row says of sharing.
     ///
-    /// - Parameter viewer: Who asks; nil sees no more than somebody who takes no part.
-    mutating func show(_ sharing: RecordSharing, to viewer: String?) {
+    /// - Parameter viewer: Who asks; without a name he sees no more than somebody who takes no part.
+    mutating func show(_ sharing: RecordSharing, to viewer: RecordViewer) {
         shortGUID = sharing.shortGUID
         shareRecordName = sharing.shareName
         share = sharing.share?.dictionary(for: viewer)

@@ -87,46 +87,14 @@ private struct ShareJoining: Sendable {
             throw ServiceError.overLimit("Leave zones before joining more.")
         }
         if part.status != .accepted {
-            let old = target.row
             try target.share.join(person, context.service.settings)
-            target.sharing.share = target.share
-            let version = try writer.takeVersions(1, in: target.zone.key).lowerBound
-            target.row.sharing = target.sharing.bytes
-            target.row.version = version
-            target.row.commitVersion = version
-            target.row.changeTag =
-                ChangeTag(version: version, incarnation: try writer.incarnation).text
             target.row.modifiedMilliseconds = nowMilliseconds
             target.row.modifier = person.userRecordName
             target.row.modifierDevice = context.caller.device
-            let fields = try RecordFields.encoded(old.payload).values()
-            let write = ModifyDecisions.Write(row: target.row, fields: fields, old: old)
-            var indexing = RecordIndexing()
-            var news = try ShareNews(before: writer, target.zone, context)
-            try writer.put(target.row)
-            try indexing.update(target.row, fields: fields, old: old, in: writer)
-            try write.putAncestor(in: writer, limits: context.limits)
-            try writer.putSharing(write)
-            news.add(write)
-            try news.enqueue(after: writer, target.zone)
-            try tellOwner(of: target, in: writer, summary)
+            try target.put(in: writer, context, summary)
         }
         return Joined(
             metadata: try view.metadata(target, asked, writer), zoneName: target.zone.name,
             isOwner: part.role == .owner)
-    }
-
-    /// The share changed in the owner's database, as by a save.
-    private func tellOwner(
-        of target: ShareLink.Target, in writer: any StoreWriter, _ summary: SubscriptionSummary
-    ) throws {
-        guard summary.wantsNews else { return }
-        let change = News.Change(
-            recordName: target.row.name, recordType: target.row.type, reason: .recordUpdated,
-            row: summary.wantsRow(ofType: target.row.type, .recordUpdated) ? target.row : nil)
-        let news = News(
-            zoneName: target.zone.name, user: person.userRecordName, device: context.caller.device,
-            changes: summary.wantsRecords ? [change] : [])
-        try writer.enqueue(news.bytes)
     }
 }

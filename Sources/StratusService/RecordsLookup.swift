@@ -70,7 +70,7 @@ extension RecordsLookup: ServedEndpoint {
                     try RecordDictionary(
                         row, in: zoneID, keys: item.desiredKeys ?? request.desiredKeys,
                         numbersAsStrings: request.numbersAsStrings,
-                        viewer: context.caller.userRecordName))
+                        viewer: context.caller.viewer))
             })
     }
 }

@@ -54,7 +54,7 @@ extension RecordsQuery: ServedEndpoint {
                     try RecordDictionary(
                         $0.row, in: context.zoneID($0.position.zoneName),
                         keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
-                        viewer: context.caller.userRecordName))
+                        viewer: context.caller.viewer))
             },
             continuationMarker: try page.next.map {
                 try ContinuationMarker(

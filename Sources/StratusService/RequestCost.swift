@@ -28,6 +28,12 @@ extension RecordsAccept {
     }
 }
 
+extension RecordsRequestAccess {
+    public static func cost(of request: Request) -> Double {
+        Double(request.shortGUIDs.count) / 40
+    }
+}
+
 extension UsersDiscover {
     public static func cost(of request: Request) -> Double {
         Double(request.lookupInfos.count) / 160

@@ -134,6 +134,21 @@ extension ServiceError {
     static let participantAlreadyInvited = ServiceError(
         .badRequest, "Name a participant once.",
         frameworkCode: Framework.participantAlreadyInvited)
+    static let mayJoinAlready = ServiceError(
+        .badRequest, "Follow the link: the share is open to the user.",
+        frameworkCode: Framework.participantAlreadyInvited)
+    static let tooManyAccessRequests = ServiceError(
+        .badRequest, "As many people ask for access to the share as may; ask later.",
+        frameworkCode: Framework.tooManyParticipants)
+    static let tooManyBlockedIdentities = ServiceError(
+        .badRequest, "Unblock people: the share has as many who are blocked as it may have.",
+        frameworkCode: Framework.tooManyParticipants)
+    static let zoneEncryptedAsOne = ServiceError(
+        .badRequest, "Share the zone as a whole: it is encrypted as one.",
+        frameworkCode: Framework.serverRejectedRequest)
+    static let encryptionScopeStays = ServiceError(
+        .badRequest, "A zone keeps the encryption scope with which it was created.",
+        frameworkCode: Framework.serverRejectedRequest)
     static let verificationNeeded = ServiceError(
         .accessDenied, "Verify that one of the invited addresses is yours.",
         frameworkCode: Framework.participantMayNeedVerification)

@@ -13,7 +13,8 @@ struct ShareChanges {
         guard let owner else { throw ServiceError.notPermitted }
         let participant = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
-            status: .accepted, permission: .readWrite)
+            status: .accepted, permission: .readWrite,
+            dateAddedMilliseconds: settings.nowMilliseconds())
         let share = RecordSharing.Share(
             root: root, publicPermission: .none,
             participants: [.init(dictionary: participant, since: 0)])
@@ -36,6 +37,7 @@ struct ShareChanges {
         if let participants = wanted.participants {
             try replace(with: participants, in: &share)
         }
+        try changeAccessRequests(of: &share, to: wanted)
         if share.publicPermission == .none {
             // Who joined because everybody could is out when nobody can.
             share.participants.removeAll { $0.dictionary.role == .publicUser }
@@ -55,6 +57,7 @@ struct ShareChanges {
                 share.participants[index].dictionary.status = .removed
             }
         }
+        approveRequesters(in: &share)
         return share
     }
 
@@ -113,7 +116,7 @@ struct ShareChanges {
         }
     }
 
-    private func isOwner(
+    func isOwner(
         _ identity: UserIdentityDictionary, of share: RecordSharing.Share
     ) -> Bool {
         if owner?.matches(identity) == true { return true }
@@ -134,7 +137,8 @@ struct ShareChanges {
         let permission = participant.permission
         var dictionary = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: identity, role: .user,
-            status: .invited, permission: permission == .unknown ? .readOnly : permission)
+            status: .invited, permission: permission == .unknown ? .readOnly : permission,
+            dateAddedMilliseconds: settings.nowMilliseconds())
         dictionary.take(role: participant.role)
         return RecordSharing.Participant(dictionary: dictionary, since: 0)
     }
@@ -160,12 +164,12 @@ struct ShareChanges {
         return checked
     }
 
-    private static func addresses(of participant: ParticipantDictionary) -> [String] {
+    static func addresses(of participant: ParticipantDictionary) -> [String] {
         addresses(of: participant.userIdentity)
     }
 
     /// What tells persons apart.
-    private static func addresses(of identity: UserIdentityDictionary) -> [String] {
+    static func addresses(of identity: UserIdentityDictionary) -> [String] {
         [
             identity.userRecordName.map { "user " + $0 },
             identity.emailAddress.map { "mail " + ParticipantIdentity.normalized($0) },
@@ -234,8 +238,10 @@ extension RecordSharing.Share {
             }
             dictionary = ParticipantDictionary(
                 participantID: settings.newUUID(), userIdentity: person.dictionary,
-                role: .publicUser, permission: publicPermission)
+                role: .publicUser, permission: publicPermission,
+                dateAddedMilliseconds: settings.nowMilliseconds())
         }
+        accessRequests.remove(person.userRecordName)
         dictionary.status = .accepted
         // The address by which the person was found stays the one that the owner knows. A one-time
         // invitation is taken: nobody else can take it.

@@ -115,7 +115,8 @@ extension ModifyDecisions {
                 try isShared && reader.shares(in: zone.key, limit: 1).first?.root == nil
             for index in newShares {
                 let error = try refusal(
-                    ofShare: index, &tree, isShared: isShared, isZoneShared: isZoneShared)
+                    ofShare: index, in: zone, &tree, isShared: isShared,
+                    isZoneShared: isZoneShared)
                 if let error {
                     fail(index, error)
                     hasFailed = true
@@ -149,13 +150,15 @@ extension ModifyDecisions {
     }
 
     private func refusal(
-        ofShare index: Int, _ tree: inout ShareTree, isShared: Bool, isZoneShared: Bool
+        ofShare index: Int, in zone: ZoneRow, _ tree: inout ShareTree, isShared: Bool,
+        isZoneShared: Bool
     ) throws -> ServiceError? {
         guard case .ready(let operation) = plan.items[index],
             case .save(let row, _, _) = decisions[index]
         else { return nil }
         // The three codes are Apple's: the pages of CKShare and CKRecordZone.
         guard let root = row.shareRoot else { return isShared ? .recordsSharedAlready : nil }
+        if zone.encryptionScope == .perZone { return .zoneEncryptedAsOne }
         if isZoneShared { return .zoneSharedAlready }
         if let tag = operation.share?.wanted.root?.recordChangeTag, tree.saved[root] == nil,
             let stored = try tree.record(root), stored.changeTag != tag

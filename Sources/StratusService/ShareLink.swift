@@ -73,9 +73,10 @@ struct ShareView {
         metadata.rootRecordName = share.root
         metadata.webpageURL = "/share/" + asked.value
         metadata.share = RecordDictionary(
-            target.row, in: place.zoneID(target.zone.name), viewer: person.userRecordName)
+            target.row, in: place.zoneID(target.zone.name), viewer: context.caller.viewer)
         // Who was invited by an address is not yet known by name in the share.
-        metadata.share?.share = share.dictionary(as: share.index(of: person))
+        metadata.share?.share = share.dictionary(
+            as: share.index(of: person), withExtensions: context.caller.wantsExtensions)
         metadata.ownerIdentity =
             isOwner
             ? share.owner?.dictionary.userIdentity
@@ -88,7 +89,7 @@ struct ShareView {
         {
             metadata.rootRecord = try RecordDictionary(
                 row, in: place.zoneID(target.zone.name), keys: asked.rootRecordDesiredKeys,
-                numbersAsStrings: false, viewer: person.userRecordName)
+                numbersAsStrings: false, viewer: context.caller.viewer)
         }
         return metadata
     }
@@ -100,9 +101,9 @@ struct ShareView {
             let permission = share.permission(of: participant)
             return permission == .readOnly || permission == .readWrite ? participant : nil
         }
-        guard share.publicPermission == .readOnly || share.publicPermission == .readWrite else {
-            return nil
-        }
+        guard share.publicPermission == .readOnly || share.publicPermission == .readWrite,
+            !share.accessRequests.isBlocked(person.userRecordName)
+        else { return nil }
         return ParticipantDictionary(
             userIdentity: person.dictionary, role: .publicUser, status: .invited,
             permission: share.publicPermission)

@@ -49,5 +49,8 @@ extension ZoneDictionary {
             zoneID: context.zoneID(row.name),
             syncToken: isCustom ? tokens.token(row, access: access, cursor: row.version) : nil,
             isAtomic: isCustom, isDeleted: false)
+        if context.caller.wantsExtensions, row.encryptionScope != .perRecord {
+            encryptionScope = row.encryptionScope
+        }
     }
 }

@@ -48,7 +48,7 @@ extension ZonesModify: ServedEndpoint {
                         throw ServiceError.zoneNotFound
                     }
                     return ZoneResult.zone(
-                        try changes.apply(operation.kind, to: name, tokens: tokens))
+                        try changes.apply(operation, to: name, tokens: tokens))
                 } catch let error as ServiceError {
                     return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
                 }
@@ -81,8 +81,10 @@ extension ZonesModify.Request {
     func repeatableOperations(in context: RequestContext) -> [Repetition.Operation] {
         operations.map { operation in
             let zoneID = context.identity(operation.zoneID)
+            // As it was always said of the zones that say nothing.
+            let scope = operation.encryptionScope == .perZone ? " PER_ZONE" : ""
             return Repetition.Operation(
-                kind: operation.kind.rawValue, zoneName: zoneID.zoneName,
+                kind: operation.kind.rawValue + scope, zoneName: zoneID.zoneName,
                 zoneOwner: zoneID.ownerRecordName)
         }
     }
@@ -104,19 +106,25 @@ private struct ZoneChanges {
     let newsIsWanted: Bool
 
     func apply(
-        _ kind: ZonesModify.Operation.Kind, to name: String, tokens: ChangeTokens
+        _ operation: ZonesModify.Operation, to name: String, tokens: ChangeTokens
     ) throws -> ZoneDictionary {
-        switch kind {
+        switch operation.kind {
         case .create:
-            return ZoneDictionary(try create(name), in: context, tokens: tokens)
+            let scope = operation.encryptionScope ?? .perRecord
+            return ZoneDictionary(try create(name, scope), in: context, tokens: tokens)
         case .delete:
             try delete(name)
             return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
         }
     }
 
-    private func create(_ name: String) throws -> ZoneRow {
-        if let zone = try writer.livingZone(named: name) { return zone }
+    /// Apple's page of the scope: who says another one than the zone has, or says nothing because he
+    /// knows no scopes, is refused.
+    private func create(_ name: String, _ scope: ZoneEncryptionScope) throws -> ZoneRow {
+        if let zone = try writer.livingZone(named: name) {
+            guard zone.encryptionScope == scope else { throw ServiceError.encryptionScopeStays }
+            return zone
+        }
         guard Names.isZoneName(name) else {
             throw ServiceError.invalid(
                 "A zone's name has 1 to 255 ASCII characters and no leading underscore.")
@@ -124,7 +132,7 @@ private struct ZoneChanges {
         guard try writer.zones().count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit("Delete zones before creating more.")
         }
-        let zone = try writer.createZone(named: name, hasFeed: true)
+        let zone = try writer.createZone(named: name, hasFeed: true, encryptionScope: scope)
         try report(.zoneCreated, name)
         return zone
     }

@@ -1,4 +1,5 @@
 import HashTreeCollections
+import StratusRecords
 
 /// A transaction on a copy of a database's state, in the words of the store.
 final class MemoryTransaction: StoreWriter {
@@ -42,20 +43,24 @@ final class MemoryTransaction: StoreWriter {
         return Array(changed.prefix(max(limit, 1)))
     }
 
-    func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
+    func createZone(
+        named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
+    ) throws -> ZoneRow {
         if var row = zone(named: name) {
             guard row.deletion != nil else { return row }
             row.generation += 1
             row.hasFeed = hasFeed
             row.changedAtDatabaseVersion = takeDatabaseVersion()
             row.deletion = nil
+            row.encryptionScope = encryptionScope
             state.zones[row.key]?.row = row
             return row
         }
         let row = ZoneRow(
             key: ZoneRow.Key(rawValue: Int64(state.zones.count) + 1), name: name, generation: 1,
             version: 0, floor: 0, hasFeed: hasFeed,
-            changedAtDatabaseVersion: takeDatabaseVersion(), deletion: nil)
+            changedAtDatabaseVersion: takeDatabaseVersion(), deletion: nil,
+            encryptionScope: encryptionScope)
         state.zones[row.key] = MemoryState.Zone(row: row)
         state.zoneKeys[name] = row.key
         return row

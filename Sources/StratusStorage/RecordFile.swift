@@ -23,18 +23,26 @@ enum RecordFile {
                 { try $0.execute(sql: usageTables) },
                 { try $0.execute(sql: sharingTables) },
                 { try $0.execute(sql: indexTables) },
+                { try $0.execute(sql: encryptionColumn) },
             ])
     }
 
     /// Fills a new file: the history's name and the zone that every database has.
     private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
-        try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 0)")
+        try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 1)")
             .bind(1, incarnation.number)
             .bind(2, Int64(bitPattern: incarnation.identifier))
             .run()
-        _ = try SQLiteTransaction(database).createZone(
-            named: ZoneID.defaultZoneName, hasFeed: false)
+        // As the table is at this step, without the columns of later ones.
+        try SQLStatement(database, "INSERT INTO zone VALUES (NULL, ?, 1, 0, 0, 0, 1, NULL)")
+            .bind(1, ZoneID.defaultZoneName)
+            .run()
     }
+
+    private static let encryptionColumn = """
+        -- How far a key of the zone's encrypted values reaches, as the protocol says it.
+        ALTER TABLE zone ADD COLUMN encryption_scope TEXT NOT NULL DEFAULT 'PER_RECORD';
+        """
 
     private static let tables = """
         -- One row. version counts the changes of the database.

@@ -123,7 +123,9 @@ public protocol StoreWriter:
     StoreReader, AncestorWriter, AssetWriter, IndexWriter, ReferenceWriter, SharingWriter
 {
     /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
-    func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow
+    func createZone(
+        named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
+    ) throws -> ZoneRow
 
     /// Deletes a zone with its records; the row stays and says why.
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
@@ -155,4 +157,11 @@ public protocol StoreWriter:
 
     /// Starts a new history, after a restore: every change token of the old one expires.
     func renewIncarnation(_ incarnation: Incarnation) throws
+}
+
+extension StoreWriter {
+    /// Makes a zone of which hierarchies can be shared.
+    public func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
+        try createZone(named: name, hasFeed: hasFeed, encryptionScope: .perRecord)
+    }
 }

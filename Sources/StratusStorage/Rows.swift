@@ -42,10 +42,13 @@ public struct ZoneRow: Hashable, Sendable {
     /// The database's version at the zone's newest change.
     public var changedAtDatabaseVersion: Int64
     public var deletion: Deletion?
+    /// Said when the zone is created, and the same for as long as it lives.
+    public var encryptionScope: ZoneEncryptionScope
 
     public init(
         key: Key, name: String, generation: Int64, version: Int64, floor: Int64, hasFeed: Bool,
-        changedAtDatabaseVersion: Int64, deletion: Deletion?
+        changedAtDatabaseVersion: Int64, deletion: Deletion?,
+        encryptionScope: ZoneEncryptionScope = .perRecord
     ) {
         self.key = key
         self.name = name
@@ -55,6 +58,7 @@ public struct ZoneRow: Hashable, Sendable {
         self.hasFeed = hasFeed
         self.changedAtDatabaseVersion = changedAtDatabaseVersion
         self.deletion = deletion
+        self.encryptionScope = encryptionScope
     }
 }
 

@@ -1,6 +1,10 @@
+import StratusRecords
+
 extension SQLiteTransaction {
-    private static let columns =
-        "zone, name, generation, version, floor, has_feed, changed_at_database_version, deletion"
+    private static let columns = """
+        zone, name, generation, version, floor, has_feed, changed_at_database_version, deletion,
+        encryption_scope
+        """
 
     func zones() throws -> [ZoneRow] {
         try statement("SELECT \(Self.columns) FROM zone WHERE deletion IS NULL ORDER BY name")
@@ -25,20 +29,23 @@ extension SQLiteTransaction {
         .all(Self.zone)
     }
 
-    func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
+    func createZone(
+        named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
+    ) throws -> ZoneRow {
         if let zone = try zone(named: name), zone.deletion == nil { return zone }
         let row = try statement(
             """
-            INSERT INTO zone VALUES (NULL, ?1, 1, 0, 0, ?2, ?3, NULL)
+            INSERT INTO zone (\(Self.columns)) VALUES (NULL, ?1, 1, 0, 0, ?2, ?3, NULL, ?4)
             ON CONFLICT (name) DO UPDATE SET
                 generation = generation + 1, has_feed = ?2, changed_at_database_version = ?3,
-                deletion = NULL
+                deletion = NULL, encryption_scope = ?4
             RETURNING \(Self.columns)
             """
         )
         .bind(1, name)
         .bind(2, hasFeed ? 1 : 0)
         .bind(3, takeDatabaseVersion())
+        .bind(4, encryptionScope.rawValue)
         .first(Self.zone)
         guard let row else { throw StorageError.zoneMissing() }
         return row
@@ -91,6 +98,8 @@ extension SQLiteTransaction {
             key: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1),
             generation: row.integer(2), version: row.integer(3), floor: row.integer(4),
             hasFeed: row.integer(5) != 0, changedAtDatabaseVersion: row.integer(6),
-            deletion: row.isNull(7) ? nil : ZoneRow.Deletion(rawValue: Int(row.integer(7))))
+            deletion: row.isNull(7) ? nil : ZoneRow.Deletion(rawValue: Int(row.integer(7))),
+            // Another word is none that any release has written.
+            encryptionScope: ZoneEncryptionScope(rawValue: row.text(8)) ?? .perRecord)
     }
 }

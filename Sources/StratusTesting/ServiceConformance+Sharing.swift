@@ -24,6 +24,28 @@ extension ServiceConformance {
             try await expectAccept(link, by: bob)
             _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
         },
+        Case("who asks for access waits on the owner's list and is let in") { stage in
+            let alice = try await stage.person("alice")
+            let bob = try await stage.person("bob")
+            let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
+            for link in [link, "nothing"] {
+                try expect(try await bob.requestAccess(link)?.code, equals: .notFound)
+            }
+            _ = try await alice.changeShare { $0.allowsAccessRequests = true }
+            try expect(try await bob.requestAccess(link) == nil, equals: true)
+            let asked = try await alice.changeShare { _ in }
+            let requester = try StoreConformance.unwrap(asked.accessRequesters?.first)
+            let approved = try await alice.changeShare {
+                $0.participants = [
+                    ParticipantDictionary(userIdentity: requester, permission: .readOnly)
+                ]
+            }
+            try expect(approved.accessRequesters ?? [], equals: [])
+            try expect(
+                approved.participants?.map(\.isApprovedRequester) ?? [], equals: [false, true])
+            try await expectAccept(link, by: bob)
+            _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
+        },
         Case("a link is nothing to those it is not for") { stage in
             let alice = try await stage.person("alice")
             let bob = try await stage.person("bob")
@@ -74,6 +96,28 @@ extension ServiceConformance {
 }
 
 extension StagePerson {
+    /// Asks for access.
+    ///
+    /// - Returns: Why the request was not taken; nil when it was.
+    fileprivate func requestAccess(_ link: String) async throws -> ServiceError? {
+        let answer = try await ask(
+            RecordsRequestAccess.self, .init(shortGUIDs: [.init(value: link)]), in: .public)
+        if case .failure(_, let error) = answer.results[0] { return error }
+        return nil
+    }
+
+    /// Saves the share of ``ServiceConformance/sharing``.
+    fileprivate func changeShare(
+        _ change: (inout ShareDictionary) -> Void
+    ) async throws -> ShareDictionary {
+        var share = ShareDictionary()
+        change(&share)
+        let record = RecordDictionary(
+            recordName: "S", recordType: ShareDictionary.recordType, share: share)
+        let saved = try await modify([.init(.forceUpdate, record)])[0].asRecord()
+        return try StoreConformance.unwrap(saved.share)
+    }
+
     fileprivate func accept(_ link: String) async throws -> ShareResult {
         try await ask(RecordsAccept.self, .init(shortGUIDs: [.init(value: link)]), in: .public)
             .results[0]

@@ -17,6 +17,26 @@ extension StoreConformance {
             try expect(absent, equals: nil)
         },
 
+        Case("a zone keeps its encryption scope until it is created again") { house in
+            let store = try await house.store(for: address)
+            func create(_ scope: ZoneEncryptionScope) async throws -> ZoneRow {
+                try await store.write {
+                    try $0.createZone(named: "Vault", hasFeed: true, encryptionScope: scope)
+                }
+            }
+            let first = try await create(.perZone)
+            try expect(first.encryptionScope, equals: .perZone)
+            try expect(try await create(.perRecord), equals: first)
+            let scopes = try await store.read { reader in
+                try reader.zones().map(\.encryptionScope)
+            }
+            try expect(scopes, equals: [.perZone, .perRecord])
+            try await store.write { try $0.deleteZone(first.key, reason: .deleted) }
+            try expect(try await create(.perRecord).encryptionScope, equals: .perRecord)
+            let found = try await store.read { try $0.zone(named: "Vault") }
+            try expect(found?.encryptionScope, equals: .perRecord)
+        },
+
         Case("zones are listed by name, deleted ones not") { house in
             let store = try await house.store(for: address)
             let names = try await store.write { writer in

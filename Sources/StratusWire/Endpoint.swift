@@ -27,6 +27,9 @@ public protocol WireWritable {
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
 /// | `oneTimeToken` | `lookupInfo` of a participant, item of records/resolve and accept | ``UserLookupInfo/oneTimeToken`` |
+/// | `isApprovedRequester`, `dateAdded` | participant | ``ParticipantDictionary`` |
+/// | `allowsAccessRequests`, `accessRequesters`, `blockedIdentities` | share | ``ShareDictionary`` |
+/// | `encryptionScope` | zone, also of a zones/modify request | ``ZoneDictionary/encryptionScope`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |

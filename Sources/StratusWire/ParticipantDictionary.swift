@@ -6,17 +6,24 @@ public struct ParticipantDictionary: WireValue {
     public var role: ParticipantRole
     public var status: ParticipantStatus
     public var permission: SharePermission
+    /// An extension: the person had asked for access. Only in answers.
+    public var isApprovedRequester: Bool
+    /// An extension: when the person came into the list, in milliseconds since 1970. Only in answers.
+    public var dateAddedMilliseconds: Int64?
 
     public init(
         participantID: String? = nil, userIdentity: UserIdentityDictionary,
         role: ParticipantRole = .user, status: ParticipantStatus = .invited,
-        permission: SharePermission
+        permission: SharePermission, isApprovedRequester: Bool = false,
+        dateAddedMilliseconds: Int64? = nil
     ) {
         self.participantID = participantID
         self.userIdentity = userIdentity
         self.role = role
         self.status = status
         self.permission = permission
+        self.isApprovedRequester = isApprovedRequester
+        self.dateAddedMilliseconds = dateAddedMilliseconds
     }
 }
 
@@ -94,7 +101,9 @@ extension ParticipantDictionary {
                 ?? UserIdentityDictionary(userRecordName: nil),
             role: try node.optional("type") ?? .user,
             status: try node.optional("acceptanceStatus") ?? .invited,
-            permission: try node.optional("permission") ?? .readOnly)
+            permission: try node.optional("permission") ?? .readOnly,
+            isApprovedRequester: try node.optional("isApprovedRequester") ?? false,
+            dateAddedMilliseconds: try node.optional("dateAdded"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -104,6 +113,8 @@ extension ParticipantDictionary {
             writer.member("type", role)
             writer.member("acceptanceStatus", status)
             writer.member("permission", permission)
+            writer.flag("isApprovedRequester", isApprovedRequester)
+            writer.optional("dateAdded", dateAddedMilliseconds)
         }
     }
 }

@@ -11,6 +11,12 @@ public struct ShareDictionary: Hashable, Sendable {
     public var owner: ParticipantDictionary?
     /// The participant who asks; only in answers.
     public var currentUserParticipant: ParticipantDictionary?
+    /// An extension: whether who is not invited may ask for access; nil in a request leaves it as it is.
+    public var allowsAccessRequests: Bool?
+    /// An extension: who asks for access. A request names those who stay; nil is all.
+    public var accessRequesters: [UserIdentityDictionary]?
+    /// An extension: who may not ask. Nil in a request leaves them as they are.
+    public var blockedIdentities: [UserIdentityDictionary]?
 
     public struct Root: Hashable, Sendable {
         public var recordName: String
@@ -30,13 +36,18 @@ public struct ShareDictionary: Hashable, Sendable {
     public init(
         root: Root? = nil, publicPermission: SharePermission? = nil,
         participants: [ParticipantDictionary]? = nil, owner: ParticipantDictionary? = nil,
-        currentUserParticipant: ParticipantDictionary? = nil
+        currentUserParticipant: ParticipantDictionary? = nil, allowsAccessRequests: Bool? = nil,
+        accessRequesters: [UserIdentityDictionary]? = nil,
+        blockedIdentities: [UserIdentityDictionary]? = nil
     ) {
         self.root = root
         self.publicPermission = publicPermission
         self.participants = participants
         self.owner = owner
         self.currentUserParticipant = currentUserParticipant
+        self.allowsAccessRequests = allowsAccessRequests
+        self.accessRequesters = accessRequesters
+        self.blockedIdentities = blockedIdentities
     }
 }
 
@@ -52,6 +63,9 @@ extension ShareDictionary {
         case "owner": owner = try ParticipantDictionary(wire: member)
         case "currentUserParticipant":
             currentUserParticipant = try ParticipantDictionary(wire: member)
+        case "allowsAccessRequests": allowsAccessRequests = try Bool(wire: member)
+        case "accessRequesters": accessRequesters = try [UserIdentityDictionary](wire: member)
+        case "blockedIdentities": blockedIdentities = try [UserIdentityDictionary](wire: member)
         default: return false
         }
         return true
@@ -64,6 +78,9 @@ extension ShareDictionary {
         if let participants { writer.member("participants", participants) }
         writer.optional("owner", owner)
         writer.optional("currentUserParticipant", currentUserParticipant)
+        writer.optional("allowsAccessRequests", allowsAccessRequests)
+        if let accessRequesters { writer.member("accessRequesters", accessRequesters) }
+        if let blockedIdentities { writer.member("blockedIdentities", blockedIdentities) }
     }
 }
 

@@ -29,10 +29,13 @@ public struct ZoneDictionary: WireValue {
     public var deletionReason: String?
     /// An extension: the share of the whole zone, for who may see it.
     public var shareRecordName: String?
+    /// An extension: said of zones that are encrypted as one.
+    public var encryptionScope: ZoneEncryptionScope?
 
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
-        isDeleted: Bool? = nil, deletionReason: String? = nil, shareRecordName: String? = nil
+        isDeleted: Bool? = nil, deletionReason: String? = nil, shareRecordName: String? = nil,
+        encryptionScope: ZoneEncryptionScope? = nil
     ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
@@ -40,6 +43,7 @@ public struct ZoneDictionary: WireValue {
         self.isDeleted = isDeleted
         self.deletionReason = deletionReason
         self.shareRecordName = shareRecordName
+        self.encryptionScope = encryptionScope
     }
 }
 
@@ -91,7 +95,8 @@ extension ZoneDictionary {
             isAtomic: try node.optional("atomic"),
             isDeleted: try node.optional("deleted"),
             deletionReason: try node.optional("deletionReason"),
-            shareRecordName: try node["share"]?.optional("recordName"))
+            shareRecordName: try node["share"]?.optional("recordName"),
+            encryptionScope: try node.optionalWord("encryptionScope"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -105,6 +110,7 @@ extension ZoneDictionary {
                 writer.key("share")
                 writer.object { $0.member("recordName", shareRecordName) }
             }
+            writer.optional("encryptionScope", encryptionScope?.rawValue)
         }
     }
 }

@@ -23,10 +23,15 @@ public enum ZonesModify: Endpoint {
 
         public var kind: Kind
         public var zoneID: ZoneIDDictionary
+        /// An extension, of a zone that is created; nil is per record.
+        public var encryptionScope: ZoneEncryptionScope?
 
-        public init(_ kind: Kind, _ zoneID: ZoneIDDictionary) {
+        public init(
+            _ kind: Kind, _ zoneID: ZoneIDDictionary, encryptionScope: ZoneEncryptionScope? = nil
+        ) {
             self.kind = kind
             self.zoneID = zoneID
+            self.encryptionScope = encryptionScope
         }
     }
 
@@ -53,14 +58,19 @@ extension ZonesModify.Request {
 extension ZonesModify.Operation {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
-        self.init(try node.requiredWord("operationType"), try node.required("zone"))
+        self.init(
+            try node.requiredWord("operationType"), try node.required("zone"),
+            encryptionScope: try node["zone"]?.optionalWord("encryptionScope"))
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("operationType", kind.rawValue)
             writer.key("zone")
-            writer.object { $0.member("zoneID", zoneID) }
+            writer.object { writer in
+                writer.member("zoneID", zoneID)
+                writer.optional("encryptionScope", encryptionScope?.rawValue)
+            }
         }
     }
 }

@@ -166,6 +166,32 @@ import Testing
         try check()
     }
 
+    /// What is documented for the framework alone fails, and is not left out.
+    @Test func requestsForAccessAndEncryptionScopes() async throws {
+        let cloud = TestCloud()
+        try await proxy.serve(cloud) { origin in
+            let ida = try await self.device(origin, cloud, "ida@example.org")
+            let database = ida.privateCloudDatabase
+            try await database.save(CKRecordZone(zoneID: trips))
+            let vault = CKRecordZone(zoneName: "Vault")
+            vault.encryptionScope = .perZone
+            #expect(
+                await code { _ = try await database.save(vault) } == .serverRejectedRequest)
+            let share = CKShare(recordZoneID: trips)
+            share.allowsAccessRequests = true
+            #expect(
+                await code { _ = try await database.save(share) } == .serverRejectedRequest)
+            share.allowsAccessRequests = false
+            try await database.save(share)
+            let link = try #require(share.url)
+            #expect(
+                await code { _ = try await ida.requestShareAccess(for: [link]) }
+                    == .serverRejectedRequest)
+            #expect(try await database.allRecordZones().count == 2)
+        }
+        try check()
+    }
+
     /// The origin alone decides.
     @Test(arguments: [
         ("https://api.apple-cloudkit.com", false), ("https://api.apple-cloudkit.com/", false),

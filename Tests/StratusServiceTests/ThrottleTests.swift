@@ -193,6 +193,7 @@ import Testing
         #expect(RecordsResolve.cost(of: links) == 2.5)
         // Who joins is saved.
         #expect(RecordsAccept.cost(of: links) == 10)
+        #expect(RecordsRequestAccess.cost(of: links) == 10)
     }
 
     @Test func aLongListOfPeopleIsPaidLater() async throws {

@@ -48,6 +48,29 @@ import Testing
         #expect(count == 3)
         try new.close()
     }
+
+    @Test func zonesOfOlderReleasesAreEncryptedPerRecord() async throws {
+        let path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
+        // A leftover in the temporary folder fails no test.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+        let before = FileFormat(
+            applicationID: today.applicationID, steps: Array(today.steps.prefix(6)))
+        let old = try SQLiteFile(path: path, format: before, limits: StorageLimits())
+        try await old.write { database in
+            try database.execute(
+                sql: "INSERT INTO zone VALUES (NULL, 'Trips', 1, 4, 0, 1, 7, NULL)")
+        }
+        try old.close()
+
+        let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
+        let zones = try await new.read { try SQLiteTransaction($0).zones() }
+        #expect(zones.map(\.name) == ["Trips", "_defaultZone"])
+        #expect(zones.map(\.encryptionScope) == [.perRecord, .perRecord])
+        #expect(zones.map(\.changedAtDatabaseVersion) == [7, 1])
+        try new.close()
+    }
 }
 
 private func insert(

@@ -13,12 +13,18 @@ extension HTTPTransport {
         to request: E.Request, of endpoint: E.Type, at target: RequestTarget,
         _ timeoutSeconds: Double
     ) async throws -> E.Answer? {
+        if endpoint is RecordsRequestAccess.Type { throw Self.undocumented }
         switch request {
         case let request as RecordsModify.Request:
+            let shares = request.operations.compactMap(\.record.share)
+            if shares.contains(where: \.saysOfAccessRequests) { throw Self.undocumented }
             return try await modify(request, target, timeoutSeconds) as? E.Answer
         case let request as RecordsLookup.Request:
             return try await lookUp(request, target, timeoutSeconds) as? E.Answer
         case var request as ZonesModify.Request:
+            if request.operations.contains(where: { $0.encryptionScope != nil }) {
+                throw Self.undocumented
+            }
             request.operationID = nil
             return try await sendWhole(ZonesModify.self, request, target, timeoutSeconds)
                 as? E.Answer
@@ -26,6 +32,13 @@ extension HTTPTransport {
             return nil
         }
     }
+
+    /// What Apple's pages document for the framework and not for the protocol. It fails: to leave it out
+    /// would do something else than what the app asked for.
+    private static let undocumented = ServiceFailure(
+        ServiceError(
+            .badRequest, "Ask a service of Stratus: Apple's protocol is not known to have this.",
+            frameworkCode: CKError.Code.serverRejectedRequest.rawValue))
 
     private func modify(
         _ request: RecordsModify.Request, _ target: RequestTarget, _ timeoutSeconds: Double
@@ -94,5 +107,11 @@ extension HTTPTransport {
             for (index, answer) in zip(indices, answers) { results[index] = answer }
         }
         return results.compactMap(\.self)
+    }
+}
+
+extension ShareDictionary {
+    fileprivate var saysOfAccessRequests: Bool {
+        allowsAccessRequests != nil || accessRequesters != nil || blockedIdentities != nil
     }
 }

@@ -37,6 +37,15 @@ extension CKContainer {
         core.call({ try await self.shareMetadatas(for: urls) }, completion: completionHandler)
     }
 
+    /// Asks the owners of shares for access, as ``CKShareRequestAccessOperation`` does.
+    ///
+    /// - Returns: by link, whether the request was taken.
+    public func requestShareAccess(
+        for urls: [URL]
+    ) async throws -> [URL: Result<Void, any Error>] {
+        byItem(try await session.requestAccess(to: urls))
+    }
+
     // MARK: Joining
 
     /// Joins a share, whose zone appears in the shared database then.

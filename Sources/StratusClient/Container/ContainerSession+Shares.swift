@@ -11,14 +11,10 @@ extension ContainerSession {
         for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
     ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
         func link(_ url: URL) throws -> ShortGUIDDictionary {
-            guard let shortGUID = ShareLink.shortGUID(of: url) else {
-                throw CKError(
-                    .invalidArguments, "Give the link of a share: …/share/<identifier>.")
-            }
-            return ShortGUIDDictionary(
-                value: shortGUID, shouldFetchRootRecord: rootRecord == nil ? nil : true,
-                rootRecordDesiredKeys: rootRecord?.desiredKeys,
-                oneTimeToken: ShareLink.oneTimeToken(of: url))
+            var link = try Self.link(url)
+            link.shouldFetchRootRecord = rootRecord == nil ? nil : true
+            link.rootRecordDesiredKeys = rootRecord?.desiredKeys
+            return link
         }
         let found = try await results(
             urls, wire: link,
@@ -28,6 +24,27 @@ extension ContainerSession {
             })
         await completeRootRecords(of: found.compactMap(\.result.success))
         return found
+    }
+
+    /// Asks the owners of shares for access.
+    func requestAccess(
+        to urls: [URL]
+    ) async throws -> [(item: URL, result: Result<Void, any Error>)] {
+        try await results(
+            urls, wire: Self.link,
+            ask: { try await send(RecordsRequestAccess.self, .init(shortGUIDs: $0)).results },
+            read: { _, answer in
+                if case .failure(_, let error) = answer { throw CKError(error, about: .record) }
+            })
+    }
+
+    /// What the link of a share says.
+    private static func link(_ url: URL) throws -> ShortGUIDDictionary {
+        guard let shortGUID = ShareLink.shortGUID(of: url) else {
+            throw CKError(.invalidArguments, "Give the link of a share: …/share/<identifier>.")
+        }
+        return ShortGUIDDictionary(
+            value: shortGUID, oneTimeToken: ShareLink.oneTimeToken(of: url))
     }
 
     /// Joins shares, each in its own container.

@@ -20,7 +20,10 @@ extension DatabaseSession {
             throw CKError(.badDatabase, "Make zones in the private database: only it has any.")
         }
         let operations =
-            zones.map { ZonesModify.Operation(.create, $0.zoneID.dictionary) }
+            zones.map {
+                ZonesModify.Operation(
+                    .create, $0.zoneID.dictionary, encryptionScope: $0.encryptionScope.word)
+            }
             + zoneIDs.map { ZonesModify.Operation(.delete, $0.dictionary) }
         let answer = try await sender.send(
             ZonesModify.self,
@@ -81,12 +84,13 @@ extension DatabaseSession {
         if zoneID.zoneName != CKRecordZoneID.defaultZoneName {
             capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
             if dictionary.isAtomic == false { capabilities.remove(.atomic) }
+            if dictionary.encryptionScope == .perZone { capabilities.remove(.sharing) }
         }
         return CKRecordZone(
             zoneID: zoneID, capabilities: capabilities,
             share: dictionary.shareRecordName.map {
                 CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
-            })
+            }, encryptionScope: CKRecordZone.EncryptionScope(dictionary.encryptionScope))
     }
 
     private func deleted(_ result: ZoneResult) throws {

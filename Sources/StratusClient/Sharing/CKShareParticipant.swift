@@ -71,6 +71,14 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         set { state.withLock { $0.permission = newValue.word } }
     }
 
+    /// Whether the person had asked for access, and the owner or an administrator let him in.
+    public var isApprovedRequester: Bool { dictionary.isApprovedRequester }
+
+    /// When the person was invited, or joined a public share; nil before the share is saved.
+    public var dateAddedToShare: Date? {
+        dictionary.dateAddedMilliseconds.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+    }
+
     /// Takes over what the service answered to a save, but keeps what was set meanwhile.
     func confirm(_ server: ParticipantDictionary, sent: ParticipantDictionary?) {
         state.withLock { own in

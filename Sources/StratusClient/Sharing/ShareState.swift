@@ -8,6 +8,7 @@ struct ShareState: Sendable {
     struct Terms: Hashable, Sendable {
         var publicPermission: SharePermission = .none
         var participants: [ParticipantDictionary] = []
+        var accessRequests = AccessRequests()
     }
 
     /// The record at the head of the shared hierarchy, of a share that is not saved yet; nil shares
@@ -17,6 +18,7 @@ struct ShareState: Sendable {
     /// The owner comes first. The app may change them, so two records never have the same objects.
     private(set) var participants: [CKShareParticipant] = []
     private(set) var currentParticipantID: String?
+    var accessRequests = AccessRequests()
     /// The end of the share's link.
     var shortGUID: String?
     /// The beginning of the share's link.
@@ -48,6 +50,7 @@ struct ShareState: Sendable {
         }
         participants = list.map { CKShareParticipant($0) }
         currentParticipantID = dictionary.currentUserParticipant?.participantID
+        accessRequests = AccessRequests(dictionary)
         self.shortGUID = shortGUID
         self.linkOrigin = linkOrigin
         known = terms
@@ -55,7 +58,8 @@ struct ShareState: Sendable {
 
     var terms: Terms {
         Terms(
-            publicPermission: publicPermission.word, participants: participants.map(\.dictionary))
+            publicPermission: publicPermission.word, participants: participants.map(\.dictionary),
+            accessRequests: accessRequests)
     }
 
     var owner: CKShareParticipant {
@@ -115,6 +119,7 @@ struct ShareState: Sendable {
         var base = self
         base.participants = known.participants.map { CKShareParticipant($0) }
         base.publicPermission = CKShare.ParticipantPermission(known.publicPermission)
+        base.accessRequests = known.accessRequests
         return base
     }
 
@@ -129,6 +134,7 @@ struct ShareState: Sendable {
         if terms.publicPermission != known.publicPermission {
             dictionary.publicPermission = terms.publicPermission
         }
+        terms.accessRequests.write(to: &dictionary, known: known.accessRequests)
         guard terms.participants != known.participants else { return dictionary }
         let knownIDs = isNew ? [] : Set(known.participants.compactMap(\.participantID))
         var list = isNew ? terms.participants.filter { $0.role != .owner } : terms.participants
@@ -170,6 +176,7 @@ struct ShareState: Sendable {
                 && !sent.participants.contains { $0.isSamePerson(as: dictionary) }
         }
         participants = confirmed + added
+        accessRequests.confirm(server.accessRequests, sent: sent.accessRequests)
         currentParticipantID = server.currentParticipantID
         shortGUID = server.shortGUID ?? shortGUID
         linkOrigin = server.linkOrigin ?? linkOrigin
@@ -197,16 +204,16 @@ extension ShareState {
         linkKey = coder.archivedZoneKey("linkKey")
         self.known = Terms(
             publicPermission: known.publicPermission ?? .none,
-            participants: known.participants ?? [])
+            participants: known.participants ?? [], accessRequests: AccessRequests(known))
     }
 
     /// The share on these terms, as an answer has it.
     func dictionary(_ terms: Terms) -> RecordDictionary {
-        RecordDictionary(
-            shortGUID: shortGUID,
-            share: ShareDictionary(
-                root: rootName.map { ShareDictionary.Root(recordName: $0) },
-                publicPermission: terms.publicPermission, participants: terms.participants,
-                currentUserParticipant: currentUserParticipant?.dictionary))
+        var share = ShareDictionary(
+            root: rootName.map { ShareDictionary.Root(recordName: $0) },
+            publicPermission: terms.publicPermission, participants: terms.participants,
+            currentUserParticipant: currentUserParticipant?.dictionary)
+        terms.accessRequests.write(to: &share)
+        return RecordDictionary(shortGUID: shortGUID, share: share)
     }
 }

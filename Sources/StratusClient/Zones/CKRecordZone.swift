@@ -1,5 +1,7 @@
 import Foundation
+import StratusRecords
 import StratusWire
+import Synchronization
 
 /// A zone of a database: the unit of atomic saves, of change feeds and of sharing.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
@@ -16,7 +18,28 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         public static let zoneWideSharing = Self(rawValue: 1 << 3)
     }
 
+    /// How far a key of the zone's encrypted values reaches.
+    public enum EncryptionScope: Int, Sendable {
+        /// Hierarchies of the zone can be shared one by one.
+        case perRecord = 0
+        /// The zone can be shared as a whole only, so that the key in its link opens nothing that the
+        /// link does not share.
+        case perZone = 1
+    }
+
     public let zoneID: CKRecordZone.ID
+
+    private let scope: Mutex<EncryptionScope>
+
+    /// `.perRecord` unless set before the zone is saved for the first time.
+    ///
+    /// A zone keeps it for as long as it lives: saving it with another one, also as a new object of that
+    /// name, is `CKError.serverRejectedRequest`. Zones of scope `.perZone` are without the capability
+    /// `.sharing`. Source: Apple's page `encryptionScope`; how values are encrypted says decision 10.
+    public var encryptionScope: EncryptionScope {
+        get { scope.withLock { $0 } }
+        set { scope.withLock { $0 = newValue } }
+    }
 
     /// Empty on a zone that was made locally.
     public let capabilities: Capabilities
@@ -37,9 +60,11 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     }
 
     init(
-        zoneID: CKRecordZone.ID, capabilities: Capabilities, share: CKRecord.Reference? = nil
+        zoneID: CKRecordZone.ID, capabilities: Capabilities, share: CKRecord.Reference? = nil,
+        encryptionScope: EncryptionScope = .perRecord
     ) {
         self.zoneID = zoneID
+        scope = Mutex(encryptionScope)
         self.share = share
         self.capabilities = capabilities
     }
@@ -52,7 +77,11 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public override var description: String { "<CKRecordZone: \(zoneID)>" }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKRecordZone(
+            zoneID: zoneID, capabilities: capabilities, share: share,
+            encryptionScope: encryptionScope)
+    }
 
     public static var supportsSecureCoding: Bool { true }
 
@@ -60,15 +89,27 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.archive(zoneID, "zoneID")
         coder.encode(Int64(truncatingIfNeeded: capabilities.rawValue), forKey: "capabilities")
         coder.archive(share, "share")
+        coder.encode(Int64(encryptionScope.rawValue), forKey: "encryptionScope")
     }
 
     public init?(coder: NSCoder) {
         guard let zoneID = coder.archivedObject(CKRecordZoneID.self, "zoneID") else { return nil }
         self.zoneID = zoneID
         share = coder.archivedObject(CKReference.self, "share")
+        let scope = Int(exactly: coder.decodeInt64(forKey: "encryptionScope"))
+        self.scope = Mutex(scope.flatMap { EncryptionScope(rawValue: $0) } ?? .perRecord)
         capabilities = Capabilities(
             rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "capabilities")))
     }
+}
+
+extension CKRecordZone.EncryptionScope {
+    init(_ word: ZoneEncryptionScope?) {
+        self = word == .perZone ? .perZone : .perRecord
+    }
+
+    /// What a request says; nil is per record.
+    var word: ZoneEncryptionScope? { self == .perZone ? .perZone : nil }
 }
 
 @available(*, deprecated, renamed: "CKRecordZone.Capabilities")

@@ -36,8 +36,6 @@ extension CKSyncEngine {
 
         private struct Content {
             var ledger: EngineLedger
-            /// The zones as the app gave them, with what the ledger does not know of them.
-            var zones: [ZoneID: CKRecordZone] = [:]
             /// Whether the app was not yet told of the latest change.
             var isUntold = false
         }
@@ -59,11 +57,10 @@ extension CKSyncEngine {
 
         /// Zones that are to be sent, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] {
-            let (pending, zones) = content.withLock { ($0.ledger.pendingZones, $0.zones) }
-            return pending.map { id, change in
-                let zoneID = CKRecordZone.ID(id)
-                return change == .delete
-                    ? .deleteZone(zoneID) : .saveZone(zones[id] ?? CKRecordZone(zoneID: zoneID))
+            let ledger = ledger
+            return ledger.pendingZones.map { id, change in
+                change == .delete
+                    ? .deleteZone(CKRecordZone.ID(id)) : .saveZone(ledger.zone(id))
             }
         }
 
@@ -94,11 +91,11 @@ extension CKSyncEngine {
         /// Adds zones to make or to delete, each once: the later replaces the earlier. Sent before any
         /// record.
         public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
-            for case .saveZone(let zone) in pendingDatabaseChanges {
-                content.withLock { $0.zones[ZoneID(zone.zoneID)] = zone }
-            }
             let items = pendingDatabaseChanges.map(\.item)
-            change { $0.add(items) }
+            change { ledger in
+                for case .saveZone(let zone) in pendingDatabaseChanges { ledger.take(zone) }
+                ledger.add(items)
+            }
         }
 
         public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
@@ -138,8 +135,25 @@ extension CKSyncEngine {
         }
 
         /// A zone to make, as the app gave it.
-        func zone(_ id: ZoneID) -> CKRecordZone {
-            content.withLock { $0.zones[id] } ?? CKRecordZone(zoneID: CKRecordZone.ID(id))
+        func zone(_ id: ZoneID) -> CKRecordZone { ledger.zone(id) }
+    }
+}
+
+extension EngineLedger {
+    /// Takes note of what a zone is made with.
+    fileprivate mutating func take(_ zone: CKRecordZone) {
+        let id = ZoneID(zone.zoneID)
+        if zone.encryptionScope == .perZone {
+            zonesEncryptedAsOne.insert(id)
+        } else {
+            zonesEncryptedAsOne.remove(id)
         }
+    }
+
+    /// A zone as the app gave it.
+    fileprivate func zone(_ id: ZoneID) -> CKRecordZone {
+        let zone = CKRecordZone(zoneID: CKRecordZone.ID(id))
+        if zonesEncryptedAsOne.contains(id) { zone.encryptionScope = .perZone }
+        return zone
     }
 }

@@ -9,7 +9,7 @@ extension EngineLedger: Codable {
 
     private enum Key: String, CodingKey {
         case version, user, databaseToken, zones, zoneTokens, zonesToFetch, subscriptionID
-        case hasUntracked, records, zoneChanges
+        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne
     }
 
     private struct Zone: Codable {
@@ -55,6 +55,7 @@ extension EngineLedger: Codable {
             ZoneWork(zone: number($0.key), isDeletion: $0.value == .delete)
         }
         let unfetched = zonesToFetch.map(number)
+        let encryptedAsOne = zonesEncryptedAsOne.map(number).sorted()
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Self.formatVersion, forKey: .version)
         try container.encodeIfPresent(userRecordName, forKey: .user)
@@ -66,6 +67,9 @@ extension EngineLedger: Codable {
         try container.encode(unfetched, forKey: .zonesToFetch)
         try container.encode(records, forKey: .records)
         try container.encode(work, forKey: .zoneChanges)
+        if !encryptedAsOne.isEmpty {
+            try container.encode(encryptedAsOne, forKey: .zonesEncryptedAsOne)
+        }
     }
 
     init(from decoder: any Decoder) throws {
@@ -105,6 +109,9 @@ extension EngineLedger: Codable {
                 }
                 return (id: RecordID(name: record.name, zoneID: try zone(record.zone)), kind: kind)
             })
+        zonesEncryptedAsOne = Set(
+            try container.decodeIfPresent([Int].self, forKey: .zonesEncryptedAsOne)?.map(zone) ?? []
+        )
         setHasPendingUntrackedChanges(
             try container.decode(Bool.self, forKey: .hasUntracked))
     }

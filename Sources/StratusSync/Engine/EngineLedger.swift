@@ -26,6 +26,8 @@ struct EngineLedger: Sendable {
     private(set) var pending: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var inFlight: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var pendingZones: OrderedDictionary<ZoneID, ZoneChange> = [:]
+    /// The zones that the app makes with the encryption scope `.perZone`.
+    var zonesEncryptedAsOne: Set<ZoneID> = []
 
     /// Counts what the app adds, so that a change made while a batch is put together is told from
     /// one that the batch has.
@@ -108,7 +110,10 @@ struct EngineLedger: Sendable {
 
     /// Takes note that zones were made or deleted, or failed for a reason that is the app's.
     mutating func settle(_ zones: [ZoneID: ZoneChange]) {
-        for (zone, change) in zones where pendingZones[zone] == change { pendingZones[zone] = nil }
+        for (zone, change) in zones {
+            if change == .delete { zonesEncryptedAsOne.remove(zone) }
+            if pendingZones[zone] == change { pendingZones[zone] = nil }
+        }
     }
 
     // MARK: What is fetched

@@ -50,6 +50,12 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
                 }
             },
             Self("records/resolve", resolve), Self("records/accept", resolve),
+            Self("records/requestaccess") { container, witness in
+                let operation = CKShareRequestAccessOperation(shareURLs: links)
+                operation.perShareAccessRequestResultBlock = { witness.see($1) }
+                operation.shareAccessRequestResultBlock = { witness.end($0) }
+                await finish(operation, in: container)
+            },
             Self("tokens/create", listen), Self("tokens/register", listen),
             Self("courier", listen),
         ]
@@ -179,10 +185,13 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
 
     // MARK: Shares and notifications
 
+    private static let links = ["0A1s", "x"].compactMap {
+        URL(string: "http://127.0.0.1:1/share/\($0)")
+    }
+
     @Sendable private static func resolve(_ container: CKContainer, _ witness: AnswerWitness) async
     {
-        let urls = ["0A1s", "x"].compactMap { URL(string: "http://127.0.0.1:1/share/\($0)") }
-        let operation = CKFetchShareMetadataOperation(shareURLs: urls)
+        let operation = CKFetchShareMetadataOperation(shareURLs: links)
         operation.shouldFetchRootRecord = true
         operation.perShareMetadataResultBlock = { witness.see($1) }
         operation.fetchShareMetadataResultBlock = { witness.end($0) }

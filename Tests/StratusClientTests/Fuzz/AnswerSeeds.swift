@@ -46,7 +46,10 @@ enum AnswerSeeds {
         "modified":\#(stamp),"zoneID":\#(zone),"owner":\#(owner),
         "currentUserParticipant":\#(owner),"participants":[\#(owner),{"participantId":"80AA",
         "type":"USER","acceptanceStatus":"PENDING","permission":"READ_ONLY",
-        "userIdentity":{"lookupInfo":{"phoneNumber":"+4712345"}}}]}
+        "isApprovedRequester":true,"dateAdded":1748736000000,
+        "userIdentity":{"lookupInfo":{"phoneNumber":"+4712345"}}}],"allowsAccessRequests":true,
+        "accessRequesters":[{"userRecordName":"_bo","lookupInfo":{"emailAddress":"b@example.org"}}],
+        "blockedIdentities":[{"userRecordName":"_cy","nameComponents":{"givenName":"Cy"}}]}
         """#
 
     private static let lost =
@@ -71,7 +74,10 @@ enum AnswerSeeds {
         "deletionReason":"purged"}],"syncToken":"AQAC","moreComing":false}
         """#
     private static let madeZone =
-        #"{"zoneID":\#(zone),"syncToken":"AQAA","atomic":true,"share":{"recordName":"s"}}"#
+        #"""
+        {"zoneID":\#(zone),"syncToken":"AQAA","atomic":true,"share":{"recordName":"s"},
+        "encryptionScope":"PER_ZONE"}
+        """#
     static let zones = #"""
         {"zones":[\#(madeZone),{"zoneID":{"zoneName":"Gone"},"reason":"Zone not found",
         "serverErrorCode":"ZONE_NOT_FOUND"}]}
@@ -114,6 +120,10 @@ enum AnswerSeeds {
         """#
     static let resolve = #"""
         {"results":[\#(metadata),
+        {"shortGUID":{"value":"x"},"reason":"Share not found","serverErrorCode":"NOT_FOUND"}]}
+        """#
+    static let requestAccess = #"""
+        {"results":[{"shortGUID":{"value":"0A1s"}},
         {"shortGUID":{"value":"x"},"reason":"Share not found","serverErrorCode":"NOT_FOUND"}]}
         """#
     static let accept = #"{"results":[\#(metadata)]}"#

@@ -86,7 +86,13 @@ final class AnswerWitness: Sendable {
             _ = (share.url, share.owner, share.currentUserParticipant, share.publicPermission)
             for participant in share.participants {
                 _ = "\(participant) \(participant.userIdentity)"
+                _ = (participant.isApprovedRequester, participant.dateAddedToShare)
             }
+            for requester in share.requesters {
+                _ = "\(requester) \(requester.participantLookupInfo)"
+                keep(requester)
+            }
+            for blocked in share.blockedIdentities { keep(blocked) }
         }
         keep(record)
     }

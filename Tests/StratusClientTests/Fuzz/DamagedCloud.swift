@@ -90,7 +90,8 @@ extension AnswerSeeds {
     static let byPath = [
         "assets/upload": assetTokens, "upload": receipt, "changes/database": databaseChanges,
         "changes/zone": zoneChanges, "records/accept": accept, "records/lookup": lookup,
-        "records/modify": modify, "records/query": query, "records/resolve": resolve,
+        "records/modify": modify, "records/query": query,
+        "records/requestaccess": requestAccess, "records/resolve": resolve,
         "subscriptions/list": subscriptionsList, "subscriptions/lookup": subscriptions,
         "subscriptions/modify": subscriptions, "tokens/create": pushToken, "users/caller": caller,
         "users/discover": discover, "users/permission": permission,

@@ -91,7 +91,7 @@ struct AccessAnswers {
 /// A service with data of one owner, some of which a reader may see.
 ///
 /// - In the owner's zone Trips the record `trail` is shared with the reader; `hut` is under it. `diary` is
-///   not shared.
+///   not shared. Others may ask for access.
 /// - In the public database lies the owner's record `news`.
 struct AccessStage: Sendable {
     static let container = "iCloud.org.example.Access"
@@ -159,7 +159,8 @@ struct AccessStage: Sendable {
             "parent":{"recordName":"trail"},"fields":{"beds":{"value":4}}}},
             {"operationType":"create","record":{"recordName":"diary","recordType":"Hut"}},
             {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
-            "forRecord":{"recordName":"trail"},"publicPermission":"NONE","participants":[
+            "forRecord":{"recordName":"trail"},"publicPermission":"NONE",
+            "allowsAccessRequests":true,"participants":[
             {"permission":"READ_ONLY","userIdentity":{"lookupInfo":{"userRecordName":"${readerName}"}}}
             ]}}]}
             """#)

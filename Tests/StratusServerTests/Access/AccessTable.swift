@@ -67,6 +67,20 @@ enum AccessTable {
         AccessRow(
             database("records/accept"), .public, #"{"shortGUIDs":[{"value":"${shortGUID}"}]}"#,
             answers: .users("200 NOT_FOUND", reader: "200 Trips", owner: "200 Trips")),
+        AccessRow(
+            database("records/requestaccess"), .public,
+            #"{"shortGUIDs":[{"value":"${shortGUID}"},{"value":"nothing"}]}"#,
+            answers: .users(
+                "200 shortGUID NOT_FOUND", reader: "200 BAD_REQUEST NOT_FOUND",
+                owner: "200 BAD_REQUEST NOT_FOUND")),
+        AccessRow(
+            database("records/modify"), .zone,
+            #"""
+            {"zoneID":${zone},"operations":[{"operationType":"forceUpdate","record":{
+            "recordName":"share","accessRequesters":[],"blockedIdentities":[
+            {"userRecordName":"${strangerName}"}]}}]}
+            """#,
+            answers: .users("200 ZONE_NOT_FOUND", reader: "400 ATOMIC_ERROR", owner: "200 share")),
     ]
 
     private static let assets = [

@@ -140,6 +140,21 @@ enum FuzzCorpus {
             #"{"shortGUIDs":[{"value":"0A1sYkq3ZrT2cWm4","shouldFetchRootRecord":true,"rootRecordDesiredKeys":["name"]}]}"#
         ),
         Example("records/accept", #"{"shortGUIDs":[{"value":"0A1sYkq3ZrT2cWm4"}]}"#),
+        Example("records/requestaccess", #"{"shortGUIDs":[{"value":"0A1sYkq3ZrT2cWm4"}]}"#),
+        Example(
+            "records/modify",
+            #"""
+            {"zoneID":\#(trips),"operations":[{"operationType":"forceUpdate","record":{
+            "recordType":"cloudkit.share","recordName":"share-1","allowsAccessRequests":true,
+            "accessRequesters":[{"userRecordName":"OWNER"}],"blockedIdentities":[
+            {"userRecordName":"_ab","lookupInfo":{"emailAddress":"bob@example.org"}}]}}]}
+            """#),
+        Example(
+            "zones/modify",
+            #"""
+            {"operations":[{"operationType":"create","zone":{"zoneID":\#(trips),
+            "encryptionScope":"PER_ZONE"}}]}
+            """#),
         Example(
             "assets/upload",
             #"{"zoneID":\#(trips),"tokens":[{"recordName":"hut-1","recordType":"Hut","fieldName":"photo"}]}"#

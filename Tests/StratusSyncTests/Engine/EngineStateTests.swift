@@ -51,6 +51,31 @@ import Testing
         #expect(engine.state.hasPendingUntrackedChanges)
     }
 
+    /// A zone cannot be given another scope later, so it is not lost between adding and sending.
+    @Test func theEncryptionScopeOfAZoneOutlastsARestart() async throws {
+        let world = EngineWorld()
+        let phone = try await world.app("phone")
+        let zone = CKRecordZone(zoneName: "Vault")
+        zone.encryptionScope = .perZone
+        phone.engine.state.add(
+            pendingDatabaseChanges: [.saveZone(zone), .saveZone(CKRecordZone(zoneName: "Lakes"))])
+        phone.batch { _ in nil }
+        try await phone.engine.sendChanges(.init(scope: .recordIDs([])))
+        let data = try #require(phone.file.engineState)
+        let state = try JSONDecoder().decode(Serialization.self, from: data)
+
+        let app = EngineApp(phone.database)
+        var configuration = CKSyncEngine.Configuration(
+            database: phone.database, stateSerialization: state, delegate: app)
+        configuration.automaticallySync = false
+        let engine = CKSyncEngine(configuration)
+        try await engine.sendChanges()
+        let zones = try await phone.database.allRecordZones()
+        #expect(
+            Dictionary(uniqueKeysWithValues: zones.map { ($0.zoneID.zoneName, $0.encryptionScope) })
+                == ["Vault": .perZone, "Lakes": .perRecord, "_defaultZone": .perRecord])
+    }
+
     @Test func aDamagedOrForeignStateThrows() async throws {
         let data = try await someState()
         let text = String(decoding: data, as: UTF8.self)

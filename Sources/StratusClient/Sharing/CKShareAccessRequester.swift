@@ -1,0 +1,49 @@
+import Foundation
+import StratusWire
+
+/// Somebody who asks for access to a share. `CKShare.AccessRequester` in code.
+///
+/// Who asks tells the owner and the administrators of the share the name of his account, and its
+/// e-mail address where that is verified. `contact` is absent: it needs Apple's Contacts.
+public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The person as the protocol has it.
+    let dictionary: UserIdentityDictionary
+
+    init(_ dictionary: UserIdentityDictionary) {
+        self.dictionary = dictionary
+    }
+
+    public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
+
+    /// What `CKFetchShareParticipantsOperation` makes a participant of, who is added to the share to
+    /// approve the request.
+    public var participantLookupInfo: CKUserIdentity.LookupInfo {
+        var info = dictionary.lookupInfo ?? UserLookupInfo()
+        info.oneTimeToken = nil
+        if info.isEmpty { info.userRecordName = dictionary.userRecordName }
+        return CKUserIdentityLookupInfo(info)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? CKShareAccessRequester).map { $0.dictionary == dictionary } ?? false
+    }
+
+    public override var hash: Int { dictionary.hashValue }
+
+    public override var description: String { "<CKShareAccessRequester: \(userIdentity)>" }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        coder.archive(wire: dictionary, "identity")
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let dictionary = coder.archived(UserIdentityDictionary.self, "identity") else {
+            return nil
+        }
+        self.init(dictionary)
+    }
+}

@@ -1,0 +1,65 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension RecordsRequestAccess: ServedEndpoint {
+    public static let access = EndpointAccess.user
+
+    /// Asks the owners of shares for access. Asking twice is asking once.
+    ///
+    /// A link that leads nowhere and one to a share that takes no requests are the same NOT_FOUND. Who
+    /// may join already is told so: resolving the link tells him no less.
+    public static func answer(
+        _ request: Request, in context: RequestContext
+    ) async throws -> Answer {
+        try context.checkShortGUIDs(request)
+        let person = try await context.participantIdentity()
+        var results: [AccessRequestResult] = []
+        for asked in request.shortGUIDs {
+            do {
+                let link = try await ShareLink(asked.value, in: context)
+                let asking = AccessAsking(
+                    asked: asked, link: link, person: person.following(asked), context: context)
+                try await asking.ask()
+                results.append(.taken(asked))
+            } catch let error as ServiceError {
+                results.append(.failure(shortGUID: asked, error))
+            }
+        }
+        return Answer(results: results)
+    }
+}
+
+/// Somebody who asks for access by a link.
+private struct AccessAsking: Sendable {
+    let asked: ShortGUIDDictionary
+    let link: ShareLink
+    let person: ParticipantIdentity
+    let context: RequestContext
+
+    func ask() async throws {
+        // Whatever is asked again and again is only read.
+        guard try await link.store.read({ try taken($0) }) != nil else { return }
+        let service = context.service
+        let told = service.notifications.told(of: link.store.address)
+        let summary = try await service.subscriptions.summary(of: link.store)
+        try await link.store.write { writer in
+            try told.dequeue(in: writer)
+            guard var target = try taken(writer) else { return }
+            try target.put(in: writer, context, summary)
+        }
+        service.notifications.tell(link.store)
+    }
+
+    /// The share with the request; nil when that is no change.
+    ///
+    /// The record's modification stays as it is: participants see it, and who asks is not theirs to
+    /// know.
+    private func taken(_ reader: any StoreReader) throws -> ShareLink.Target? {
+        let view = ShareView(context: context, person: person, owner: link.owner)
+        var target = try ShareLink.Target(asked.value, reader)
+        guard view.part(in: target.share) == nil else { throw ServiceError.mayJoinAlready }
+        let limit = context.limits.accessRequestsPerShare
+        return try target.share.accessRequests.take(person, limit: limit) ? target : nil
+    }
+}

@@ -1,0 +1,78 @@
+import StratusRecords
+import StratusWire
+
+/// What a save by the owner or an administrator makes of the requests for access to a share.
+extension ShareChanges {
+    /// Allows requests or not, denies who is left out, blocks and unblocks.
+    ///
+    /// Whoever is newly blocked loses his place among the participants; somebody who is invited
+    /// afterwards all the same may join.
+    func changeAccessRequests(
+        of share: inout RecordSharing.Share, to wanted: ShareDictionary
+    ) throws {
+        let old = share.accessRequests
+        if let areAllowed = wanted.allowsAccessRequests {
+            share.accessRequests.areAllowed = areAllowed
+        }
+        if let kept = wanted.accessRequesters {
+            let names = Set(kept.compactMap(\.userRecordName))
+            share.accessRequests.requesters.removeAll { !names.contains($0.userRecordName ?? "") }
+        }
+        guard let blocked = wanted.blockedIdentities else { return }
+        guard blocked.count <= settings.limits.blockedIdentitiesPerShare else {
+            throw ServiceError.tooManyBlockedIdentities
+        }
+        let known = old.blocked + old.requesters + share.participants.map(\.dictionary.userIdentity)
+        share.accessRequests.blocked = []
+        for wanted in blocked {
+            guard let name = wanted.userRecordName, (1...255).contains(name.utf8.count) else {
+                throw ServiceError.invalid("Say whom to block by a user record name.")
+            }
+            let person =
+                known.first { $0.userRecordName == name }
+                ?? UserIdentityDictionary(userRecordName: name)
+            guard !share.accessRequests.isBlocked(name), !isOwner(person, of: share) else {
+                continue
+            }
+            share.accessRequests.blocked.append(person)
+            share.accessRequests.remove(name)
+            if !old.isBlocked(name) { remove(person, from: &share) }
+        }
+    }
+
+    private func remove(_ person: UserIdentityDictionary, from share: inout RecordSharing.Share) {
+        let addresses = Set(Self.addresses(of: person))
+        share.participants.removeAll {
+            $0.dictionary.role != .owner
+                && !addresses.isDisjoint(with: Self.addresses(of: $0.dictionary))
+        }
+    }
+
+    /// Ends the requests of those who may join now, and remembers of a participant that he had asked.
+    ///
+    /// Such a participant is known by his user record name from then on: whom the owner lets in is who
+    /// asked, whoever has the address later.
+    func approveRequesters(in share: inout RecordSharing.Share) {
+        let isPublic =
+            share.publicPermission == .readOnly || share.publicPermission == .readWrite
+        var waiting: [UserIdentityDictionary] = []
+        for requester in share.accessRequests.requesters {
+            let addresses = Set(Self.addresses(of: requester))
+            let place = share.participants.firstIndex {
+                $0.dictionary.role != .owner && $0.dictionary.permission != .none
+                    && !addresses.isDisjoint(with: Self.addresses(of: $0.dictionary))
+            }
+            guard let place else {
+                if !isPublic { waiting.append(requester) }
+                continue
+            }
+            share.participants[place].dictionary.isApprovedRequester = true
+            let names = share.participants.map(\.dictionary.userIdentity.userRecordName)
+            if names[place] == nil, !names.contains(requester.userRecordName) {
+                share.participants[place].dictionary.userIdentity.userRecordName =
+                    requester.userRecordName
+            }
+        }
+        share.accessRequests.requesters = waiting
+    }
+}
