@@ -19,6 +19,10 @@ final class TappedTransport: Transport {
     /// What a test does before each kind of traffic.
     struct Taps: Sendable {
         var request: @Sendable (any Sendable) async throws -> Void = { _ in }
+        /// What comes of a request, in place of the service's answer.
+        var answer: @Sendable (_ request: any Sendable, _ answer: any Sendable) -> any Sendable = {
+            $1
+        }
         var upload: @Sendable () async throws -> Void = {}
         var download: @Sendable () async throws -> Void = {}
     }
@@ -37,8 +41,9 @@ final class TappedTransport: Transport {
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
         try await taps.withLock { $0 }.request(request)
-        return try await transport.send(
+        let answer = try await transport.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        return taps.withLock { $0 }.answer(request, answer) as? E.Answer ?? answer
     }
 
     func nextNotification(
