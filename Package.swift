@@ -154,6 +154,7 @@ let package = Package(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
+                "shopping",
             ]),
         .testTarget(
             name: "StratusServiceTests",
