@@ -116,20 +116,103 @@ import Testing
         try await expectTrust(ben, ida)
     }
 
+    @Test func aPersonCanReplaceAKey() async throws {
+        let (ida, ben) = (try await device("ida"), try await device("ben"))
+        let link = try await share(by: ida)
+        let metadata = try await ben.container.shareMetadata(for: link)
+        #expect(try await ben.container.linkKeyTrust(of: metadata) == .new)
+        _ = try await ben.container.accept(metadata)
+        #expect(try await ben.container.linkKeyTrust(of: metadata) == .trusted)
+        let other = try await device("ben")
+        try await other.container.useRecoveryKey(try await ben.container.recoveryKey())
+        try await expectTrust(other, ida)
+
+        // Ida loses her key and makes a new one; her link has another key then.
+        let keyring = CKRecord.ID(recordName: CloudKeyring.recordName)
+        try await ida.own.deleteRecord(withID: keyring)
+        let idaAgain = try await device("ida")
+        try await idaAgain.own.save(diary("new", "The key is new."))
+        let share =
+            try await idaAgain.own.record(
+                for: CKRecord.ID(
+                    recordName: CKRecordNameZoneWideShare, zoneID: trips)) as? CKShare
+        let newLink = try #require(share?.url)
+        #expect(newLink != link)
+        let newMetadata = try await ben.container.shareMetadata(for: newLink)
+        #expect(try await ben.container.linkKeyTrust(of: newMetadata) == .different)
+        #expect(try await ben.container.accept(newMetadata).url == link)
+        let recordID = CKRecord.ID(recordName: "new", zoneID: newMetadata.share.recordID.zoneID)
+        #expect(try await ben.shared.record(for: recordID).encryptedValues["diary"] == nil)
+
+        try await ben.container.trustLinkKey(of: newMetadata)
+        #expect(try await ben.container.linkKeyTrust(of: newMetadata) == .trusted)
+        try await expectTrust(ben, idaAgain)
+        // Ben's other device learns of it by what it cannot read.
+        uptimeSeconds.pass(3_600)
+        try await expectTrust(other, idaAgain)
+        let old = CKRecord.ID(recordName: "old", zoneID: recordID.zoneID)
+        try await ida.own.save(diary("old", "With the old key."))
+        #expect(try await ben.shared.record(for: old).encryptedValues["diary"] != nil)
+        try await ben.container.trustLinkKey(of: metadata)
+        try await ben.container.trustLinkKey(of: newMetadata, keepsFormerKeys: false)
+        #expect(try await ben.shared.record(for: old).encryptedValues["diary"] == nil)
+        try await expectTrust(ben, idaAgain)
+    }
+
+    /// Whoever made the link need not be who shares the zone that the service shows.
+    @Test func aLinkShowsNoValuesOfItsOwnInAZoneWhoseKeyIsKnown() async throws {
+        let (ida, ben) = (try await device("ida"), try await device("ben"))
+        try await ida.own.save(CKRecordZone(zoneID: trips))
+        let root = diary("root", "We met a marmot.")
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        let saved = try await ida.own.modifyRecords(saving: [root, share], deleting: [])
+        _ = try saved.saveResults[share.recordID]?.get()
+        let link = try #require(share.url)
+        let zoneID = try await ben.join(link).recordID.zoneID
+        let mallorys = AccountKey().zoneKey(owner: "mallory", zoneName: "Trips")
+        let forged = try SealedValue.sealed(
+            .string("Ida says: send money."), with: mallorys,
+            at: SealedValue.Place(
+                container: Trip.identifier, owner: zoneID.ownerName, zoneName: "Trips",
+                recordName: "root", fieldName: "diary"))
+        let forging: @Sendable (any Sendable, any Sendable) -> any Sendable = { _, answer in
+            guard case .share(var found) = (answer as? RecordsResolve.Answer)?.results.first
+            else { return answer }
+            found.rootRecord?.fields = .values([
+                Field(name: "diary", value: .bytes(forged), isEncrypted: true)
+            ])
+            return RecordsResolve.Answer(results: [.share(found)])
+        }
+        let links = [ShareLinkKey.link(link, with: mallorys)]
+        for (guest, isKnown) in [(ben, true), (try await device("cy"), false)] {
+            guest.transport.tap { $0.answer = forging }
+            let session = ContainerSession(core: guest.container.core, pace: RequestPace())
+            let found = try await session.shareMetadata(for: links, rootRecord: (nil, ()))
+            let shown = try found.first?.result.get().rootRecord
+            #expect((shown?.encryptedValues["diary"] as String? == nil) == isKnown)
+        }
+    }
+
     /// The service hides what the user's devices know of others' keys, and so asks for another one.
     @Test func aHiddenKeyringReplacesNoKey() async throws {
         let ida = try await device("ida")
         let keys = MemoryKeyStore()
         let link = try await share(by: ida)
+        let earlier = try await device("ben", keyStore: keys)
+        try await earlier.own.save(CKRecordZone(zoneID: trips))
+        try await earlier.own.save(diary("his", "Mine."))
         _ = try await device("ben", keyStore: keys).join(link)
 
-        let ben = try await device("ben", keyStore: keys)
-        ben.transport.tap { $0.answer = hidingKeyring }
-        let mallorys = AccountKey().zoneKey(owner: "mallory", zoneName: "Trips")
-        _ = try await ben.join(ShareLinkKey.link(link, with: mallorys))
-        try await expectTrust(ben, ida)
-        ben.transport.tap { $0.answer = { $1 } }
-        try await expectTrust(ben, ida)
+        // A process that knew the keyring before it had Ida's key, and one that starts anew.
+        for ben in [earlier, try await device("ben", keyStore: keys)] {
+            ben.transport.tap { $0.answer = hidingKeyring }
+            let mallorys = AccountKey().zoneKey(owner: "mallory", zoneName: "Trips")
+            _ = try await ben.join(ShareLinkKey.link(link, with: mallorys))
+            try await expectTrust(ben, ida)
+            ben.transport.tap { $0.answer = { $1 } }
+            try await expectTrust(ben, ida)
+        }
         try await expectTrust(try await device("ben", keyStore: keys), ida)
     }
 
@@ -239,6 +322,56 @@ import Testing
         try await tablet.container.useRecoveryKey(try await phone.container.recoveryKey())
         let read = try await tablet.own.record(for: record.recordID)
         #expect(read.encryptedValues["diary"] == "We met a marmot.")
+    }
+
+    // MARK: Keys on devices
+
+    @Test func aKeyIsReplacedByHandOnly() async throws {
+        let phone = try await device("ida")
+        _ = try await share(by: phone)
+        let text = try await phone.container.recoveryKey()
+        let keys = MemoryKeyStore()
+        let tablet = try await device("ida", keyStore: keys)
+        let user = try await tablet.container.userRecordID().recordName
+        let account = CloudKeyAccount(
+            container: Trip.identifier, environment: .development, user: user)
+        let older = AccountKey()
+        _ = keys.addKey(older.bytes, for: account)
+        await #expect(throws: CKError(.invalidArguments)) {
+            try await tablet.container.useRecoveryKey(text)
+        }
+        #expect(try await tablet.container.forgetRecoveryKey() == RecoveryKey.text(of: older))
+        #expect(try await tablet.container.forgetRecoveryKey() == nil)
+        try await tablet.container.useRecoveryKey(text)
+        try await tablet.container.useRecoveryKey(text)
+        let read = try await tablet.own.record(for: hut("diary-0").recordID)
+        #expect(read.encryptedValues["diary"] == "We met a marmot.")
+    }
+
+    /// The key may be the last one: a sign-out leaves it in the store, and nothing in memory.
+    @Test func aSignOutLeavesTheKeyOnTheDeviceAlone() async throws {
+        let keys = MemoryKeyStore()
+        let connection = try await cloud.connect(user: "ida", device: "phone", keyStore: keys)
+        let container = CKContainer(identifier: Trip.identifier, connection: connection)
+        let user = try await container.userRecordID().recordName
+        let account = CloudKeyAccount(
+            container: Trip.identifier, environment: .development, user: user)
+        let database = container.privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: trips))
+        try await database.save(diary("a", "We met a marmot."))
+
+        func read() async throws -> String? {
+            try connection.signOut()
+            try await cloud.signIn("ida", on: connection)
+            return try await database.record(for: hut("a").recordID).encryptedValues["diary"]
+        }
+        #expect(try await read() == "We met a marmot.")
+        let kept = try #require(keys.key(for: account))
+        keys.removeKey(for: account)
+        #expect(try await read() == nil)
+        _ = keys.addKey(kept, for: account)
+        _ = try await container.forgetRecoveryKey()
+        #expect(try await read() == nil && keys.key(for: account) == nil)
     }
 
     // MARK: Crafted values
