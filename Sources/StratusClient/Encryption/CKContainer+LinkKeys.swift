@@ -35,8 +35,8 @@ extension CKContainer {
     }
 
     /// Encrypts values of the share's zone with the key in the link from now on, on all devices of the
-    /// user; they learn of it at their next start, or by the first value that needs it. Fetch again
-    /// what was fetched before.
+    /// user; they learn of it before their first save there after a start, or by the first value that
+    /// needs it. Fetch again what was fetched before.
     ///
     /// - Parameter keepsFormerKeys: whether what was encrypted with the keys so far is still read;
     ///   false when one of them was never the owner's.
