@@ -26,7 +26,8 @@ final class CloudDevice: Sendable {
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
         transport = FaultyTransport(link.transport)
-        connection = CloudConnection(transport: transport, hasAccount: true, deviceID: name)
+        connection = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: name, keyStore: cloud.keyStore)
         self.time = time
         self.settings = settings
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"

@@ -69,6 +69,48 @@ import Testing
         #expect(again["double"] == 1.5)
     }
 
+    /// Whatever an encrypted value looks like, it stays in the clear here, and encrypted there.
+    @Test func encryptedValuesGoThereAndBack() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let stranger = CKContainer(
+            identifier: CloudDevice.container,
+            connection: try await cloud.connect(
+                user: "alice", device: "stranger", keyStore: MemoryKeyStore()))
+        let record = CKRecord(
+            recordType: "Everything", recordID: CKRecord.ID(recordName: "all", zoneID: .list))
+        let values = record.encryptedValues
+        let secret = Array("Grossglockner".utf8)
+        // As sealed values begin, and as local forms mark what only looks like one.
+        values["sealed"] = Data([0x53, 0x56, 0x31, 0] + secret)
+        values["open"] = Data([0x53, 0x56, 0x31, 1] + secret)
+        values["text"] = "We met a marmot."
+        try phone.cache.save(record)
+        try phone.restart()
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try tablet.restart()
+        for device in [phone, tablet] {
+            let copy = try #require(try device.cache.record(for: record.recordID)).encryptedValues
+            for key in values.allKeys() {
+                #expect(copy[key] as? NSObject == values[key] as? NSObject, "\(key)")
+            }
+        }
+        let sealed = try await stranger.privateCloudDatabase.record(for: record.recordID)
+            .encryptedValues
+        #expect(sealed.allKeys() == values.allKeys())
+        #expect(sealed.allKeys().allSatisfy { sealed[$0] == nil })
+        // A change of one field leaves the others as they are.
+        let copy = try #require(try tablet.cache.record(for: record.recordID))
+        copy.encryptedValues["text"] = "It whistled."
+        try tablet.cache.save(copy)
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        let again = try #require(try phone.cache.record(for: record.recordID)).encryptedValues
+        #expect(again["text"] == "It whistled." && again["sealed"] == values["sealed"] as Data?)
+    }
+
     private var friend: CKRecord.ID { CKRecord.ID(recordName: "friend", zoneID: .list) }
 
     @Test func theLaterOfTwoOfflineEditsWinsOnBoth() async throws {

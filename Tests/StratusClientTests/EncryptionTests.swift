@@ -1,6 +1,5 @@
 import Foundation
 import StratusRecords
-import StratusStorage
 import StratusTesting
 import StratusWire
 import Testing
@@ -119,51 +118,6 @@ import Testing
     }
 
     // MARK: What the service knows
-
-    @Test func theServicesFilesHaveNeitherTextNorKey() async throws {
-        let scratch = try Scratch()
-        let house = try SQLiteStorehouse(folder: scratch.folder.path)
-        let cloud = TestCloud(storehouse: house)
-        let keys = MemoryKeyStore()
-        let container = try await container(keyStore: keys, cloud: cloud)
-        let database = container.privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: trips))
-        let text = "Grossglockner-Murmeltier-1864"
-        let record = diary(text)
-        record["name"] = "Kalser-Tauernhaus-plain"
-        record.encryptedValues["blob"] = Data(text.utf8)
-        try await database.save(record)
-
-        let user = try await container.userRecordID().recordName
-        let account = CloudKeyAccount(
-            container: Self.identifier, environment: .development, user: user)
-        let key = try #require(keys.key(for: account).flatMap { AccountKey($0) })
-        let zoneKey = key.zoneKey(owner: user, zoneName: "Trips")
-        let files = try FileManager.default.subpathsOfDirectory(atPath: scratch.folder.path)
-        let stored = try files.map { scratch.folder.appendingPathComponent($0) }
-            .filter { !$0.hasDirectoryPath }
-            .reduce(into: Data()) { bytes, url in
-                var isFolder: ObjCBool = false
-                _ = FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
-                if !isFolder.boolValue { bytes += try Data(contentsOf: url) }
-            }
-        #expect(stored.range(of: Data("Kalser-Tauernhaus-plain".utf8)) != nil)
-        for secret in [Data(text.utf8), Data(key.bytes), Data(zoneKey.bytes)] {
-            for form in forms(of: secret) {
-                #expect(stored.range(of: form) == nil)
-            }
-        }
-    }
-
-    /// Bytes as they might be written: themselves, in base64 at any offset, in hexadecimals.
-    private func forms(of secret: Data) -> [Data] {
-        let base64 = (0..<3).map { offset in
-            let text = (Data(count: offset) + secret).base64EncodedString()
-            return Data(text.dropFirst(4).dropLast(4).utf8)
-        }
-        let hex = secret.map { String(format: "%02x", $0) }.joined()
-        return [secret, Data(hex.utf8)] + base64
-    }
 
     @Test func theServiceCanMoveNoValueElsewhere() async throws {
         let container = try await container()

@@ -1,6 +1,8 @@
 import Foundation
-import StratusClient
+import Synchronization
 import Testing
+
+@testable import StratusClient
 
 /// Files of keys are their user's alone, and the first key stays.
 @Suite struct KeyStoreTests {
@@ -15,8 +17,6 @@ import Testing
         #expect(try store.addKey([1, 2], for: account) == [1, 2])
         #expect(try store.addKey([3, 4], for: account) == [1, 2])
         #expect(try FileKeyStore(folder: folder).key(for: account) == [1, 2])
-        try store.replaceKey([5], for: account)
-        #expect(try store.key(for: account) == [5])
         var other = account
         other.environment = .production
         #expect(try store.key(for: other) == nil)
@@ -59,5 +59,61 @@ import Testing
             return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
         }
         #expect(kept.count == 1)
+    }
+
+    @Test func aKeyIsTakenAwayWithItsKeyring() throws {
+        let scratch = try Scratch()
+        let store = FileKeyStore(folder: scratch.folder)
+        try store.removeKey(for: account)
+        _ = try store.addKey([1], for: account)
+        try store.keepKeyring([2], for: account)
+        try store.keepKeyring([3], for: account)
+        var other = account
+        other.user = "_ida.key+a"
+        _ = try store.addKey([4], for: other)
+        #expect(try FileKeyStore(folder: scratch.folder).keyring(for: account) == [3])
+        // What a loss of power left of a draft.
+        try Data("draft".utf8).write(
+            to: scratch.folder.appendingPathComponent(try names(in: scratch)[0] + "+abcdef"))
+        try store.removeKey(for: account)
+        #expect(try store.key(for: account) == nil && store.keyring(for: account) == nil)
+        #expect(try store.key(for: other) == [4])
+        #expect(try names(in: scratch).count == 1)
+    }
+
+    /// Whoever was told of a key finds it after a loss of power.
+    @Test func namesAreOnTheDiskBeforeAKeyIsToldOf() throws {
+        let scratch = try Scratch()
+        let folder = scratch.folder.appendingPathComponent("a/keys")
+        let synchronized = Log()
+        let store = FileKeyStore(folder: folder) { made in
+            let names = try FileManager.default.contentsOfDirectory(atPath: made.path)
+            synchronized.add("\(made.lastPathComponent): \(names.count)")
+        }
+        _ = try store.addKey([1], for: account)
+        let way = ["a: 1", "\(scratch.folder.lastPathComponent): 1"]
+        #expect(synchronized.all == way + ["keys: 1"])
+        _ = try store.addKey([2], for: account)
+        try store.keepKeyring([3], for: account)
+        try store.removeKey(for: account)
+        #expect(synchronized.all == way + ["keys: 1", "keys: 1", "keys: 2", "keys: 0"])
+    }
+
+    @Test func whatFailsLeavesNoSecondFile() throws {
+        struct Full: Error {}
+        let scratch = try Scratch()
+        let store = FileKeyStore(folder: scratch.folder) { _ in throw Full() }
+        #expect(throws: CloudKeyStoreError.self) { try store.addKey([1], for: account) }
+        #expect(try names(in: scratch).count == 1)
+        // A folder where the file should be: the draft cannot get its name.
+        let keyring = try names(in: scratch)[0].replacingOccurrences(of: ".key", with: ".keyring")
+        try FileManager.default.createDirectory(
+            at: scratch.folder.appendingPathComponent(keyring), withIntermediateDirectories: false)
+        #expect(throws: CloudKeyStoreError.self) { try store.keepKeyring([1], for: account) }
+        #expect(try names(in: scratch).count == 2)
+    }
+
+    private func names(in scratch: Scratch) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).sorted()
     }
 }

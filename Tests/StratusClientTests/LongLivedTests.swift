@@ -46,7 +46,7 @@ struct LongLivedTests {
                 }
             case .served:
                 scene.transport.tap {
-                    $0.answer = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
+                    $0.served = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
                 }
             case .told: operation.completionBlock = { kill(getpid(), SIGKILL) }
             }
@@ -107,7 +107,7 @@ struct LongLivedTests {
         LongLivedKind.modifyRecords.listen(operation, log)
         let id = operation.operationID
         scene.transport.tap {
-            $0.answer = { path in
+            $0.served = { path in
                 guard path == "records/modify" else { return }
                 let ids = try await container.allLongLivedOperationIDs()
                 log.add("listed \(ids == [id])")
@@ -129,7 +129,7 @@ struct LongLivedTests {
         try await scene.prepare()
         let operation = scene.operation(.modifyRecords)
         operation.configuration.isLongLived = true
-        scene.transport.tap { $0.answer = { if $0 == "records/modify" { operation.cancel() } } }
+        scene.transport.tap { $0.served = { if $0 == "records/modify" { operation.cancel() } } }
         await run(operation, on: scene.container)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
@@ -194,7 +194,7 @@ struct LongLivedTests {
             let operation = scene.operation(.modifyRecords)
             operation.configuration.isLongLived = true
             scene.transport.tap {
-                $0.answer = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
+                $0.served = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
             }
             scene.container.add(operation)
             try await Task.sleep(for: .seconds(60))

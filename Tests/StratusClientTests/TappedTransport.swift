@@ -20,7 +20,11 @@ final class TappedTransport: Transport {
     struct Taps: Sendable {
         var request: @Sendable (any Sendable) async throws -> Void = { _ in }
         /// After a request was served, before its answer is handed on.
-        var answer: @Sendable (_ path: String) async throws -> Void = { _ in }
+        var served: @Sendable (_ path: String) async throws -> Void = { _ in }
+        /// What comes of a request, in place of the service's answer.
+        var answer: @Sendable (_ request: any Sendable, _ answer: any Sendable) -> any Sendable = {
+            $1
+        }
         var upload: @Sendable () async throws -> Void = {}
         var download: @Sendable () async throws -> Void = {}
     }
@@ -45,8 +49,8 @@ final class TappedTransport: Transport {
         try await taps.withLock { $0 }.request(request)
         let answer = try await transport.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
-        try await taps.withLock { $0 }.answer(E.path)
-        return answer
+        try await taps.withLock { $0 }.served(E.path)
+        return taps.withLock { $0 }.answer(request, answer) as? E.Answer ?? answer
     }
 
     func nextNotification(

@@ -116,6 +116,7 @@ public final class CloudConnection: Sendable {
         account.withLock {
             $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
         }
+        keyring.forget()
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 

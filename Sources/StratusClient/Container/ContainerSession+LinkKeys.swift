@@ -10,7 +10,7 @@ extension ContainerSession {
         for metadata in metadatas {
             guard let record = metadata.rootRecord else { continue }
             do {
-                if let key = metadata.linkKey { try await session.decrypt(record, with: key) }
+                try await session.decrypt(record, linkKey: metadata.linkKey)
                 _ = try await session.downloadAssets(of: [record])
             } catch {
                 // As said above.
@@ -18,7 +18,8 @@ extension ContainerSession {
         }
     }
 
-    /// Keeps the keys of shares that were joined, for the values of their zones.
+    /// Keeps the keys of shares that were joined, for the values of their zones; but a zone's first
+    /// key stays, whatever another link says.
     func keepingKeys(
         of joined: [(item: CKShareMetadata, result: Result<CKShare, any Error>)]
     ) async -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
@@ -44,8 +45,8 @@ extension ContainerSession {
 
     private func keep(_ key: ZoneKey, of share: CKShare) async throws {
         let zoneID = share.recordID.zoneID
-        guard zoneID.ownerName != CKCurrentUserDefaultName else { return }
-        share.state.withLock { $0.sharing?.linkKey = key }
-        try await core.connection.keyring.add(key, of: zoneID, core: core, pace: pace)
+        let trusted = try await core.connection.keyring.add(
+            key, of: zoneID, CloudKeyring.Caller(core: core, pace: pace))
+        if let trusted { share.state.withLock { $0.sharing?.linkKey = trusted } }
     }
 }

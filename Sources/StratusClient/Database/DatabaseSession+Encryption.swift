@@ -14,14 +14,22 @@ extension DatabaseSession {
         return try await core.userRecordName(pace: sender.pace)
     }
 
+    private var caller: CloudKeyring.Caller { CloudKeyring.Caller(core: core, pace: sender.pace) }
+
     /// Encrypts what a batch's records have to encrypt.
     func encrypt(_ batch: inout ModifyBatch) async throws {
+        // Asked for once for each zone, also where there is none.
+        var keys: [CKRecordZone.ID: Result<ZoneKey, any Error>] = [:]
         for (index, record) in batch.records.enumerated() {
             guard case .success(var draft) = batch.drafts[index], !draft.openKeys.isEmpty,
                 !batch.isSpoilt(record.recordID)
             else { continue }
+            let zoneID = record.recordID.zoneID
+            if keys[zoneID] == nil { keys[zoneID] = await writingKey(of: zoneID) }
             do {
-                try await encrypt(&draft, of: record)
+                if let key = try keys[zoneID]?.get() {
+                    try await encrypt(&draft, of: record, with: key)
+                }
                 batch.drafts[index] = .success(draft)
             } catch {
                 let error = CKError(requestFailedWith: error)
@@ -31,22 +39,30 @@ extension DatabaseSession {
         }
     }
 
-    private func encrypt(_ draft: inout CKRecord.Draft, of record: CKRecord) async throws {
-        guard sender.scope != .public else {
-            throw CKError(
-                .invalidArguments,
-                "Keep encrypted values out of the public database: everybody may read it.")
+    private func writingKey(of zoneID: CKRecordZone.ID) async -> Result<ZoneKey, any Error> {
+        do {
+            guard sender.scope != .public else {
+                throw CKError(
+                    .invalidArguments,
+                    "Keep encrypted values out of the public database: everybody may read it.")
+            }
+            let keys = try await core.connection.keyring.zoneKeys(of: zoneID, for: .writing, caller)
+            guard let key = keys.first else {
+                throw CKError(
+                    .permissionFailure,
+                    "Open the whole link of the share: it has the key of its encrypted values.")
+            }
+            return .success(key)
+        } catch {
+            // Thrown for each record of the zone.
+            return .failure(error)
         }
-        let zoneID = record.recordID.zoneID
-        guard
-            let key = try await core.connection.keyring.zoneKey(
-                for: zoneID, core: core, pace: sender.pace, makesKey: true)
-        else {
-            throw CKError(
-                .permissionFailure,
-                "Open the whole link of the share: it has the key of its encrypted values.")
-        }
-        var place = place(record.recordID, owner: try await owner(of: zoneID))
+    }
+
+    private func encrypt(
+        _ draft: inout CKRecord.Draft, of record: CKRecord, with key: ZoneKey
+    ) async throws {
+        var place = place(record.recordID, owner: try await owner(of: record.recordID.zoneID))
         for index in draft.fields.indices where draft.openKeys.contains(draft.fields[index].name) {
             guard let value = draft.fields[index].value else { continue }
             place.fieldName = draft.fields[index].name
@@ -59,36 +75,31 @@ extension DatabaseSession {
     /// sealed, and reads as nil.
     func decrypt(_ records: [CKRecord]) async throws {
         await addLinkKeys(to: records.compactMap { $0 as? CKShare }, makesKey: false)
-        // Once for each zone of a page: to derive a key costs more than to open a value with it.
-        var opened: [CKRecordZone.ID: (key: ZoneKey, owner: String)?] = [:]
-        for record in records where record.hasSealedValues {
-            let zoneID = record.recordID.zoneID
-            if opened[zoneID] == nil { opened[zoneID] = .some(try await keyAndOwner(of: zoneID)) }
-            guard case .some(.some(let known)) = opened[zoneID] else { continue }
-            record.open(with: known.key, at: place(record.recordID, owner: known.owner))
-        }
-    }
-
-    /// - Returns: nil when this device has no key.
-    private func keyAndOwner(
-        of zoneID: CKRecordZone.ID
-    ) async throws -> (key: ZoneKey, owner: String)? {
-        do {
-            guard
-                let key = try await core.connection.keyring.zoneKey(
-                    for: zoneID, core: core, pace: sender.pace, makesKey: false)
-            else { return nil }
-            return (key, try await owner(of: zoneID))
-        } catch CKError.accountTemporarilyUnavailable {
-            // The key is on another device; the rest of the record is good without it.
-            return nil
+        let zones = Dictionary(
+            grouping: records.filter { !$0.sealedMarks.isEmpty }, by: \.recordID.zoneID)
+        for (zoneID, records) in zones {
+            let marks = Set(records.flatMap(\.sealedMarks))
+            let keys = try await core.connection.keyring.zoneKeys(
+                of: zoneID, for: .reading(marks: marks), caller)
+            try await open(records, with: keys)
         }
     }
 
     /// Makes sense of the encrypted values of a record that a link shows before it is followed.
-    func decrypt(_ record: CKRecord, with key: ZoneKey) async throws {
-        let owner = try await owner(of: record.recordID.zoneID)
-        record.open(with: key, at: place(record.recordID, owner: owner))
+    ///
+    /// The link's key counts only for a zone of which the device has none: whoever made the link need
+    /// not be who shares the zone.
+    func decrypt(_ record: CKRecord, linkKey: ZoneKey?) async throws {
+        let keys = try await core.connection.keyring.zoneKeys(
+            of: record.recordID.zoneID, for: .reading(marks: record.sealedMarks), caller)
+        try await open([record], with: keys.isEmpty ? linkKey.map { [$0] } ?? [] : keys)
+    }
+
+    private func open(_ records: [CKRecord], with keys: [ZoneKey]) async throws {
+        for record in records where !keys.isEmpty {
+            let owner = try await owner(of: record.recordID.zoneID)
+            record.open(with: keys, at: place(record.recordID, owner: owner))
+        }
     }
 
     /// Adds to shares the key that their links carry. Sharing does not depend on it: without the key,
@@ -99,9 +110,10 @@ extension DatabaseSession {
     func addLinkKeys(to shares: [CKShare], makesKey: Bool) async {
         for share in shares where share.url != nil {
             do {
-                let key = try await core.connection.keyring.zoneKey(
-                    for: share.recordID.zoneID, core: core, pace: sender.pace, makesKey: makesKey)
-                if let key { share.state.withLock { $0.sharing?.linkKey = key } }
+                let keys = try await core.connection.keyring.zoneKeys(
+                    of: share.recordID.zoneID, for: makesKey ? .writing : .reading(marks: []),
+                    caller)
+                if let key = keys.first { share.state.withLock { $0.sharing?.linkKey = key } }
             } catch {
                 // As said above.
             }
@@ -110,28 +122,33 @@ extension DatabaseSession {
 }
 
 extension CKRecord {
-    fileprivate var hasSealedValues: Bool {
+    /// The marks of the keys with which its values were sealed that cannot be read yet.
+    fileprivate var sealedMarks: Set<[UInt8]> {
         state.withLock { state in
-            state.encryptedKeys.contains { state.values[$0]?.isSealed == true }
+            var marks: Set<[UInt8]> = []
+            for name in state.encryptedKeys {
+                if case .sealed(let bytes) = state.values[name] {
+                    marks.insert(SealedValue.mark(of: bytes))
+                }
+            }
+            return marks
         }
     }
 
-    fileprivate func open(with key: ZoneKey, at place: SealedValue.Place) {
+    fileprivate func open(with keys: [ZoneKey], at place: SealedValue.Place) {
         var place = place
         state.withLock { state in
             for name in state.encryptedKeys {
                 guard case .sealed(let bytes) = state.values[name] else { continue }
                 place.fieldName = name
-                if let value = SealedValue.opened(bytes, with: key, at: place) {
+                for key in keys {
+                    guard let value = SealedValue.opened(bytes, with: key, at: place) else {
+                        continue
+                    }
                     state.values[name] = .wire(value)
+                    break
                 }
             }
         }
-    }
-}
-
-extension StoredValue {
-    fileprivate var isSealed: Bool {
-        if case .sealed = self { true } else { false }
     }
 }

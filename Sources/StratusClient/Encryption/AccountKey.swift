@@ -45,9 +45,14 @@ struct ZoneKey: Hashable, Sendable {
 
     let bytes: [UInt8]
 
-    /// The first bytes of every value that was sealed with the key, so that a value of another key
-    /// is told from a damaged one.
-    var mark: [UInt8] { Array(SHA256.hash(data: Data("stratus 1 mark".utf8) + bytes).prefix(4)) }
+    /// In every value that was sealed with the key, so that a value of another key is told from a
+    /// damaged one.
+    let mark: [UInt8]
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        mark = Array(SHA256.hash(data: Data("stratus 1 mark".utf8) + bytes).prefix(4))
+    }
 
     var symmetricKey: SymmetricKey { SymmetricKey(data: bytes) }
 }

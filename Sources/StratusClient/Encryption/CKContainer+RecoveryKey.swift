@@ -9,21 +9,39 @@ extension CKContainer {
     ///
     /// - Throws: `CKError.accountTemporarilyUnavailable` when the key is on another device.
     public func recoveryKey() async throws -> String {
-        RecoveryKey.text(
-            of: try await connection.keyring.accountKey(
-                core: core, pace: defaults.pace(connection.world)))
+        RecoveryKey.text(of: try await connection.keyring.accountKey(keyringCaller))
     }
 
     /// Gives this device the key of the account's encrypted values; posts `CKAccountChanged`.
     ///
     /// Fetch again what was fetched before: its encrypted values read as nil.
     ///
-    /// - Throws: `CKError.invalidArguments` for a text with a mistake, or another account's key.
+    /// - Throws: `CKError.invalidArguments` for a text with a mistake, for another account's key, and
+    ///   when this device has another key: see ``forgetRecoveryKey()``.
     public func useRecoveryKey(_ text: String) async throws {
         guard let key = RecoveryKey.key(text) else {
             throw CKError(.invalidArguments, "Correct the recovery key: it has a mistake.")
         }
-        try await connection.keyring.use(key, core: core, pace: defaults.pace(connection.world))
+        try await connection.keyring.use(key, keyringCaller)
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+    }
+
+    /// Takes the key of the account's encrypted values from this device; their values read as nil.
+    ///
+    /// Signing out does not: the key may be the last one. Call this before, on a device that is given
+    /// away.
+    ///
+    /// ```swift
+    /// _ = try await container.forgetRecoveryKey()
+    /// try container.connection.signOut()
+    /// ```
+    ///
+    /// - Returns: the key, for who has it nowhere else; nil when the device had none.
+    public func forgetRecoveryKey() async throws -> String? {
+        try await connection.keyring.remove(keyringCaller).map { RecoveryKey.text(of: $0) }
+    }
+
+    private var keyringCaller: CloudKeyring.Caller {
+        CloudKeyring.Caller(core: core, pace: defaults.pace(connection.world))
     }
 }

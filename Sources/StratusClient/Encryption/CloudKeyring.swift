@@ -1,158 +1,248 @@
-import Crypto
 import Foundation
 import StratusRecords
-import StratusWire
 import Synchronization
 
-/// The keys of encrypted values that a device knows, and the record in which the service keeps what
-/// the user's devices tell each other of them.
+/// The keys of encrypted values that a device knows.
 ///
-/// The record is an ordinary one: type `StratusKeyring`, name `stratus-keyring`, in the default zone
-/// of the private database. `identifier` names the account's key, `sealed` are the keys of zones that
-/// others share with the user, encrypted with it. The account's key itself is only in the
-/// ``CloudKeyStore`` of each device.
+/// What the user's devices tell each other of them is in a record of the service; see
+/// `CloudKeyring+Record.swift`. The device has a copy of it in its ``CloudKeyStore``, so that a service
+/// that hides the record, or shows an earlier one, takes no key away and brings no other in its place.
 final class CloudKeyring: Sendable {
-    static let recordType = "StratusKeyring"
-    static let recordName = "stratus-keyring"
-
-    private struct SharedZone: Hashable, Codable {
-        var owner: String
-        var zone: String
-    }
-
     /// What is known of one account.
-    private struct Known {
+    struct Known {
         var key: AccountKey
         /// The keys of others' zones.
-        var shared: [SharedZone: ZoneKey] = [:]
-        var changeTag: String?
+        var shared: SharedZoneKeys
+        var record = Record.notAsked
+        /// The uptime at which the record was asked for.
+        var askedSeconds: Double?
     }
 
-    /// The content of `sealed`, as JSON.
-    private struct Entry: Codable {
-        var owner: String
-        var zone: String
-        var key: Data
+    /// What the service has of an account's keyring.
+    enum Record: Equatable {
+        case notAsked
+        case missing
+        case ours(changeTag: String?)
+        /// Of another key of the account.
+        case anothers
     }
 
-    private let store: any CloudKeyStore
+    /// What a key is wanted for.
+    enum Purpose {
+        /// Values with these marks; see ``ZoneKey/mark``.
+        case reading(marks: Set<[UInt8]>)
+        /// The account's first key is made when there is none.
+        case writing
+    }
+
+    /// Where and by whom a keyring is used.
+    struct Caller: Sendable {
+        var core: ContainerCore
+        var pace: RequestPace
+    }
+
+    /// How long a device believes that it has no key of a zone before it asks again, in seconds.
+    private static let patienceSeconds = 60.0
+    /// Attempts to change a record that other devices change too.
+    private static let maximumAttempts = 5
+
+    let store: any CloudKeyStore
     private let known = Mutex<[CloudKeyAccount: Known]>([:])
 
     init(store: any CloudKeyStore) {
         self.store = store
     }
 
-    // MARK: Keys
-
-    /// The key of a zone.
-    ///
-    /// - Parameter makesKey: whether the account's first key is made when there is none.
-    /// - Returns: nil when this device has none.
-    /// - Throws: `CKError`; `accountTemporarilyUnavailable` when a key is needed and the account's is
-    ///   on another device.
-    func zoneKey(
-        for zoneID: CKRecordZone.ID, core: ContainerCore, pace: RequestPace, makesKey: Bool
-    ) async throws -> ZoneKey? {
-        let account = try await account(core, pace)
-        let isOwn = zoneID.ownerName == CKCurrentUserDefaultName || zoneID.ownerName == account.user
-        guard let known = try await self.known(of: account, core, pace, makesKey: isOwn && makesKey)
-        else { return nil }
-        if isOwn { return known.key.zoneKey(owner: account.user, zoneName: zoneID.zoneName) }
-        let zone = SharedZone(owner: zoneID.ownerName, zone: zoneID.zoneName)
-        if let key = known.shared[zone] { return key }
-        // Another device may have opened the link since.
-        return try await load(account, known.key, core, pace)?.shared[zone]
+    /// Forgets what is in memory; the keys stay in the store.
+    func forget() {
+        known.withLock { $0 = [:] }
     }
 
-    /// Keeps the key of another's zone, here and for the user's other devices.
+    // MARK: Keys of zones
+
+    /// The keys of a zone: all read, the first one writes.
+    ///
+    /// - Returns: none when this device has none.
+    /// - Throws: `CKError`; `accountTemporarilyUnavailable` when a key is needed to write and the
+    ///   account's is on another device.
+    func zoneKeys(
+        of zoneID: CKRecordZone.ID, for purpose: Purpose, _ caller: Caller
+    ) async throws -> [ZoneKey] {
+        let account = try await account(caller)
+        if isOwn(zoneID, account) {
+            let known: Known? =
+                switch purpose {
+                // Nobody need be asked: the service's word on it would count for nothing.
+                case .reading: try kept(account)
+                case .writing: try await published(account, caller)
+                }
+            return known.map { [$0.key.zoneKey(owner: account.user, zoneName: zoneID.zoneName)] }
+                ?? []
+        }
+        guard let known = try kept(account) else { return [] }
+        let zone = SharedZoneKeys.Zone(zoneID)
+        let keys = known.shared[zone]
+        let now = caller.core.connection.world.uptimeSeconds()
+        switch purpose {
+        case .reading(let marks):
+            let isEnough = !keys.isEmpty && marks.isSubset(of: keys.map(\.mark))
+            let wasAsked = known.askedSeconds.map { now - $0 < Self.patienceSeconds } ?? false
+            if isEnough || wasAsked { return keys }
+        case .writing:
+            if !keys.isEmpty && known.record != .notAsked { return keys }
+        }
+        // Another device may have opened the link since, or replaced the key.
+        return try await ask(account, caller)?.shared[zone] ?? keys
+    }
+
+    /// Keeps the key of another's zone, here and for the user's other devices, unless there is one.
+    ///
+    /// - Returns: the key that writes.
     func add(
-        _ key: ZoneKey, of zoneID: CKRecordZone.ID, core: ContainerCore, pace: RequestPace
+        _ key: ZoneKey, of zoneID: CKRecordZone.ID, _ caller: Caller
+    ) async throws -> ZoneKey? {
+        try await change(zoneID, caller) { $0.add(key, of: $1) }
+    }
+
+    /// Lets a key write in another's zone, because a person says so.
+    func replace(
+        _ key: ZoneKey, of zoneID: CKRecordZone.ID, keepsFormer: Bool, _ caller: Caller
     ) async throws {
-        let account = try await account(core, pace)
-        let zone = SharedZone(owner: zoneID.ownerName, zone: zoneID.zoneName)
-        for _ in 0..<5 {
-            guard var known = try await self.known(of: account, core, pace, makesKey: true) else {
-                return
-            }
-            if known.shared[zone] == key { return }
-            known.shared[zone] = key
-            if try await save(known, account, core, pace) { return }
-            _ = try await load(account, known.key, core, pace)
+        _ = try await change(zoneID, caller) {
+            $0.replace(key, of: $1, keepsFormer: keepsFormer)
+        }
+    }
+
+    private func change(
+        _ zoneID: CKRecordZone.ID, _ caller: Caller,
+        _ change: (inout SharedZoneKeys, SharedZoneKeys.Zone) -> Void
+    ) async throws -> ZoneKey? {
+        let account = try await account(caller)
+        guard !isOwn(zoneID, account) else { return nil }
+        let zone = SharedZoneKeys.Zone(zoneID)
+        for _ in 0..<Self.maximumAttempts {
+            var known = try await published(account, caller)
+            let before = known.shared
+            // Another process of this device may know more.
+            known.shared.merge(try copy(of: account, known.key))
+            change(&known.shared, zone)
+            if known.shared == before { return before[zone].first }
+            if try await save(known, account, caller) { return known.shared[zone].first }
+            _ = try await ask(account, caller)
         }
         throw CKError(.zoneBusy, "Try again: other devices of the user change the keyring.")
     }
 
+    // MARK: The account's key
+
     /// The account's key; made when nobody has one.
-    func accountKey(core: ContainerCore, pace: RequestPace) async throws -> AccountKey {
-        let account = try await account(core, pace)
-        guard let known = try await known(of: account, core, pace, makesKey: true) else {
-            throw Self.isElsewhere
-        }
-        return known.key
+    func accountKey(_ caller: Caller) async throws -> AccountKey {
+        try await published(try await account(caller), caller).key
     }
 
     /// Takes over the account's key from another device.
     ///
-    /// - Throws: `CKError.invalidArguments` when it is another account's.
-    func use(_ key: AccountKey, core: ContainerCore, pace: RequestPace) async throws {
-        let account = try await account(core, pace)
-        if let record = try await record(core, pace), record.identifier != key.identifier {
+    /// - Throws: `CKError.invalidArguments` when it is another account's, or when this device has
+    ///   another one: that may be all there is to read what was encrypted with it.
+    func use(_ key: AccountKey, _ caller: Caller) async throws {
+        let account = try await account(caller)
+        if let record = try await record(caller), record.identifier != key.identifier {
             throw CKError(.invalidArguments, "Give the recovery key of this account and container.")
         }
-        try keeping { try store.replaceKey(key.bytes, for: account) }
+        let kept = try keeping { try store.addKey(key.bytes, for: account) }
+        guard kept == key.bytes else {
+            throw CKError(
+                .invalidArguments,
+                "Call forgetRecoveryKey() first: this device has another key of the account.")
+        }
         known.withLock { $0[account] = nil }
     }
 
-    static var isElsewhere: CKError {
+    /// Takes the account's key from this device.
+    ///
+    /// - Returns: the key; nil when there was none.
+    func remove(_ caller: Caller) async throws -> AccountKey? {
+        let account = try await account(caller)
+        let key = try keeping { try store.key(for: account) }
+        try keeping { try store.removeKey(for: account) }
+        known.withLock { $0[account] = nil }
+        return key.flatMap { AccountKey($0) }
+    }
+
+    private static var isElsewhere: CKError {
         CKError(
             .accountTemporarilyUnavailable,
             "Import the recovery key: encrypted values need the key of the user's other devices.")
     }
 
-    private func account(
-        _ core: ContainerCore, _ pace: RequestPace
-    ) async throws -> CloudKeyAccount {
+    private func account(_ caller: Caller) async throws -> CloudKeyAccount {
         CloudKeyAccount(
-            container: core.identifier, environment: core.connection.environment,
-            user: try await core.userRecordName(pace: pace))
+            container: caller.core.identifier, environment: caller.core.connection.environment,
+            user: try await caller.core.userRecordName(pace: caller.pace))
     }
 
-    // MARK: The account's key
+    private func isOwn(_ zoneID: CKRecordZone.ID, _ account: CloudKeyAccount) -> Bool {
+        zoneID.ownerName == CKCurrentUserDefaultName || zoneID.ownerName == account.user
+    }
 
-    private func known(
-        of account: CloudKeyAccount, _ core: ContainerCore, _ pace: RequestPace, makesKey: Bool
-    ) async throws -> Known? {
+    /// What this device has; nil without a key.
+    private func kept(_ account: CloudKeyAccount) throws -> Known? {
         if let known = known.withLock({ $0[account] }) { return known }
-        if let bytes = try keeping({ try store.key(for: account) }) {
-            guard let key = AccountKey(bytes) else {
-                throw CKError(.internalError, "Give the key store keys of 32 bytes.")
-            }
-            if let known = try await load(account, key, core, pace) { return known }
-            // A key that was kept but not told, by a crash between the two.
-            guard makesKey else { return nil }
-            return try await publish(key, account, core, pace)
-        }
-        guard makesKey else { return nil }
-        if try await record(core, pace) != nil { throw Self.isElsewhere }
-        let bytes = try keeping { try store.addKey(AccountKey().bytes, for: account) }
+        guard let bytes = try keeping({ try store.key(for: account) }) else { return nil }
         guard let key = AccountKey(bytes) else {
             throw CKError(.internalError, "Give the key store keys of 32 bytes.")
         }
-        return try await publish(key, account, core, pace)
+        let kept = Known(key: key, shared: try copy(of: account, key))
+        return known.withLock { known in
+            if let known = known[account] { return known }
+            known[account] = kept
+            return kept
+        }
     }
 
-    private func publish(
-        _ key: AccountKey, _ account: CloudKeyAccount, _ core: ContainerCore, _ pace: RequestPace
-    ) async throws -> Known? {
-        let known = Known(key: key)
-        if try await !save(known, account, core, pace) {
-            // Another device was first, or another process of this one with the same key.
-            guard let loaded = try await load(account, key, core, pace) else {
-                throw Self.isElsewhere
-            }
-            return loaded
+    /// The zones' keys of which the device has a copy.
+    private func copy(of account: CloudKeyAccount, _ key: AccountKey) throws -> SharedZoneKeys {
+        SharedZoneKeys(
+            sealed: try keeping { try store.keyring(for: account) }, with: key, for: account.user)
+    }
+
+    /// What this device has, with a key that the user's other devices are told of.
+    ///
+    /// - Throws: `CKError.accountTemporarilyUnavailable` when theirs is another one.
+    private func published(
+        _ account: CloudKeyAccount, _ caller: Caller
+    ) async throws -> Known {
+        guard var known = try kept(account) else { return try await made(account, caller) }
+        if case .ours = known.record { return known }
+        known = try await ask(account, caller) ?? known
+        if known.record == .missing { known = try await publish(known, account, caller) }
+        guard case .ours = known.record else { throw Self.isElsewhere }
+        return known
+    }
+
+    /// Makes the account's first key.
+    private func made(_ account: CloudKeyAccount, _ caller: Caller) async throws -> Known {
+        if try await record(caller) != nil { throw Self.isElsewhere }
+        let made = AccountKey()
+        let bytes = try keeping { try store.addKey(made.bytes, for: account) }
+        guard let kept = try kept(account) else { throw Self.isElsewhere }
+        let known = try await publish(kept, account, caller)
+        if case .ours = known.record { return known }
+        if bytes == made.bytes {
+            // Another device was first, and nothing was encrypted with this one's key.
+            try keeping { try store.removeKey(for: account) }
+            self.known.withLock { $0[account] = nil }
         }
-        return self.known.withLock { $0[account] }
+        throw Self.isElsewhere
+    }
+
+    /// Tells the user's other devices of the key.
+    private func publish(
+        _ known: Known, _ account: CloudKeyAccount, _ caller: Caller
+    ) async throws -> Known {
+        if try await save(known, account, caller) { return try kept(account) ?? known }
+        // Another device was first, or another process of this one with the same key.
+        return try await ask(account, caller) ?? known
     }
 
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
@@ -167,104 +257,64 @@ final class CloudKeyring: Sendable {
 
     // MARK: The record
 
-    private struct Stored {
-        var changeTag: String?
-        var identifier: [UInt8]?
-        var sealed: [UInt8]?
-    }
-
-    /// The keyring's record; nil when there is none.
-    private func record(_ core: ContainerCore, _ pace: RequestPace) async throws -> Stored? {
-        let answer = try await core.sender(scope: .private, pace: pace).send(
-            RecordsLookup.self,
-            RecordsLookup.Request(records: [.init(recordName: Self.recordName)]))
-        switch answer.records.first {
-        case .record(let dictionary):
-            // However it fails: a keyring that cannot be read must not be replaced by a new one.
-            guard let fields = try? dictionary.fields.values() else {
-                throw CKError(.internalError, "The service answered fields that cannot be read.")
-            }
-            var stored = Stored(changeTag: dictionary.recordChangeTag)
-            for field in fields {
-                guard case .bytes(let bytes) = field.value else { continue }
-                if field.name == "identifier" { stored.identifier = bytes }
-                if field.name == "sealed" { stored.sealed = bytes }
-            }
-            return stored
-        case .failure(let failure) where failure.error.code != .notFound:
-            throw CKError(failure.error, about: .record, uuid: failure.uuid)
-        default: return nil
-        }
-    }
-
-    /// Reads the record; nil when there is none.
+    /// Asks for the record, and takes over what it brings.
     ///
-    /// - Throws: `CKError.accountTemporarilyUnavailable` when it is of another key.
-    private func load(
-        _ account: CloudKeyAccount, _ key: AccountKey, _ core: ContainerCore, _ pace: RequestPace
-    ) async throws -> Known? {
-        guard let record = try await record(core, pace) else { return nil }
-        guard record.identifier == key.identifier else { throw Self.isElsewhere }
-        var known = Known(key: key, changeTag: record.changeTag)
-        // A keyring that does not open was damaged or forged: its zones are as if never shared.
-        if let sealed = record.sealed, let box = try? AES.GCM.SealedBox(combined: sealed),
-            let data = try? AES.GCM.open(
-                box, using: key.keyringKey, authenticating: Data(account.user.utf8)),
-            let entries = try? JSONDecoder().decode([Entry].self, from: data)
-        {
-            for entry in entries {
-                known.shared[SharedZone(owner: entry.owner, zone: entry.zone)] =
-                    ZoneKey(bytes: [UInt8](entry.key))
+    /// - Returns: nil when the account's key went meanwhile.
+    private func ask(_ account: CloudKeyAccount, _ caller: Caller) async throws -> Known? {
+        let stored = try await record(caller)
+        let now = caller.core.connection.world.uptimeSeconds()
+        return try note(account) { known in
+            known.askedSeconds = now
+            switch stored {
+            case nil: known.record = .missing
+            case .some(let stored) where stored.identifier == known.key.identifier:
+                known.record = .ours(changeTag: stored.changeTag)
+                known.shared.merge(
+                    SharedZoneKeys(sealed: stored.sealed, with: known.key, for: account.user))
+            default: known.record = .anothers
             }
         }
-        let loaded = known
-        self.known.withLock { $0[account] = loaded }
-        return loaded
     }
 
     /// Writes the record.
     ///
     /// - Returns: false when it was changed meanwhile.
     private func save(
-        _ known: Known, _ account: CloudKeyAccount, _ core: ContainerCore, _ pace: RequestPace
+        _ known: Known, _ account: CloudKeyAccount, _ caller: Caller
     ) async throws -> Bool {
-        let entries = known.shared.map { zone, key in
-            Entry(owner: zone.owner, zone: zone.zone, key: Data(key.bytes))
-        }.sorted { ($0.owner, $0.zone) < ($1.owner, $1.zone) }
-        let sealed: [UInt8]
-        do {
-            let box = try AES.GCM.seal(
-                try JSONEncoder().encode(entries), using: known.key.keyringKey,
-                authenticating: Data(account.user.utf8))
-            sealed = box.combined.map { [UInt8]($0) } ?? []
-        } catch {
-            throw CKError(.internalError, "The keyring could not be encrypted.", cause: error)
+        var changeTag: String?
+        if case .ours(let tag) = known.record { changeTag = tag }
+        let sealed = try known.shared.sealed(with: known.key, for: account.user)
+        let saved = try await save(
+            Stored(changeTag: changeTag, identifier: known.key.identifier, sealed: sealed), caller)
+        guard let saved else { return false }
+        _ = try note(account) {
+            guard $0.key.bytes == known.key.bytes else { return }
+            $0.record = .ours(changeTag: saved.changeTag)
+            $0.shared.merge(known.shared)
         }
-        let record = RecordDictionary(
-            recordName: Self.recordName, recordType: Self.recordType,
-            recordChangeTag: known.changeTag,
-            fields: .values([
-                Field(name: "identifier", value: .bytes(known.key.identifier)),
-                Field(name: "sealed", value: .bytes(sealed)),
-            ]))
-        let answer = try await core.sender(scope: .private, pace: pace).send(
-            RecordsModify.self,
-            RecordsModify.Request(
-                operations: [.init(known.changeTag == nil ? .create : .update, record)],
-                isAtomic: false, operationID: core.connection.world.makeUUID().uuidString))
-        switch answer.records.first {
-        case .record(let dictionary):
-            var known = known
-            known.changeTag = dictionary.recordChangeTag
-            let saved = known
-            self.known.withLock { $0[account] = saved }
-            return true
-        case .failure(let failure)
-        where failure.error.code == .conflict || failure.error.code == .exists:
-            return false
-        case .failure(let failure):
-            throw CKError(failure.error, about: .record, uuid: failure.uuid)
-        default: throw CKError(.internalError, "The service did not answer the keyring's save.")
+        return true
+    }
+
+    /// Changes what is known, here and in the device's copy.
+    ///
+    /// - Returns: nil when the account's key went meanwhile.
+    private func note(
+        _ account: CloudKeyAccount, _ change: (inout Known) -> Void
+    ) throws -> Known? {
+        try known.withLock { all in
+            guard var known = all[account] else { return nil }
+            let before = known.shared
+            change(&known)
+            if known.shared != before {
+                known.shared.merge(try copy(of: account, known.key))
+                let copy = try known.shared.sealed(with: known.key, for: account.user)
+                // Without a copy the keyring is believed at the next start, as on a new device. A
+                // store that cannot be written must not keep its user from reading.
+                try? store.keepKeyring(copy, for: account)
+            }
+            all[account] = known
+            return known
         }
     }
 }

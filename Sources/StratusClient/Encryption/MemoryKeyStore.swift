@@ -2,23 +2,36 @@ import Synchronization
 
 /// Keeps keys as long as it lives: for tests, and for processes that fetch their key elsewhere.
 public final class MemoryKeyStore: CloudKeyStore {
-    private let keys = Mutex<[CloudKeyAccount: [UInt8]]>([:])
+    private struct Kept {
+        var key: [UInt8]?
+        var keyring: [UInt8]?
+    }
+
+    private let accounts = Mutex<[CloudKeyAccount: Kept]>([:])
 
     public init() {}
 
     public func key(for account: CloudKeyAccount) -> [UInt8]? {
-        keys.withLock { $0[account] }
+        accounts.withLock { $0[account]?.key }
     }
 
     public func addKey(_ key: [UInt8], for account: CloudKeyAccount) -> [UInt8] {
-        keys.withLock { keys in
-            let kept = keys[account] ?? key
-            keys[account] = kept
+        accounts.withLock { accounts in
+            let kept = accounts[account]?.key ?? key
+            accounts[account, default: Kept()].key = kept
             return kept
         }
     }
 
-    public func replaceKey(_ key: [UInt8], for account: CloudKeyAccount) {
-        keys.withLock { $0[account] = key }
+    public func removeKey(for account: CloudKeyAccount) {
+        accounts.withLock { $0[account] = nil }
+    }
+
+    public func keyring(for account: CloudKeyAccount) -> [UInt8]? {
+        accounts.withLock { $0[account]?.keyring }
+    }
+
+    public func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) {
+        accounts.withLock { $0[account, default: Kept()].keyring = keyring }
     }
 }

@@ -11,6 +11,9 @@ import StratusWire
 /// service can move no value elsewhere.
 struct SealedValue {
     private static let header: [UInt8] = [0x53, 0x56, 0x31, 0x00]
+    /// Before bytes in the clear, where they could be taken for something else; see ``local(_:)``.
+    private static let openHeader: [UInt8] = [0x53, 0x56, 0x31, 0x01]
+    private static let markCount = 4
     private static let paddingBytes = 64
     private static let fieldName = "v"
 
@@ -31,6 +34,28 @@ struct SealedValue {
         bytes.starts(with: header)
     }
 
+    /// The mark of the key with which a value was sealed.
+    static func mark(of bytes: [UInt8]) -> [UInt8] {
+        Array(bytes.dropFirst(header.count).prefix(markCount))
+    }
+
+    // MARK: In archives and caches
+
+    // There values in the clear stand beside sealed ones, and an app's bytes may begin like either.
+
+    /// Bytes in the clear, so that nobody takes them for a sealed value.
+    static func local(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: header) || bytes.starts(with: openHeader) ? openHeader + bytes : bytes
+    }
+
+    /// Reads what ``local(_:)`` wrote; nil for a sealed value.
+    static func open(_ local: [UInt8]) -> [UInt8]? {
+        if local.starts(with: openHeader) { return Array(local.dropFirst(openHeader.count)) }
+        return isSealed(local) ? nil : local
+    }
+
+    // MARK: Encryption
+
     /// Encrypts a value.
     static func sealed(_ value: FieldValue, with key: ZoneKey, at place: Place) throws -> [UInt8] {
         var text = RecordFields.values([Field(name: fieldName, value: value)]).encoded()
@@ -46,10 +71,8 @@ struct SealedValue {
     ///
     /// - Returns: nil when it was sealed with another key or for another place, or was damaged.
     static func opened(_ bytes: [UInt8], with key: ZoneKey, at place: Place) -> FieldValue? {
-        let start = header.count + 4
-        guard isSealed(bytes), bytes.count > start,
-            Array(bytes[header.count..<start]) == key.mark
-        else { return nil }
+        let start = header.count + markCount
+        guard isSealed(bytes), bytes.count > start, mark(of: bytes) == key.mark else { return nil }
         // Whatever is wrong with the value, it is the same to whoever reads it: there is none.
         guard let box = try? AES.GCM.SealedBox(combined: bytes[start...]),
             let text = try? AES.GCM.open(

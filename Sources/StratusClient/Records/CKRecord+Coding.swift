@@ -134,8 +134,10 @@ extension NSCoder {
         _ values: [String: StoredValue], _ encryptedKeys: Set<String>, _ key: String
     ) {
         let fields = values.compactMap { name, value -> Field? in
-            guard value.assets == nil, let wire = value.fieldValue else { return nil }
-            return Field(name: name, value: wire, isEncrypted: encryptedKeys.contains(name))
+            let isEncrypted = encryptedKeys.contains(name)
+            guard value.assets == nil, let local = value.localValue(isEncrypted: isEncrypted)
+            else { return nil }
+            return Field(name: name, value: local, isEncrypted: isEncrypted)
         }
         encode(Data(RecordFields.values(fields).encoded()) as NSData, forKey: key)
     }

@@ -77,7 +77,7 @@ extension CKRecord {
             shareRecordName: state.share?.recordID.recordName,
             parentRecordName: state.parent?.recordID.recordName,
             sharing: state.changeTag == nil ? nil : state.sharing?.content,
-            fields: try Self.fields(Array(state.values.keys), of: state))
+            fields: try Self.fields(Array(state.values.keys), of: state, areLocal: true))
     }
 
     /// The fields that were set, or removed (without value), since the record was fetched or made.
@@ -85,7 +85,7 @@ extension CKRecord {
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     package func changedFields() throws -> [Field] {
         let state = self.state.withLock { $0 }
-        return try Self.fields(Array(state.changes.keys), of: state)
+        return try Self.fields(Array(state.changes.keys), of: state, areLocal: true)
     }
 
     /// Whether the parent was set or removed since the record was fetched or made.
@@ -107,13 +107,19 @@ extension CKRecord {
     }
 
     /// The named fields in the order of their names; without value where there is none.
-    static func fields(_ keys: [String], of state: RecordState) throws -> [Field] {
+    ///
+    /// - Parameter areLocal: for this device itself, in place of the service.
+    static func fields(
+        _ keys: [String], of state: RecordState, areLocal: Bool = false
+    ) throws -> [Field] {
         try keys.sorted().map { key in
             let isEncrypted = state.encryptedKeys.contains(key)
             guard let stored = state.values[key] else {
                 return Field(name: key, value: nil, isEncrypted: isEncrypted)
             }
-            guard let value = stored.fieldValue else {
+            let value =
+                areLocal ? stored.localValue(isEncrypted: isEncrypted) : stored.fieldValue
+            guard let value else {
                 throw CKError(
                     .invalidArguments,
                     "Give the field a string, number, date, data, reference, asset or location, or an"

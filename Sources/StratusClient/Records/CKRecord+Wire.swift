@@ -231,11 +231,13 @@ struct RecordReader {
     ) -> StoredValue? {
         guard let value = field.value else { return nil }
         guard field.isEncrypted else { return stored(value, in: zoneID, holder: holder) }
-        if case .bytes(let bytes) = value, SealedValue.isSealed(bytes) {
-            isIncomplete = true
-            return .sealed(bytes)
+        guard case .bytes(let bytes) = value else {
+            return isLocal ? stored(value, in: zoneID, holder: nil) : nil
         }
-        return isLocal ? stored(value, in: zoneID, holder: nil) : nil
+        if isLocal, let open = SealedValue.open(bytes) { return .wire(.bytes(open)) }
+        guard SealedValue.isSealed(bytes) else { return nil }
+        isIncomplete = true
+        return .sealed(bytes)
     }
 
     mutating func stored(

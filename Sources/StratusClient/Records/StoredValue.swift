@@ -84,6 +84,13 @@ enum StoredValue: @unchecked Sendable {
         }
     }
 
+    /// The value as this device keeps it for itself; nil for what no field can hold.
+    func localValue(isEncrypted: Bool) -> FieldValue? {
+        if case .sealed(let bytes) = self { return .bytes(bytes) }
+        guard isEncrypted, case .bytes(let bytes) = fieldValue else { return fieldValue }
+        return .bytes(SealedValue.local(bytes))
+    }
+
     /// References and assets are never kept as `.wire`: they need their holder (see RecordReader).
     private static func object(of value: FieldValue) -> (any CKRecordValueProtocol)? {
         switch value {

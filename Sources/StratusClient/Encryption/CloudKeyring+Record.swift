@@ -1,0 +1,75 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// The record in which the service keeps what a user's devices tell each other of their keys.
+///
+/// An ordinary one: type `StratusKeyring`, name `stratus-keyring`, in the default zone of the private
+/// database. `identifier` names the account's key, `sealed` are the keys of zones that others share
+/// with the user, encrypted with it. The account's key itself is only in the ``CloudKeyStore`` of each
+/// device.
+extension CloudKeyring {
+    static let recordType = "StratusKeyring"
+    static let recordName = "stratus-keyring"
+
+    struct Stored {
+        var changeTag: String?
+        var identifier: [UInt8]?
+        var sealed: [UInt8]?
+    }
+
+    /// The keyring's record; nil when there is none.
+    func record(_ caller: Caller) async throws -> Stored? {
+        let answer = try await caller.core.sender(scope: .private, pace: caller.pace).send(
+            RecordsLookup.self,
+            RecordsLookup.Request(records: [.init(recordName: Self.recordName)]))
+        switch answer.records.first {
+        case .record(let dictionary):
+            // However it fails: a keyring that cannot be read must not be replaced by a new one.
+            guard let fields = try? dictionary.fields.values() else {
+                throw CKError(.internalError, "The service answered fields that cannot be read.")
+            }
+            var stored = Stored(changeTag: dictionary.recordChangeTag)
+            for field in fields {
+                guard case .bytes(let bytes) = field.value else { continue }
+                if field.name == "identifier" { stored.identifier = bytes }
+                if field.name == "sealed" { stored.sealed = bytes }
+            }
+            return stored
+        case .failure(let failure) where failure.error.code != .notFound:
+            throw CKError(failure.error, about: .record, uuid: failure.uuid)
+        default: return nil
+        }
+    }
+
+    /// Writes the record: a new one without a change tag.
+    ///
+    /// - Returns: it as the service has it now; nil when it was changed meanwhile.
+    func save(_ stored: Stored, _ caller: Caller) async throws -> Stored? {
+        let record = RecordDictionary(
+            recordName: Self.recordName, recordType: Self.recordType,
+            recordChangeTag: stored.changeTag,
+            fields: .values([
+                Field(name: "identifier", value: stored.identifier.map { .bytes($0) }),
+                Field(name: "sealed", value: stored.sealed.map { .bytes($0) }),
+            ]))
+        let answer = try await caller.core.sender(scope: .private, pace: caller.pace).send(
+            RecordsModify.self,
+            RecordsModify.Request(
+                operations: [.init(stored.changeTag == nil ? .create : .update, record)],
+                isAtomic: false,
+                operationID: caller.core.connection.world.makeUUID().uuidString))
+        switch answer.records.first {
+        case .record(let dictionary):
+            var saved = stored
+            saved.changeTag = dictionary.recordChangeTag
+            return saved
+        case .failure(let failure)
+        where failure.error.code == .conflict || failure.error.code == .exists:
+            return nil
+        case .failure(let failure):
+            throw CKError(failure.error, about: .record, uuid: failure.uuid)
+        default: throw CKError(.internalError, "The service did not answer the keyring's save.")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+
+/// Keeps each key in a file that its user alone may read (mode 0600), in a folder of its own (0700).
+///
+/// Encrypted no further: who can read the user's files can read the keys. Keep the folder out of
+/// backups that others can read.
+public final class FileKeyStore: CloudKeyStore {
+    private enum Kind: String {
+        case key
+        case keyring
+
+        var header: String { "stratus-\(rawValue)-1 " }
+    }
+
+    private static let writableSentence = "Make the folder of keys writable for its user."
+
+    private let folder: URL
+    /// Puts the names in a folder on the disk, as `fsync` does the content of a file.
+    private let synchronize: @Sendable (_ folder: URL) throws -> Void
+
+    /// - Parameter folder: made at the first key. By default `$XDG_DATA_HOME/stratus/keys`, else
+    ///   `~/.local/share/stratus/keys`.
+    public convenience init(folder: URL? = nil) {
+        self.init(
+            folder: folder ?? Self.dataFolder.appendingPathComponent("keys"),
+            synchronize: Self.synchronize)
+    }
+
+    /// Where this user's programs keep what Stratus needs.
+    static var dataFolder: URL {
+        let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].map {
+            URL(fileURLWithPath: $0)
+        }
+        return
+            (data
+            ?? FileManager.default.homeDirectoryForCurrentUser
+            .appendingPathComponent(".local/share")).appendingPathComponent("stratus")
+    }
+
+    init(folder: URL, synchronize: @escaping @Sendable (URL) throws -> Void) {
+        self.folder = folder
+        self.synchronize = synchronize
+    }
+
+    // MARK: Keys
+
+    public func key(for account: CloudKeyAccount) throws -> [UInt8]? {
+        try read(.key, account, "Replace the damaged file of keys: import the recovery key.")
+    }
+
+    public func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
+        let url = url(.key, account)
+        let isNew = try write(key, .key, account) { draft in
+            // A link fails when its name exists, and never shows a file half written.
+            guard link(draft, url.path) != 0 else { return true }
+            guard errno == EEXIST else { throw Self.unwritable(url) }
+            return false
+        }
+        if isNew { return key }
+        guard let kept = try self.key(for: account) else { throw Self.unwritable(url) }
+        return kept
+    }
+
+    public func removeKey(for account: CloudKeyAccount) throws {
+        let urls = [url(.key, account), url(.keyring, account)]
+        try attempt(Self.writableSentence, urls[0]) {
+            guard FileManager.default.fileExists(atPath: folder.path) else { return }
+            // With the files, drafts of them that a loss of power left behind.
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            where urls.contains(where: {
+                name == $0.lastPathComponent || name.hasPrefix($0.lastPathComponent + "+")
+            }) {
+                try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+            }
+            try synchronize(folder)
+        }
+    }
+
+    // MARK: The keyring
+
+    public func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
+        try read(.keyring, account, "Remove the damaged copy of the keyring.")
+    }
+
+    public func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
+        let url = url(.keyring, account)
+        try write(keyring, .keyring, account) { draft in
+            guard rename(draft, url.path) == 0 else { throw Self.unwritable(url) }
+        }
+    }
+
+    // MARK: Files
+
+    private func read(
+        _ kind: Kind, _ account: CloudKeyAccount, _ whenDamaged: String
+    ) throws -> [UInt8]? {
+        let url = url(kind, account)
+        guard FileManager.default.fileExists(atPath: url.path) else { return nil }
+        let text = try attempt("Make the file of keys readable for its user.", url) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+            guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0
+            else {
+                throw CloudKeyStoreError(
+                    sentence: "Take the rights of others from the file of keys (chmod 600).",
+                    path: url.path)
+            }
+            return try Data(contentsOf: url)
+        }
+        let header = Data(kind.header.utf8)
+        guard text.starts(with: header),
+            let bytes = Data(
+                base64Encoded: String(decoding: text.dropFirst(header.count), as: UTF8.self)
+                    .trimmingCharacters(in: .whitespacesAndNewlines))
+        else { throw CloudKeyStoreError(sentence: whenDamaged, path: url.path) }
+        return [UInt8](bytes)
+    }
+
+    /// Writes a draft, flushed to the disk, and lets `place` give it its name. No draft stays behind,
+    /// whatever fails.
+    private func write<Value>(
+        _ bytes: [UInt8], _ kind: Kind, _ account: CloudKeyAccount,
+        place: (_ draft: String) throws -> Value
+    ) throws -> Value {
+        let url = url(kind, account)
+        return try attempt(Self.writableSentence, url) {
+            try makeFolder()
+            var path = Array((url.path + "+XXXXXX").utf8CString)
+            // A file that nobody else has, of mode 0600.
+            let descriptor = mkstemp(&path)
+            guard descriptor >= 0 else { throw Self.unwritable(url) }
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            let draft = String(
+                decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let value: Value
+            do {
+                defer { unlink(draft) }
+                let text = kind.header + Data(bytes).base64EncodedString() + "\n"
+                try handle.write(contentsOf: Data(text.utf8))
+                try handle.synchronize()
+                value = try place(draft)
+            }
+            try synchronize(folder)
+            return value
+        }
+    }
+
+    /// Makes the folder, and all on the way to it, so that they are on the disk.
+    private func makeFolder() throws {
+        var missing: [URL] = []
+        var url = folder
+        while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
+            missing.append(url)
+            url = url.deletingLastPathComponent()
+        }
+        guard !missing.isEmpty else { return }
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for made in missing { try synchronize(made.deletingLastPathComponent()) }
+    }
+
+    @Sendable private static func synchronize(_ folder: URL) throws {
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unwritable(folder) }
+        defer { close(descriptor) }
+        // A file system that knows no such thing says EINVAL.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw unwritable(folder) }
+    }
+
+    /// Container, environment and user, with what no file name should have written as hexadecimals.
+    private func url(_ kind: Kind, _ account: CloudKeyAccount) -> URL {
+        let name = [account.container, account.environment.rawValue, account.user]
+            .map(HTTPTransport.escaped).joined(separator: "+")
+        return folder.appendingPathComponent("\(name).\(kind.rawValue)")
+    }
+
+    private static func unwritable(_ url: URL) -> CloudKeyStoreError {
+        CloudKeyStoreError(sentence: writableSentence, path: url.path)
+    }
+
+    private func attempt<Value>(
+        _ sentence: String, _ url: URL, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as CloudKeyStoreError {
+            throw error
+        } catch {
+            throw CloudKeyStoreError(sentence: sentence, path: url.path, cause: error)
+        }
+    }
+}
