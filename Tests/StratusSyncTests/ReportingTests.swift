@@ -39,8 +39,15 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
         #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
         #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
+        // What is to be fetched is not forgotten.
+        #expect(session.zonesToFetch == [.list])
         session.notified(of: .list)
         #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
+        #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
+        session.begin(.fetching, at: 0)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+        _ = session.databaseFetched(changed: [], deleted: [], at: 0)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
         // Why a zone is missing is asked of the database at once.
         _ = session.failed(SyncFailure(.zoneNotFound), at: 0)
         #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))

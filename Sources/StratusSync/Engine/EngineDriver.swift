@@ -22,6 +22,8 @@ actor EngineDriver {
     var openZone: ZoneID?
     /// Cancels the request that is under way.
     var cancelRequest: (@Sendable () -> Void)?
+    /// The connection's account change at which it began.
+    var requestedAccountChange = 0
     /// The connection's account change at which the account was looked up; nil before.
     var checkedAccountChange: Int?
     /// ``EngineLedger/additionCount`` as far as the session knows.
@@ -31,7 +33,8 @@ actor EngineDriver {
     private var isBusy = false
     private var turnQueue: [CheckedContinuation<Void, Never>] = []
     private var roundCount = 0
-    private var openRounds: Set<Int> = []
+    /// Calls and passes of the loop that are under way or wait for their turn.
+    private(set) var openRounds: Set<Int> = []
     private var cancelledRounds: Set<Int> = []
     private(set) var currentRound: Int?
     private var loopTask: Task<Void, Never>?
@@ -71,7 +74,7 @@ actor EngineDriver {
         guard !isStopped else { return }
         self.engine = engine
         accountObserver = NotificationCenter.default.addObserver(
-            forName: .CKAccountChanged, object: nil, queue: nil
+            forName: .CKAccountChanged, object: database.container.connection, queue: nil
         ) { [weak self] _ in
             guard let self else { return }
             Task { await self.accountMayHaveChanged() }
@@ -152,6 +155,12 @@ actor EngineDriver {
         if isCancelled { throw CKError(.operationCancelled, "The sync was cancelled.") }
     }
 
+    /// Whether this device gave a request up, which tells nothing of the service. A cancellation that
+    /// nobody here asked for is a failure, or the loop would repeat it without a pause.
+    func isGivenUp(_ error: CKError) -> Bool {
+        error.code == .operationCancelled && (isCancelled || isStopped || !isAccountKnown)
+    }
+
     func cancelOperations() { cancel(openRounds) }
 
     private func cancel(_ rounds: Set<Int>) {
@@ -214,10 +223,10 @@ actor EngineDriver {
     // MARK: What happens outside
 
     private func accountMayHaveChanged() async {
-        // The notification does not say whose account it is, and a process can be several devices.
         guard !isAccountKnown else { return }
         session.accountChanged(at: now)
-        cancelRequest?()
+        // Not a request that already is the new account's.
+        if requestedAccountChange != accountChangeCount { cancelRequest?() }
         guard !isAutomatic, let engine else { return wake() }
         await takeTurn()
         // What the service does not tell now is asked again before the next fetch or send.
@@ -278,22 +287,30 @@ actor EngineDriver {
         }
         guard let engine, delegate != nil else { return .until(nil) }
         await tellState(engine)
+        let accountChange = accountChangeCount
         do {
             guard try await checkAccount(engine) else { return .until(nil) }
         } catch {
-            _ = session.failed(SyncFailure(error), at: now)
+            if isCancelled { return .until(nextOccasion) }
+            // Whoever it is now is looked up at once.
+            if accountChange != accountChangeCount { return .none }
+            _ = session.failed(SyncFailure(CKError(error)), at: now)
         }
         absorbChanges()
         switch session.preview(at: now) {
         case .perform(let operation):
             await perform(operation, engine)
             await tellState(engine)
-            if isCancelled { return .until(session.nextFetchUptimeSeconds) }
-            return .none
+            return isCancelled ? .until(nextOccasion) : .none
         case .wait(let uptimeSeconds): return .until(uptimeSeconds)
         case .rest(let uptimeSeconds): return .until(uptimeSeconds)
         case .halted: return .until(nil)
         }
+    }
+
+    /// When what was cancelled begins again by itself.
+    private var nextOccasion: Double? {
+        session.nextFetchUptimeSeconds ?? session.settings.fetchIntervalSeconds.map { now + $0 }
     }
 
     private func perform(_ operation: SyncOperation, _ engine: CKSyncEngine) async {
