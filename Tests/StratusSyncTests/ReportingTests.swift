@@ -53,6 +53,25 @@ import Testing
         #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))
     }
 
+    /// A device that is offline asks seldom, and at last every half minute.
+    @Test func theListIsRetriedWithoutEndAndEverMoreSlowly() {
+        for (code, ceiling) in [
+            (CKError.Code.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
+            (.notAuthenticated, 300), (.operationCancelled, 300),
+        ] {
+            var session = SyncSession.sending(settings: settings)
+            var now = 0.0
+            var last = 0.0
+            for _ in 0..<40 {
+                _ = session.perform(&now)
+                _ = session.sent([.failedSave("a", SyncFailure(code))], at: now)
+                #expect(session.halt == nil && session.delaySeconds >= last, "\(code)")
+                last = session.delaySeconds
+            }
+            #expect(last == ceiling, "\(code)")
+        }
+    }
+
     @Test func anExpiredTokenCostsNoPause() {
         var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list])
         _ = session.next(at: 0, only: .fetching)

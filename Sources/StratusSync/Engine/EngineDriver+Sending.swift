@@ -283,8 +283,9 @@ extension EngineDriver {
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
         }
         round.fail(.partialFailure(Dictionary(errors) { first, _ in first }))
-        // Behind what failed, others may wait.
-        if round.isOver { session.setHasPendingChanges(state.ledger.hasRecordChanges) }
+        // Others may wait, also behind what failed; a delegate that never runs out of its own is not
+        // asked for ever.
+        session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: savedRecords, failedRecordSaves: failedSaves,
             deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes)

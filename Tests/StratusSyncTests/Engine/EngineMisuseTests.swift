@@ -42,6 +42,25 @@ import Testing
         #expect(tablet.texts == ["c": "x"])
     }
 
+    @Test func aDelegateThatNeverRunsOutIsNotAskedForEver() async throws {
+        let (phone, _) = try await EngineWorld().pair()
+        phone.write("b", "1")
+        let count = Mutex(0)
+        phone.batch { _ in
+            let number = count.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            return Batch(recordsToSave: [record(number == 3 ? "b" : "n\(number)")])
+        }
+        try await phone.engine.sendChanges()
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        #expect(
+            phone.takeLog() == [
+                "willSend manual", "sent +n0", "sent +n1", "sent +n2", "sent +b", "didSend manual",
+            ])
+    }
+
     @Test func theSameRecordTwiceIsNoTrap() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.resolveNothing()

@@ -106,30 +106,6 @@ import Testing
         }
     }
 
-    /// More than the server reads of one request.
-    @Test func aBatchThatIsTooLargeForTheServerIsTheApps() async throws {
-        try await withServer(TestCloud()) { origin in
-            let phone = EngineApp(
-                self.container(origin, "phone", "ida@example.org").privateCloudDatabase)
-            phone.resolveNothing()
-            phone.makeZone()
-            for number in 0..<8 {
-                phone.write("n\(number)", String(repeating: "x", count: 900_000))
-            }
-            phone.batch { _ in .init(recordsToSave: (0..<8).compactMap { phone.record(hut("n\($0)")) }) }
-            #expect(await codeOf { try await phone.engine.sendChanges() } == .limitExceeded)
-            #expect(phone.takeLog().last { $0.hasPrefix("sent ") }?.contains("!limit") == true)
-            #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
-            // The engine's own way to fill a batch knows how much fits.
-            phone.batch(nil)
-            for number in 0..<8 {
-                phone.write("n\(number)", String(repeating: "y", count: 900_000))
-            }
-            try await phone.engine.sendChanges()
-            #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
-        }
-    }
-
     /// An owner's save reaches a participant's engine, and the other way round, by the long poll.
     @Test func enginesTellEachOtherByThemselves() async throws {
         let cloud = TestCloud()
