@@ -40,8 +40,7 @@ actor EngineDriver {
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
     private var accountObserver: (any NSObjectProtocol)?
-    private var sleeper: CheckedContinuation<Void, Never>?
-    private var isWoken = false
+    private let pause = LoopPause()
     private var willTellOfState = false
     private var isStopped = false
     /// The task in which the delegate is called now.
@@ -92,7 +91,7 @@ actor EngineDriver {
         hintTask?.cancel()
         loopTask?.cancel()
         cancelRequest?()
-        wake()
+        pause.wake()
     }
 
     // MARK: Turns
@@ -141,7 +140,7 @@ actor EngineDriver {
             openRounds.remove(round)
             cancelledRounds.remove(round)
             giveTurn()
-            wake()
+            pause.wake()
         }
         try checkCancellation()
         await tellState(engine)
@@ -168,7 +167,7 @@ actor EngineDriver {
         guard isCancelled else { return }
         cancelRequest?()
         // What woke the loop before is no occasion to begin again.
-        isWoken = false
+        pause.forget()
     }
 
     // MARK: The delegate
@@ -207,7 +206,7 @@ actor EngineDriver {
     /// The app changed the state: the loop tells it of the outcome and sends what is new. Without a
     /// loop it is told of all that it does within a tenth of a second.
     func appChangedState() {
-        wake()
+        pause.wake()
         guard !isAutomatic, !willTellOfState, !isStopped else { return }
         willTellOfState = true
         Task {
@@ -227,7 +226,7 @@ actor EngineDriver {
         session.accountChanged(at: now)
         // Not a request that already is the new account's.
         if requestedAccountChange != accountChangeCount { cancelRequest?() }
-        guard !isAutomatic, let engine else { return wake() }
+        guard !isAutomatic, let engine else { return pause.wake() }
         await takeTurn()
         // What the service does not tell now is asked again before the next fetch or send.
         _ = try? await checkAccount(engine)
@@ -248,7 +247,7 @@ actor EngineDriver {
             }
             session.focus = FetchFocus()
             noteZonesToFetch()
-            wake()
+            pause.wake()
         }
     }
 
@@ -268,7 +267,7 @@ actor EngineDriver {
         while !Task.isCancelled, engine != nil, delegate != nil {
             guard case .until(let uptimeSeconds) = await pass() else { continue }
             if Task.isCancelled { return }
-            await pause(until: uptimeSeconds)
+            await pause.wait(seconds: uptimeSeconds.map { $0 - now }, sleep: clock.sleep)
         }
     }
 
@@ -326,36 +325,5 @@ actor EngineDriver {
             guard case .perform = session.next(at: now) else { return }
             await saveSubscription()
         }
-    }
-
-    /// Waits for an event, or until a time.
-    private func pause(until uptimeSeconds: Double?) async {
-        if isWoken {
-            isWoken = false
-            return
-        }
-        let timer = uptimeSeconds.map { uptimeSeconds in
-            Task {
-                // Only cancellation ends a sleep early, and then somebody else has woken the loop.
-                try? await clock.sleep(max(0, uptimeSeconds - now))
-                if !Task.isCancelled { wake() }
-            }
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { sleeper = $0 }
-        } onCancel: {
-            Task { await self.wake() }
-        }
-        isWoken = false
-        timer?.cancel()
-    }
-
-    private func wake() {
-        guard let sleeper else {
-            isWoken = true
-            return
-        }
-        self.sleeper = nil
-        sleeper.resume()
     }
 }
