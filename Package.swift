@@ -142,8 +142,8 @@ let package = Package(
         .testTarget(
             name: "StratusSyncTests",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
-                "StratusTesting", "StratusWire",
+                "StratusClient", "StratusRecords", "StratusServer", "StratusService",
+                "StratusSync", "StratusTesting", "StratusWire", logging,
             ]),
         .testTarget(
             name: "StratusCacheTests",

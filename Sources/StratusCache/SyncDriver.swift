@@ -18,8 +18,7 @@ actor SyncDriver {
     private var hintTask: Task<Void, Never>?
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
-    private var sleeper: CheckedContinuation<Void, Never>?
-    private var isWoken = false
+    private let pause = LoopPause()
     private var lastFetchMilliseconds: Int64?
     private var lastSendMilliseconds: Int64?
 
@@ -53,12 +52,12 @@ actor SyncDriver {
                 for await hint in hints { self.heard(hint) }
             }
         }
-        wake()
+        pause.wake()
     }
 
     private func heard(_ hint: RemoteHint) {
         session.notified(of: hint.zone)
-        wake()
+        pause.wake()
     }
 
     /// Ends the loop; what was under way is given up and done again later.
@@ -67,7 +66,7 @@ actor SyncDriver {
         hintTask?.cancel()
         hintTask = nil
         loopTask?.cancel()
-        wake()
+        pause.wake()
         await loopTask?.value
         loopTask = nil
     }
@@ -84,7 +83,7 @@ actor SyncDriver {
             isLooping = true
             loopTask = Task { await self.loop() }
         }
-        wake()
+        pause.wake()
         waiterCount += 1
         let waiter = waiterCount
         try await withTaskCancellationHandler {
@@ -98,12 +97,12 @@ actor SyncDriver {
     func localChange(wantedZones: [ZoneID]) {
         for zone in wantedZones { session.zoneWanted(zone) }
         session.localChange(at: now)
-        wake()
+        pause.wake()
     }
 
     func change(_ body: @Sendable (inout SyncSession, Double) -> Void) {
         body(&session, now)
-        wake()
+        pause.wake()
     }
 
     func fillStatus(_ status: inout CacheStatus) {
@@ -136,20 +135,24 @@ actor SyncDriver {
             case .perform(let operation):
                 await perform(operation)
                 endWaitersOnTrouble()
-            case .wait(let uptimeSeconds): await pause(until: uptimeSeconds)
+            case .wait(let uptimeSeconds): await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
                 if session.isEnabled, hasUnheardChanges() { continue }
                 finishWaiters(nil)
                 guard isStarted else { return }
-                await pause(until: uptimeSeconds)
+                await wait(until: uptimeSeconds)
             case .halted(let reason):
                 finishWaiters(
                     CacheError(
                         .halted, "Syncing halted; all changes are kept.", haltReason: reason))
                 guard isStarted else { return }
-                await pause(until: nil)
+                await wait(until: nil)
             }
         }
+    }
+
+    private func wait(until uptimeSeconds: Double?) async {
+        await pause.wait(seconds: uptimeSeconds.map { $0 - now }, sleep: clock.sleep)
     }
 
     /// A change may have been written whose message is still on its way.
@@ -192,37 +195,5 @@ actor SyncDriver {
 
     private func cancel(_ waiter: Int) {
         waiters.removeValue(forKey: waiter)?.resume(throwing: CancellationError())
-    }
-
-    /// Waits for an event, or until a time.
-    private func pause(until uptimeSeconds: Double?) async {
-        if isWoken {
-            isWoken = false
-            return
-        }
-        if Task.isCancelled { return }
-        let timer = uptimeSeconds.map { uptimeSeconds in
-            Task {
-                // Only cancellation ends a sleep early, and then somebody else has woken the loop.
-                try? await clock.sleep(max(0, uptimeSeconds - now))
-                if !Task.isCancelled { wake() }
-            }
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { sleeper = $0 }
-        } onCancel: {
-            Task { await self.wake() }
-        }
-        isWoken = false
-        timer?.cancel()
-    }
-
-    private func wake() {
-        guard let sleeper else {
-            isWoken = true
-            return
-        }
-        self.sleeper = nil
-        sleeper.resume()
     }
 }

@@ -64,6 +64,7 @@ extension SyncSession {
             forget(zone)
             deletionDone(of: zone)
         }
+        zonesGivenUp = []
         let missing = zonesInDoubt
         zonesInDoubt = []
         for zone in missing { zoneWanted(zone) }
@@ -75,7 +76,7 @@ extension SyncSession {
             zonesToFetch.append(zone)
         }
         nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
-        if zonesToFetch.isEmpty { owesSend = true }
+        if areZonesDone { owesSend = true }
         succeeded(at: uptimeSeconds)
         return missing
     }
@@ -88,7 +89,7 @@ extension SyncSession {
         if !moreComing {
             zonesToFetch.removeAll { $0 == zone }
             if zonesToFetchAgain.remove(zone) != nil { zonesToFetch.append(zone) }
-            if zonesToFetch.isEmpty { owesSend = true }
+            if areZonesDone { owesSend = true }
         }
         succeeded(at: uptimeSeconds)
     }

@@ -36,6 +36,7 @@ extension SyncSession {
             return
         }
         if operation == .fetchZoneChanges(zone) { zonesToFetchAgain.insert(zone) }
+        zonesGivenUp.remove(zone)
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 
@@ -45,7 +46,10 @@ extension SyncSession {
         retryCount = 0
         pacer.reset(at: uptimeSeconds)
         switch activity {
-        case .fetching: needsDatabaseFetch = true
+        case .fetching:
+            needsDatabaseFetch = true
+            isFetchingRound = false
+            zonesGivenUp = []
         case .sending: sendNotBeforeUptimeSeconds = 0
         }
     }

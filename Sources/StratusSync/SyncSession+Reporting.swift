@@ -55,10 +55,13 @@ extension SyncSession {
             zonesInDoubt = []
             nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
         case .fetchZoneChanges(let zone):
-            zonesToFetch.removeAll { $0 == zone }
-            // The database's changes tell why a zone is gone.
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
+                zonesToFetch.removeAll { $0 == zone }
+                // The database's changes tell why a zone is gone.
                 needsDatabaseFetch = true
+            } else {
+                // Its changes are still to be fetched.
+                zonesGivenUp.insert(zone)
             }
         case .saveSubscription: needsSubscription = false
         case .send: hasPendingChanges = false

@@ -24,6 +24,9 @@ public struct SyncSession: Sendable {
     public var focus = FetchFocus()
     /// Zones that somebody hinted at while a page of theirs was under way.
     var zonesToFetchAgain: Set<ZoneID> = []
+    /// Those of the zones to fetch that failed for good; they wait for a reason to try again: news,
+    /// the next fetch of the database, or a person.
+    var zonesGivenUp: Set<ZoneID> = []
     /// Zones that were missing: the database's changes tell whether somebody deleted them.
     var zonesInDoubt: [ZoneID] = []
     var needsSubscription: Bool
@@ -146,9 +149,16 @@ public struct SyncSession: Sendable {
     }
 
     private var nextZone: ZoneID? {
-        focus.firstZones.first { zonesToFetch.contains($0) && focus.contains($0) }
-            ?? zonesToFetch.first { focus.contains($0) }
+        focus.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
+            ?? zonesToFetch.first { isFetchable($0) }
     }
+
+    private func isFetchable(_ zone: ZoneID) -> Bool {
+        focus.contains(zone) && !zonesGivenUp.contains(zone)
+    }
+
+    /// Whether every zone was fetched to its end, or given up.
+    var areZonesDone: Bool { zonesToFetch.allSatisfy { zonesGivenUp.contains($0) } }
 
     /// What ``next(at:only:)`` would say, with nothing begun.
     public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {

@@ -68,7 +68,11 @@ enum Snippets {
         await phone.rename(hut, "Gipfelblick", phoneEngine)
         try await phoneEngine.sendChanges()
         await tablet.rename(hut, "Alpenrose", tabletEngine)
-        try await tabletEngine.sendChanges()  // a conflict; the store merges it and sends again
+        do {
+            try await tabletEngine.sendChanges()
+        } catch CKError.partialFailure {
+            try await tabletEngine.sendChanges()  // a conflict, which the store has merged and added again
+        }
         try await phoneEngine.fetchChanges()
         return [await phone.names[hut], await tablet.names[hut]]
     }

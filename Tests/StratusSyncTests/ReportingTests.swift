@@ -39,11 +39,37 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
         #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
         #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
+        // What is to be fetched is not forgotten.
+        #expect(session.zonesToFetch == [.list])
         session.notified(of: .list)
         #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
+        #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
+        session.begin(.fetching, at: 0)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
+        _ = session.databaseFetched(changed: [], deleted: [], at: 0)
+        #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
         // Why a zone is missing is asked of the database at once.
         _ = session.failed(SyncFailure(.zoneNotFound), at: 0)
         #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))
+    }
+
+    /// A device that is offline asks seldom, and at last every half minute.
+    @Test func theListIsRetriedWithoutEndAndEverMoreSlowly() {
+        for (code, ceiling) in [
+            (CKError.Code.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
+            (.notAuthenticated, 300), (.operationCancelled, 300),
+        ] {
+            var session = SyncSession.sending(settings: settings)
+            var now = 0.0
+            var last = 0.0
+            for _ in 0..<40 {
+                _ = session.perform(&now)
+                _ = session.sent([.failedSave("a", SyncFailure(code))], at: now)
+                #expect(session.halt == nil && session.delaySeconds >= last, "\(code)")
+                last = session.delaySeconds
+            }
+            #expect(last == ceiling, "\(code)")
+        }
     }
 
     @Test func anExpiredTokenCostsNoPause() {

@@ -112,9 +112,14 @@ extension CKSyncEngine {
             changed.withLock { $0 = body }
         }
 
-        private func change(_ body: (inout EngineLedger) -> Void) {
-            update(body)
-            changed.withLock { $0 }?()
+        /// What changes nothing is not told, and is no occasion to sync.
+        private func change(_ body: (inout EngineLedger) -> Bool) {
+            let isChanged = content.withLock { content in
+                guard body(&content.ledger) else { return false }
+                content.isUntold = true
+                return true
+            }
+            if isChanged { changed.withLock { $0 }?() }
         }
 
         /// Changes the ledger; the app is told at the next opportunity.

@@ -87,12 +87,23 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     /// Sends what is pending, and returns when the delegate has handled the outcome and has nothing
-    /// more to send.
+    /// more to send, or after the first batch of which something failed.
     ///
-    /// What befell single records stands in their events.
+    /// What the delegate adds when it hears of a failure goes with the next call:
     ///
-    /// - Throws: `CKError`: what failed a request as a whole; `limitExceeded` or `invalidArguments` for
-    ///   a batch that must not be; `notAuthenticated` without an account.
+    /// ```swift
+    /// do {
+    ///     try await engine.sendChanges()
+    /// } catch CKError.partialFailure {
+    ///     try await engine.sendChanges()  // what the delegate has merged and added again
+    /// }
+    /// ```
+    ///
+    /// Source: the tests of Apple's sample project of the engine.
+    ///
+    /// - Throws: `CKError`: what failed a request as a whole, or `partialFailure` by record or zone;
+    ///   `limitExceeded` or `invalidArguments` for a batch that must not be; `notAuthenticated` without
+    ///   an account.
     /// - Precondition: Not called from inside a method of the delegate.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
         driver.checkCaller()
@@ -102,7 +113,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     /// Gives up what is under way or waits for its turn. What is on its way may still arrive; whatever
-    /// was not confirmed stays pending. An automatic engine goes on at the next occasion.
+    /// was not confirmed stays pending. Calls that are given up throw `operationCancelled`. An automatic
+    /// engine goes on with the next change, notification or planned fetch.
+    ///
+    /// May be called from inside a method of the delegate.
     public func cancelOperations() async {
         await driver.cancelOperations()
     }

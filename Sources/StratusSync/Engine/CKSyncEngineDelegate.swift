@@ -4,7 +4,8 @@ import StratusClient
 ///
 /// The engine calls one method at a time and waits until it returns. Do not call
 /// ``CKSyncEngine/fetchChanges(_:)`` or ``CKSyncEngine/sendChanges(_:)`` from inside one and wait for
-/// the answer: it could never come, and the engine stops the process with a sentence.
+/// the answer: it could never come, and the engine stops the process with a sentence. (In a child
+/// task it cannot see that somebody waits; such a call waits for ever.)
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
     /// Tells what happened. The next event comes after this one was handled.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async

@@ -28,23 +28,21 @@ extension EngineDriver {
     }
 
     private func currentUser() async throws -> String? {
-        let container = database.container
         guard !isAccountKnown else { return state.ledger.userRecordName }
-        let change = container.connection.accountChangeCount
+        let container = database.container
+        let change = accountChangeCount
         let name =
             container.connection.hasAccount
-            ? try await container.userRecordID().recordName : nil
-        guard container.connection.accountChangeCount == change else {
-            throw Self.accountUnknown
-        }
+            ? try await cancellable { try await container.userRecordID().recordName } : nil
+        guard accountChangeCount == change else { throw Self.accountUnknown }
         checkedAccountChange = change
         return name
     }
 
+    var accountChangeCount: Int { database.container.connection.accountChangeCount }
+
     /// Whether the account is the one that the state belongs to; nothing is sent or taken before.
-    var isAccountKnown: Bool {
-        checkedAccountChange == database.container.connection.accountChangeCount
-    }
+    var isAccountKnown: Bool { checkedAccountChange == accountChangeCount }
 
     private static let accountUnknown = CKError(
         .operationCancelled, "The account changed meanwhile; the next sync looks it up.")
@@ -67,10 +65,12 @@ extension EngineDriver {
             }
             state.update { $0.subscriptionID = name }
             session.subscriptionSaved(at: now)
-        } catch CKError.operationCancelled {
-            session.cancelled()
         } catch {
-            _ = session.failed(SyncFailure(error), at: now)
+            if isGivenUp(CKError(error)) {
+                session.cancelled()
+            } else {
+                _ = session.failed(SyncFailure(CKError(error)), at: now)
+            }
         }
     }
 
@@ -98,16 +98,23 @@ extension EngineDriver {
         group: CKOperationGroup? = nil,
         _ body: @escaping @Sendable (CKDatabase) async throws -> Answer
     ) async throws -> Answer {
-        try checkCancellation()
         try checkAccountIsKnown()
         let database = database.configuredWith(group: group) { $0 }
-        let task = Task { try await body(database) }
-        cancelRequest = { task.cancel() }
-        defer { cancelRequest = nil }
-        let answer = try await task.value
+        let answer = try await cancellable { try await body(database) }
         // What came for another account is nobody's.
         try checkAccountIsKnown()
         return answer
+    }
+
+    private func cancellable<Answer: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        try checkCancellation()
+        requestedAccountChange = accountChangeCount
+        let task = Task { try await body() }
+        cancelRequest = { task.cancel() }
+        defer { cancelRequest = nil }
+        return try await task.value
     }
 }
 

@@ -9,8 +9,6 @@ private struct FetchRound {
     /// What failed the round as a whole.
     var error: CKError?
     var zoneErrors: [CKRecordZone.ID: CKError] = [:]
-    /// Zones that failed for good are not fetched twice in a round.
-    var failedZones: Set<ZoneID> = []
     var isOver = false
 
     init(_ context: CKSyncEngine.FetchChangesContext) {
@@ -19,9 +17,9 @@ private struct FetchRound {
     }
 
     var focus: FetchFocus {
-        let (scope, failedZones) = (options.scope, failedZones)
+        let scope = options.scope
         return FetchFocus(firstZones: options.prioritizedZoneIDs.map { ZoneID($0) }) {
-            scope.contains(CKRecordZone.ID($0)) && !failedZones.contains($0)
+            scope.contains(CKRecordZone.ID($0))
         }
     }
 
@@ -176,6 +174,8 @@ extension EngineDriver {
             session.zonePageFetched(
                 zone, moreComing: page.moreComing, hasPendingChanges: session.hasPendingChanges,
                 at: now)
+            // Before the delegate hears that the zone is done.
+            noteZonesToFetch()
             if !page.moreComing { await closeZone(nil, engine) }
         } catch {
             let error = CKError(error)
@@ -191,7 +191,7 @@ extension EngineDriver {
         _ error: any Error, hadToken: Bool, _ zone: ZoneID?, _ round: inout FetchRound
     ) {
         let error = CKError(error)
-        if error.code == .operationCancelled {
+        if isGivenUp(error) {
             session.cancelled()
             round.error = error
             round.isOver = true
@@ -204,11 +204,11 @@ extension EngineDriver {
         case .dropDatabaseToken: state.update { $0.databaseToken = nil }
         case .dropZoneToken(let zone): state.update { $0.zoneTokens[zone] = nil }
         case nil, .zonePurged, .setAsideBatch:
+            noteZonesToFetch()
             guard let zone, session.remedy(forRequest: failure.code) == .report else {
                 round.error = error
                 return
             }
-            round.failedZones.insert(zone)
             // Why a zone is gone is told with the database's changes.
             if error.code != .zoneNotFound, error.code != .userDeletedZone {
                 round.zoneErrors[CKRecordZone.ID(zone)] = error

@@ -5,10 +5,17 @@ import StratusRecords
 private struct SendRound {
     let context: CKSyncEngine.SendChangesContext
     /// What a caller is to be told.
-    var error: CKError?
-    var isOver = false
+    private(set) var error: CKError?
+    private(set) var isOver = false
 
     var group: CKOperationGroup { context.options.operationGroup }
+
+    /// Ends the round: a caller who has waited for it hears of the first failure.
+    mutating func fail(_ failure: CKError?) {
+        guard let failure else { return }
+        error = error ?? failure
+        isOver = true
+    }
 }
 
 extension EngineDriver {
@@ -22,13 +29,19 @@ extension EngineDriver {
         if let error = await send(context, engine) { throw error }
     }
 
-    /// Lets the session know what the app added, all of it.
-    func absorbChanges() {
+    /// Lets the session know what the app added. Records wait a little for more of them, but for a
+    /// caller who waits himself.
+    func absorbChanges(_ context: CKSyncEngine.SendChangesContext? = nil) {
         let ledger = state.ledger
-        setZones(ledger, .all)
+        setZones(ledger, context?.options.scope ?? .all)
         guard ledger.additionCount != seenAdditions else { return }
         seenAdditions = ledger.additionCount
-        if ledger.hasRecordChanges { session.localChange(at: now) }
+        guard ledger.hasRecordChanges else { return }
+        if context?.reason == .manual {
+            session.setHasPendingChanges(true)
+        } else {
+            session.localChange(at: now)
+        }
     }
 
     private func setZones(
@@ -42,6 +55,10 @@ extension EngineDriver {
 
     /// Sends until the delegate has nothing more or something failed.
     ///
+    /// What the delegate adds when it hears of a failure goes with the next round: who waits for this
+    /// one is told of the failure first. Source: Apple's sample project of the engine, whose tests
+    /// expect it so.
+    ///
     /// - Returns: what a caller is to be told.
     func send(
         _ context: CKSyncEngine.SendChangesContext, _ engine: CKSyncEngine
@@ -52,7 +69,7 @@ extension EngineDriver {
         await tell(.willSendChanges(.init(context: context)), engine)
         await tellState(engine)
         while !isCancelled, !round.isOver, delegate != nil {
-            absorbChanges(in: round)
+            absorbChanges(context)
             guard case .perform(let operation) = session.next(at: now, only: .sending) else {
                 break
             }
@@ -77,15 +94,6 @@ extension EngineDriver {
         return round.error
     }
 
-    /// What the app adds while a round is under way goes with it.
-    private func absorbChanges(in round: SendRound) {
-        let ledger = state.ledger
-        setZones(ledger, round.context.options.scope)
-        guard ledger.additionCount != seenAdditions else { return }
-        seenAdditions = ledger.additionCount
-        if ledger.hasRecordChanges { session.setHasPendingChanges(true) }
-    }
-
     // MARK: Zones
 
     private func modifyZones(
@@ -100,16 +108,13 @@ extension EngineDriver {
             (saves, deletes) = try await ask(group: round.group) {
                 try await $0.modifyRecordZones(saving: zones, deleting: zoneIDs)
             }
-        } catch CKError.operationCancelled {
-            session.cancelled()
-            round.error = CKError(.operationCancelled, "The send was cancelled.")
-            round.isOver = true
-            return
         } catch {
+            let error = CKError(error)
+            round.fail(error)
+            if isGivenUp(error) { return session.cancelled() }
             // The request's failure is that of each zone.
             for zone in zones { saves[zone.zoneID] = .failure(error) }
             for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
-            round.error = CKError(error)
         }
         await settle(zones, saves, zoneIDs, deletes, &round, engine)
     }
@@ -137,7 +142,7 @@ extension EngineDriver {
                 let error = CKError(error)
                 failedSaves.append(.init(zone: zone, error: error))
                 created[id] = SyncFailure(error)
-                if isReported(error, &round) { settled[id] = .save }
+                if !session.remedy(forZone: error.code).isRetry { settled[id] = .save }
             }
         }
         for zoneID in zoneIDs {
@@ -151,7 +156,7 @@ extension EngineDriver {
                 let error = CKError(error)
                 failedDeletes[zoneID] = error
                 deleted[id] = SyncFailure(error)
-                if isReported(error, &round) { settled[id] = .delete }
+                if !session.remedy(forZone: error.code).isRetry { settled[id] = .delete }
             }
         }
         _ = session.zonesModified(created: created, deleted: deleted, at: now)
@@ -160,17 +165,13 @@ extension EngineDriver {
             ledger.settle(done)
             for zone in gone { ledger.forget(zone) }
         }
+        var failures: [AnyHashable: any Error] = failedDeletes
+        for failed in failedSaves { failures[failed.zone.zoneID] = failed.error }
+        round.fail(.partialFailure(failures))
         let event = CKSyncEngine.Event.SentDatabaseChanges(
             savedZones: savedZones, failedZoneSaves: failedSaves, deletedZoneIDs: deletedZoneIDs,
             failedZoneDeletes: failedDeletes)
         await tell(.sentDatabaseChanges(event), engine)
-    }
-
-    /// Whether a zone's failure is the app's; else it is tried again, and a caller is told.
-    private func isReported(_ error: CKError, _ round: inout SendRound) -> Bool {
-        guard session.remedy(forZone: error.code).isRetry else { return true }
-        round.error = round.error ?? error
-        return false
     }
 
     // MARK: Records
@@ -194,9 +195,7 @@ extension EngineDriver {
         if let misuse = misuse(of: batch, context.options.scope) {
             // Nothing was sent; the session only needs to know that the app cannot go on like this.
             _ = session.failed(SyncFailure(.invalidArguments), at: now)
-            round.error = misuse
-            round.isOver = true
-            return
+            return round.fail(misuse)
         }
         let changes = batch.changes
         state.update { $0.send(changes, askedAt: asked) }
@@ -222,7 +221,7 @@ extension EngineDriver {
             // The request's failure is that of each record.
             for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
-            round.error = error
+            round.fail(error)
         }
         await settle(batch, changes, saves, deletes, &round, engine)
     }
@@ -278,8 +277,15 @@ extension EngineDriver {
                 failures.append(CKError(error))
             }
         }
-        let verdicts = judge(changes, failures, &round)
+        let verdicts = judge(changes, failures, round)
         state.update { $0.settle(changes, verdicts) }
+        let errors = zip(changes, failures).compactMap { change, error in
+            error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
+        }
+        round.fail(.partialFailure(Dictionary(errors) { first, _ in first }))
+        // Others may wait, also behind what failed; a delegate that never runs out of its own is not
+        // asked for ever.
+        session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: savedRecords, failedRecordSaves: failedSaves,
             deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes)
@@ -287,21 +293,16 @@ extension EngineDriver {
     }
 
     private func judge(
-        _ changes: [PendingChange], _ failures: [CKError?], _ round: inout SendRound
+        _ changes: [PendingChange], _ failures: [CKError?], _ round: SendRound
     ) -> [ItemVerdict] {
-        if round.error?.code == .operationCancelled {
+        if let error = round.error, isGivenUp(error) {
             session.cancelled()
-            round.isOver = true
             return changes.map { _ in .pending }
         }
         let outcomes = zip(changes, failures).map { change, error in
             ItemOutcome(change, failure: error.map { SyncFailure($0) })
         }
-        let verdicts = session.sent(outcomes, at: now)
-        for (verdict, error) in zip(verdicts, failures) where verdict == .pending {
-            round.error = round.error ?? error
-        }
-        return verdicts
+        return session.sent(outcomes, at: now)
     }
 
     private static let unanswered = CKError(

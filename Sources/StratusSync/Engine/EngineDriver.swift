@@ -22,6 +22,8 @@ actor EngineDriver {
     var openZone: ZoneID?
     /// Cancels the request that is under way.
     var cancelRequest: (@Sendable () -> Void)?
+    /// The connection's account change at which it began.
+    var requestedAccountChange = 0
     /// The connection's account change at which the account was looked up; nil before.
     var checkedAccountChange: Int?
     /// ``EngineLedger/additionCount`` as far as the session knows.
@@ -31,14 +33,14 @@ actor EngineDriver {
     private var isBusy = false
     private var turnQueue: [CheckedContinuation<Void, Never>] = []
     private var roundCount = 0
-    private var openRounds: Set<Int> = []
+    /// Calls and passes of the loop that are under way or wait for their turn.
+    private(set) var openRounds: Set<Int> = []
     private var cancelledRounds: Set<Int> = []
     private(set) var currentRound: Int?
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
     private var accountObserver: (any NSObjectProtocol)?
-    private var sleeper: CheckedContinuation<Void, Never>?
-    private var isWoken = false
+    private let pause = LoopPause()
     private var willTellOfState = false
     private var isStopped = false
     /// The task in which the delegate is called now.
@@ -71,7 +73,7 @@ actor EngineDriver {
         guard !isStopped else { return }
         self.engine = engine
         accountObserver = NotificationCenter.default.addObserver(
-            forName: .CKAccountChanged, object: nil, queue: nil
+            forName: .CKAccountChanged, object: database.container.connection, queue: nil
         ) { [weak self] _ in
             guard let self else { return }
             Task { await self.accountMayHaveChanged() }
@@ -89,7 +91,7 @@ actor EngineDriver {
         hintTask?.cancel()
         loopTask?.cancel()
         cancelRequest?()
-        wake()
+        pause.wake()
     }
 
     // MARK: Turns
@@ -138,7 +140,7 @@ actor EngineDriver {
             openRounds.remove(round)
             cancelledRounds.remove(round)
             giveTurn()
-            wake()
+            pause.wake()
         }
         try checkCancellation()
         await tellState(engine)
@@ -152,6 +154,12 @@ actor EngineDriver {
         if isCancelled { throw CKError(.operationCancelled, "The sync was cancelled.") }
     }
 
+    /// Whether this device gave a request up, which tells nothing of the service. A cancellation that
+    /// nobody here asked for is a failure, or the loop would repeat it without a pause.
+    func isGivenUp(_ error: CKError) -> Bool {
+        error.code == .operationCancelled && (isCancelled || isStopped || !isAccountKnown)
+    }
+
     func cancelOperations() { cancel(openRounds) }
 
     private func cancel(_ rounds: Set<Int>) {
@@ -159,7 +167,7 @@ actor EngineDriver {
         guard isCancelled else { return }
         cancelRequest?()
         // What woke the loop before is no occasion to begin again.
-        isWoken = false
+        pause.forget()
     }
 
     // MARK: The delegate
@@ -198,7 +206,7 @@ actor EngineDriver {
     /// The app changed the state: the loop tells it of the outcome and sends what is new. Without a
     /// loop it is told of all that it does within a tenth of a second.
     func appChangedState() {
-        wake()
+        pause.wake()
         guard !isAutomatic, !willTellOfState, !isStopped else { return }
         willTellOfState = true
         Task {
@@ -214,11 +222,11 @@ actor EngineDriver {
     // MARK: What happens outside
 
     private func accountMayHaveChanged() async {
-        // The notification does not say whose account it is, and a process can be several devices.
         guard !isAccountKnown else { return }
         session.accountChanged(at: now)
-        cancelRequest?()
-        guard !isAutomatic, let engine else { return wake() }
+        // Not a request that already is the new account's.
+        if requestedAccountChange != accountChangeCount { cancelRequest?() }
+        guard !isAutomatic, let engine else { return pause.wake() }
         await takeTurn()
         // What the service does not tell now is asked again before the next fetch or send.
         _ = try? await checkAccount(engine)
@@ -239,7 +247,7 @@ actor EngineDriver {
             }
             session.focus = FetchFocus()
             noteZonesToFetch()
-            wake()
+            pause.wake()
         }
     }
 
@@ -259,7 +267,7 @@ actor EngineDriver {
         while !Task.isCancelled, engine != nil, delegate != nil {
             guard case .until(let uptimeSeconds) = await pass() else { continue }
             if Task.isCancelled { return }
-            await pause(until: uptimeSeconds)
+            await pause.wait(seconds: uptimeSeconds.map { $0 - now }, sleep: clock.sleep)
         }
     }
 
@@ -278,22 +286,30 @@ actor EngineDriver {
         }
         guard let engine, delegate != nil else { return .until(nil) }
         await tellState(engine)
+        let accountChange = accountChangeCount
         do {
             guard try await checkAccount(engine) else { return .until(nil) }
         } catch {
-            _ = session.failed(SyncFailure(error), at: now)
+            if isCancelled { return .until(nextOccasion) }
+            // Whoever it is now is looked up at once.
+            if accountChange != accountChangeCount { return .none }
+            _ = session.failed(SyncFailure(CKError(error)), at: now)
         }
         absorbChanges()
         switch session.preview(at: now) {
         case .perform(let operation):
             await perform(operation, engine)
             await tellState(engine)
-            if isCancelled { return .until(session.nextFetchUptimeSeconds) }
-            return .none
+            return isCancelled ? .until(nextOccasion) : .none
         case .wait(let uptimeSeconds): return .until(uptimeSeconds)
         case .rest(let uptimeSeconds): return .until(uptimeSeconds)
         case .halted: return .until(nil)
         }
+    }
+
+    /// When what was cancelled begins again by itself.
+    private var nextOccasion: Double? {
+        session.nextFetchUptimeSeconds ?? session.settings.fetchIntervalSeconds.map { now + $0 }
     }
 
     private func perform(_ operation: SyncOperation, _ engine: CKSyncEngine) async {
@@ -309,36 +325,5 @@ actor EngineDriver {
             guard case .perform = session.next(at: now) else { return }
             await saveSubscription()
         }
-    }
-
-    /// Waits for an event, or until a time.
-    private func pause(until uptimeSeconds: Double?) async {
-        if isWoken {
-            isWoken = false
-            return
-        }
-        let timer = uptimeSeconds.map { uptimeSeconds in
-            Task {
-                // Only cancellation ends a sleep early, and then somebody else has woken the loop.
-                try? await clock.sleep(max(0, uptimeSeconds - now))
-                if !Task.isCancelled { wake() }
-            }
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { sleeper = $0 }
-        } onCancel: {
-            Task { await self.wake() }
-        }
-        isWoken = false
-        timer?.cancel()
-    }
-
-    private func wake() {
-        guard let sleeper else {
-            isWoken = true
-            return
-        }
-        self.sleeper = nil
-        sleeper.resume()
     }
 }

@@ -36,42 +36,53 @@ struct EngineLedger: Sendable {
     /// Whether there is something to ask the app for.
     var hasRecordChanges: Bool { !pending.isEmpty || hasPendingUntrackedChanges }
 
-    // MARK: What the app adds and takes back
+    // MARK: What the app adds and takes back; each says whether that changed anything
 
     /// Adds changes; one for the same record keeps its place, one of the other kind takes over and
     /// goes to the end.
-    mutating func add(_ changes: [(id: RecordID, kind: PendingChange.Kind)]) {
-        guard !changes.isEmpty else { return }
+    @discardableResult
+    mutating func add(_ changes: [(id: RecordID, kind: PendingChange.Kind)]) -> Bool {
+        guard !changes.isEmpty else { return false }
         additionCount += 1
         for (id, kind) in changes {
             if let known = pending[id], known.kind != kind { pending[id] = nil }
             pending[id] = PendingChange(id: id, kind: kind, generation: additionCount)
         }
+        return true
     }
 
-    mutating func remove(_ changes: [(id: RecordID, kind: PendingChange.Kind)]) {
+    mutating func remove(_ changes: [(id: RecordID, kind: PendingChange.Kind)]) -> Bool {
         let unwanted = Dictionary(changes.map { ($0.id, Set([$0.kind])) }) { $0.union($1) }
+        let count = pending.count
         pending.removeAll { unwanted[$0.key]?.contains($0.value.kind) ?? false }
+        return pending.count < count
     }
 
-    mutating func add(_ changes: [(zone: ZoneID, change: ZoneChange)]) {
-        guard !changes.isEmpty else { return }
+    @discardableResult
+    mutating func add(_ changes: [(zone: ZoneID, change: ZoneChange)]) -> Bool {
+        let changes = changes.filter { !$0.zone.isDefault }
+        guard !changes.isEmpty else { return false }
         additionCount += 1
-        for (zone, change) in changes where !zone.isDefault {
+        for (zone, change) in changes {
             if let known = pendingZones[zone], known != change { pendingZones[zone] = nil }
             pendingZones[zone] = change
         }
+        return true
     }
 
-    mutating func remove(_ changes: [(zone: ZoneID, change: ZoneChange)]) {
+    mutating func remove(_ changes: [(zone: ZoneID, change: ZoneChange)]) -> Bool {
+        let count = pendingZones.count
         for (zone, change) in changes where pendingZones[zone] == change {
             pendingZones[zone] = nil
         }
+        return pendingZones.count < count
     }
 
-    mutating func setHasPendingUntrackedChanges(_ hasPendingUntrackedChanges: Bool) {
+    @discardableResult
+    mutating func setHasPendingUntrackedChanges(_ hasPendingUntrackedChanges: Bool) -> Bool {
+        defer { self.hasPendingUntrackedChanges = hasPendingUntrackedChanges }
         if hasPendingUntrackedChanges { additionCount += 1 }
-        self.hasPendingUntrackedChanges = hasPendingUntrackedChanges
+        return hasPendingUntrackedChanges || self.hasPendingUntrackedChanges
     }
 
     // MARK: What is sent

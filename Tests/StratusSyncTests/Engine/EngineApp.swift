@@ -103,6 +103,15 @@ final class EngineApp: CKSyncEngineDelegate {
         state.withLock { $0.options = body }
     }
 
+    /// Sends again after each failure, which the app has resolved or the engine repeats.
+    func sendAll() async throws {
+        for _ in 0..<10 {
+            // What failed is in the events; in the end nothing does.
+            do { return try await engine.sendChanges() } catch CKError.partialFailure {}
+        }
+        try await engine.sendChanges()
+    }
+
     /// Leaves failures as they are.
     func resolveNothing() { state.withLock { $0.resolves = false } }
 

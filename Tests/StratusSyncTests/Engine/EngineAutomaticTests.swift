@@ -15,10 +15,12 @@ import Testing
         let cloud: TestCloud
         let phone: SwitchableDevice
 
-        init(user: String? = "ida") async throws {
-            cloud = TestCloud(clock: clock)
+        /// - Parameter listens: hears notifications, and the service has the same clock; else nothing
+        ///   happens but what the test does, and nobody but the engine sleeps.
+        init(user: String? = "ida", listens: Bool = false) async throws {
+            cloud = TestCloud(clock: listens ? clock : TestClock())
             phone = try await SwitchableDevice(
-                cloud, "phone", user: user, automatically: true, clock: clock)
+                cloud, "phone", user: user, automatically: true, clock: clock, listens: listens)
         }
 
         /// Starts the engine and waits until it has fetched and rests.
@@ -45,11 +47,12 @@ import Testing
         #expect(app.takeLog() == ["signIn", "willFetch scheduled", "didFetch scheduled"])
         app.makeZone()
         app.write("a", "1")
-        await app.waitForLog { $0.contains("willSend scheduled") }
         // Zones go at once, records wait a little for more of them.
+        await app.waitForLog { $0.contains("sentZones +Huts") }
+        await scene.clock.waitForSleeper(seconds: 0.1)
         app.write("b", "2")
         scene.clock.advance(bySeconds: 0.1)
-        await app.waitForLog { log in log.contains { $0.hasPrefix("sent ") && $0.contains("+b") } }
+        await app.waitForLog { $0.contains("sent +a +b") }
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
@@ -87,7 +90,7 @@ import Testing
     }
 
     @Test func aNotificationMakesItFetch() async throws {
-        let scene = try await Scene()
+        let scene = try await Scene(listens: true)
         let app = await scene.started()
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         _ = app.takeLog()
@@ -188,7 +191,7 @@ import Testing
     }
 
     @Test func aNotificationFillsTheZonesThatAreToBeFetched() async throws {
-        let scene = try await Scene()
+        let scene = try await Scene(listens: true)
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         tablet.makeZone()
         tablet.write("a", "1")
@@ -229,6 +232,143 @@ import Testing
         app.write("b", "1")
         await app.waitForLog { log in log.contains { $0.hasPrefix("sent +a") && $0.hasSuffix("+b") }
         }
+    }
+
+    @Test func aFirstFetchThatIsCancelledIsMadeUpFor() async throws {
+        let scene = try await Scene()
+        let app = scene.phone.app
+        let engine = app.engine
+        scene.phone.transport.beforeRequests { path in
+            guard path == ChangesDatabase.path else { return }
+            scene.phone.transport.beforeRequests(nil)
+            await engine.cancelOperations()
+        }
+        await app.waitForLog { $0.contains("didFetch scheduled") }
+        // There was no fetch yet after which the next was planned.
+        await scene.rest()
+        _ = app.takeLog()
+        scene.clock.advance(bySeconds: 900)
+        await app.waitForLog { $0.contains("didFetch scheduled") }
+    }
+
+    @Test func aLookupOfTheAccountThatIsCancelledIsMadeUpFor() async throws {
+        let scene = try await Scene()
+        let app = scene.phone.app
+        let engine = app.engine
+        scene.phone.transport.beforeRequests { path in
+            guard path == UsersCaller.path else { return }
+            scene.phone.transport.beforeRequests(nil)
+            await engine.cancelOperations()
+            try await Task.sleep(for: .seconds(60))
+        }
+        await scene.rest()
+        #expect(app.log == [])
+        scene.clock.advance(bySeconds: 900)
+        await app.waitForLog { $0.contains("didFetch scheduled") }
+    }
+
+    /// The clock stands still: an engine that waits now waits for ever.
+    @Test func anAccountThatChangesWhileItIsLookedUpCostsNoPause() async throws {
+        let scene = try await Scene()
+        scene.phone.transport.beforeRequests { path in
+            guard path == UsersCaller.path else { return }
+            scene.phone.transport.beforeRequests(nil)
+            try await scene.phone.become("bo")
+        }
+        let app = scene.phone.app
+        _ = app.engine
+        await app.waitForLog { $0.contains("didFetch scheduled") }
+        #expect(app.log == ["signIn", "willFetch scheduled", "didFetch scheduled"])
+        #expect(scene.clock.uptimeSeconds == 0)
+    }
+
+    /// Or the loop would repeat the request without a pause.
+    @Test func aCancellationThatNobodyAskedForIsAFailure() async throws {
+        let scene = try await Scene()
+        let app = await scene.started()
+        let effect = CloudFaults.Effect.answer(
+            .tryAgainLater, frameworkCode: CKError.Code.operationCancelled.rawValue)
+        scene.cloud.faults.next(of: ZonesModify.self, effect)
+        scene.cloud.faults.next(of: ChangesDatabase.self, effect)
+        app.makeZone()
+        await scene.clock.waitForSleeper(seconds: 1)
+        scene.clock.advance(bySeconds: 1)
+        await app.waitForLog { $0.contains("sentZones +Huts") }
+        await scene.clock.waitForSleeper(seconds: 890...900)
+        _ = app.takeLog()
+        scene.clock.advance(bySeconds: 900)
+        await app.waitForLog { $0.contains("didFetch scheduled") }
+        await scene.clock.waitForSleeper(seconds: 1...2)
+        scene.clock.advance(bySeconds: 2)
+        await app.waitForLog { $0.filter { $0 == "didFetch scheduled" }.count == 2 }
+        #expect(scene.cloud.faults.remaining.isEmpty)
+    }
+
+    @Test func aConflictThatTheAppResolvesIsSentAgainByItself() async throws {
+        let scene = try await Scene()
+        let tablet = try await EngineWorld(scene.cloud).app("tablet")
+        tablet.makeZone()
+        tablet.write("a", "1")
+        try await tablet.engine.sendChanges()
+        let app = await scene.started()
+        tablet.write("a", "2")
+        try await tablet.engine.sendChanges()
+        _ = app.takeLog()
+        app.write("a", "3")
+        for _ in 0..<2 {
+            await scene.clock.waitForSleeper(seconds: 0.1)
+            scene.clock.advance(bySeconds: 0.1)
+        }
+        await app.waitForLog { $0.contains("sent +a") }
+        await app.waitForLog { $0.last == "didSend scheduled" }
+        #expect(
+            app.takeLog() == [
+                "willSend scheduled", "sent +a!serverRecordChanged", "didSend scheduled",
+                "willSend scheduled", "sent +a", "didSend scheduled",
+            ])
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == ["a": "3"])
+    }
+
+    @Test func whatWaitsBehindAFailureGoesByItself() async throws {
+        let scene = try await Scene()
+        let app = await scene.started()
+        app.resolveNothing()
+        app.makeZone()
+        await app.waitForLog { $0.contains("didSend scheduled") }
+        for number in 0..<300 { app.write("n\(number)", "x") }
+        scene.cloud.faults.next(of: RecordsModify.self, .answer(.accessDenied))
+        await scene.clock.waitForSleeper(seconds: 0.1)
+        scene.clock.advance(bySeconds: 0.1)
+        // Without a further change, and without a pause.
+        await app.waitForLog { log in
+            log.contains { $0.hasPrefix("sent +n250 ") && !$0.contains("!") }
+        }
+        #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func whoAddsTheSameFailureAgainAndAgainIsSlowedDown() async throws {
+        let scene = try await Scene()
+        let app = await scene.started()
+        app.makeZone()
+        await app.waitForLog { $0.contains("didSend scheduled") }
+        app.resolveNothing()
+        app.whenEvent { event, engine in
+            guard case .sentRecordZoneChanges(let sent) = event else { return }
+            engine.state.add(
+                pendingRecordZoneChanges: sent.failedRecordSaves.map {
+                    .saveRecord($0.record.recordID)
+                })
+        }
+        scene.cloud.faults.next(100, of: RecordsModify.self, .answer(.accessDenied))
+        app.write("a", "2")
+        for _ in 0..<20 {
+            await scene.clock.waitForSleeper(seconds: 0.1)
+            scene.clock.advance(bySeconds: 0.1)
+        }
+        await scene.clock.waitForSleeper(seconds: 1)
+        #expect(scene.cloud.faults.remaining.first?.times == 80)
+        #expect(app.engine.state.pendingRecordZoneChanges.count == 1)
     }
 
     @Test func anEngineThatNobodyKeepsEnds() async throws {

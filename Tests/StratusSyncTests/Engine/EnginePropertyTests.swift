@@ -43,10 +43,10 @@ import Testing
             await act(on: apps[index], step, erases: erases, &random)
         }
         world.cloud.faults.clear()
-        // Everybody sends, then everybody hears; twice, as a merge makes new changes.
+        // Everybody sends, then everybody hears; again, as a merge makes new changes.
         for _ in 0..<3 {
             for app in apps {
-                try await app.engine.sendChanges()
+                try await app.sendAll()
                 try await app.engine.fetchChanges()
             }
         }

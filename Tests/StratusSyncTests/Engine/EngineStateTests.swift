@@ -118,6 +118,29 @@ import Testing
         #expect(await counts.next() == 2)
     }
 
+    /// Handlers add what they gathered, which is often nothing; were that a change, each event would
+    /// wake an automatic engine, also one that was just cancelled.
+    @Test func whatChangesNothingIsNotTold() async throws {
+        let (phone, _) = try await EngineWorld().pair()
+        try await phone.engine.sendChanges()
+        let count = Mutex(0)
+        phone.whenEvent { event, _ in
+            if case .stateUpdate = event { count.withLock { $0 += 1 } }
+        }
+        let state = phone.engine.state
+        state.add(pendingRecordZoneChanges: [])
+        state.add(pendingDatabaseChanges: [])
+        state.remove(pendingRecordZoneChanges: [.saveRecord(hut("never added"))])
+        state.remove(pendingDatabaseChanges: [.deleteZone(hutsID)])
+        state.hasPendingUntrackedChanges = false
+        try await phone.engine.sendChanges()
+        #expect(count.withLock { $0 } == 0)
+        state.add(pendingRecordZoneChanges: [.saveRecord(hut("a"))])
+        state.remove(pendingRecordZoneChanges: [.saveRecord(hut("a"))])
+        try await phone.engine.sendChanges()
+        #expect(count.withLock { $0 } == 1)
+    }
+
     /// A process that dies after any event, and another that goes on from its file.
     @Test func aRestartAtEveryPointLosesNothing() async throws {
         // How many events there are to die after.
@@ -156,12 +179,12 @@ import Testing
         try await app.engine.sendChanges(.init(scope: .recordIDs([])))
         count.withLock { $0 = 0 }
         corpse.withLock { $0 = nil }
-        try await app.engine.sendChanges()
+        try await app.sendAll()
         try await app.engine.fetchChanges()
         let eventCount = count.withLock { $0 }
         if let file = corpse.withLock({ $0 }) {
             app = EngineApp(app.database, file: file)
-            try await app.engine.sendChanges()
+            try await app.sendAll()
             try await app.engine.fetchChanges()
         }
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -188,7 +211,8 @@ import Testing
         phone.transport.beforeRequests(nil)
         let restored = EngineApp(app.database, file: try #require(file.withLock { $0 }))
         #expect(restored.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
-        try await restored.engine.sendChanges()
+        // The save was served: a conflict with oneself, which the app resolves.
+        try await restored.sendAll()
         #expect(restored.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 

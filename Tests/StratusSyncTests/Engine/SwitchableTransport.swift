@@ -6,13 +6,18 @@ import Synchronization
 /// A transport that a test puts under another account, takes offline, or stops at a request.
 final class SwitchableTransport: Transport {
     typealias Hook = @Sendable (_ path: String) async throws -> Void
+    typealias Alteration = @Sendable (inout [RecordResult]) -> Void
 
     private let current: Mutex<any Transport>
     private let hook = Mutex<Hook?>(nil)
+    private let alteration = Mutex<Alteration?>(nil)
     private let log = Mutex<[String]>([])
+    private let listens: Bool
 
-    init(_ transport: any Transport) {
+    /// - Parameter listens: else nobody who wants notifications is ever registered.
+    init(_ transport: any Transport, listens: Bool = true) {
         current = Mutex(transport)
+        self.listens = listens
     }
 
     /// The endpoints asked so far.
@@ -22,6 +27,9 @@ final class SwitchableTransport: Transport {
 
     /// Runs before each request.
     func beforeRequests(_ body: Hook?) { hook.withLock { $0 = body } }
+
+    /// Changes what becomes of the records of the next save, on the way to the device.
+    func alterNextResults(_ body: @escaping Alteration) { alteration.withLock { $0 = body } }
 
     func goOffline() {
         beforeRequests { _ in throw TransportError(.noRoute, "The network is gone.") }
@@ -34,9 +42,16 @@ final class SwitchableTransport: Transport {
     ) async throws -> E.Answer {
         log.withLock { $0.append(E.path) }
         try await hook.withLock { $0 }?(E.path)
+        // Until the listener ends.
+        if !listens, E.path == TokensCreate.path { try await Task.sleep(for: .seconds(86_400)) }
         let transport = current.withLock { $0 }
-        return try await transport.send(
+        let answer = try await transport.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        guard var modified = answer as? RecordsModify.Answer,
+            let alter = alteration.withLock({ $0.take() })
+        else { return answer }
+        alter(&modified.records)
+        return modified as? E.Answer ?? answer
     }
 
     func nextNotification(
@@ -58,12 +73,12 @@ struct SwitchableDevice {
 
     init(
         _ cloud: TestCloud, _ device: String, user: String?, automatically: Bool = false,
-        clock: TestClock? = nil
+        clock: TestClock? = nil, listens: Bool = true
     ) async throws {
         self.cloud = cloud
         self.device = device
         let link = try await cloud.connect(user: user, device: device)
-        transport = SwitchableTransport(link.transport)
+        transport = SwitchableTransport(link.transport, listens: listens)
         connection = CloudConnection(
             transport: transport, hasAccount: user != nil, deviceID: device,
             world: clock?.world ?? .init())
