@@ -94,7 +94,7 @@ extension CKSyncEngine {
             let items = pendingDatabaseChanges.map(\.item)
             change { ledger in
                 for case .saveZone(let zone) in pendingDatabaseChanges { ledger.take(zone) }
-                ledger.add(items)
+                return ledger.add(items)
             }
         }
 
