@@ -152,7 +152,7 @@ actor SyncDriver {
     }
 
     private func wait(until uptimeSeconds: Double?) async {
-        await pause.wait(seconds: uptimeSeconds.map { $0 - now }, sleep: clock.sleep)
+        await pause.wait(until: uptimeSeconds, now: clock.uptimeSeconds, sleep: clock.sleep)
     }
 
     /// A change may have been written whose message is still on its way.

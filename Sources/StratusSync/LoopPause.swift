@@ -29,15 +29,19 @@ package final class LoopPause: Sendable {
 
     /// Waits until somebody wakes the loop, its task is cancelled, or the time is over.
     ///
-    /// - Parameter seconds: nil waits without end.
+    /// - Parameters:
+    ///   - uptimeSeconds: a time of the clock, as what is left of it shrinks until the sleep begins;
+    ///     nil waits without end.
+    ///   - now: the clock.
     package func wait(
-        seconds: Double?, sleep: @escaping @Sendable (Double) async throws -> Void
+        until uptimeSeconds: Double?, now: @escaping @Sendable () -> Double,
+        sleep: @escaping @Sendable (Double) async throws -> Void
     ) async {
         if takeWoken() { return }
-        let timer = seconds.map { seconds in
+        let timer = uptimeSeconds.map { uptimeSeconds in
             Task {
                 // Only cancellation ends a sleep early, and then somebody else has woken the loop.
-                try? await sleep(max(0, seconds))
+                try? await sleep(max(0, uptimeSeconds - now()))
                 if !Task.isCancelled { wake() }
             }
         }

@@ -71,7 +71,7 @@ enum Snippets {
         do {
             try await tabletEngine.sendChanges()
         } catch CKError.partialFailure {
-            try await tabletEngine.sendChanges()  // a conflict, which the store has merged and added again
+            try await tabletEngine.sendChanges()  // what the store merged after the conflict
         }
         try await phoneEngine.fetchChanges()
         return [await phone.names[hut], await tablet.names[hut]]

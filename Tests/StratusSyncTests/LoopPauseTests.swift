@@ -16,9 +16,11 @@ import Testing
     private let clock = TestClock()
     private let pause = LoopPause()
 
-    private func wait(_ seconds: Double? = nil) async {
+    private func wait(_ uptimeSeconds: Double? = nil) async {
         let clock = clock
-        await pause.wait(seconds: seconds) { try await clock.sleep(seconds: $0) }
+        await pause.wait(until: uptimeSeconds, now: { clock.uptimeSeconds }) {
+            try await clock.sleep(seconds: $0)
+        }
     }
 
     @Test func anEventBeforeTheWaitEndsItAtOnceAndOnlyOnce() async {
@@ -82,7 +84,7 @@ import Testing
                 }
                 group.addTask {
                     while count.value < 100 {
-                        await pause.wait(seconds: nil) { _ in }
+                        await pause.wait(until: nil, now: { 0 }) { _ in }
                     }
                 }
             }

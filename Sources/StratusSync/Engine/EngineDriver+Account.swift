@@ -10,6 +10,7 @@ extension EngineDriver {
     /// - Throws: `CKError` when the service does not say; nothing may be synced then.
     func checkAccount(_ engine: CKSyncEngine) async throws -> Bool {
         let current = try await currentUser()
+        guard state.ledger.userRecordName != current else { return current != nil }
         guard let change = state.update({ $0.account(is: current) }) else {
             return current != nil
         }

@@ -267,7 +267,8 @@ actor EngineDriver {
         while !Task.isCancelled, engine != nil, delegate != nil {
             guard case .until(let uptimeSeconds) = await pass() else { continue }
             if Task.isCancelled { return }
-            await pause.wait(seconds: uptimeSeconds.map { $0 - now }, sleep: clock.sleep)
+            await pause.wait(
+                until: uptimeSeconds, now: clock.uptimeSeconds, sleep: clock.sleep)
         }
     }
 

@@ -62,7 +62,8 @@ import Testing
         #expect(engine.state.pendingDatabaseChanges.isEmpty)
         #expect(engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
         try await tablet.engine.fetchChanges()
-        #expect(app.texts == ["a": "2", "b": "phone", "c": "tablet"], "\(String(describing: place))")
+        #expect(
+            app.texts == ["a": "2", "b": "phone", "c": "tablet"], "\(String(describing: place))")
         #expect(tablet.texts == app.texts, "\(String(describing: place))")
         return counted
     }
@@ -72,7 +73,8 @@ import Testing
         var open: [String] = []
         for line in log {
             let words = line.split(separator: " ")
-            let name = words[0].dropFirst(line.hasPrefix("will") ? 4 : 3) + " "
+            let name =
+                words[0].dropFirst(line.hasPrefix("will") ? 4 : 3) + " "
                 + (words.last?.split(separator: "!")[0] ?? "")
             if line.hasPrefix("will") {
                 open.append(String(name))

@@ -26,7 +26,8 @@ import Testing
         #expect(Self.codes.count == 37)
     }
 
-    @Test(arguments: codes) func recordsThatFailWithTheirRequest(_ code: CKError.Code) async throws {
+    @Test(arguments: codes) func recordsThatFailWithTheirRequest(_ code: CKError.Code) async throws
+    {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.resolveNothing()
