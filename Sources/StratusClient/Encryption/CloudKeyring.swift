@@ -14,8 +14,8 @@ final class CloudKeyring: Sendable {
         /// The keys of others' zones.
         var shared: SharedZoneKeys
         var record = Record.notAsked
-        /// The uptime at which the record was asked for.
-        var askedSeconds: Double?
+        /// The uptime at which the record was asked for the keys of a zone.
+        var askedSeconds: [SharedZoneKeys.Zone: Double] = [:]
     }
 
     /// What the service has of an account's keyring.
@@ -42,7 +42,7 @@ final class CloudKeyring: Sendable {
     }
 
     /// How long a device believes that it has no key of a zone before it asks again, in seconds.
-    private static let patienceSeconds = 60.0
+    private static let patienceSeconds = 10.0
     /// Attempts to change a record that other devices change too.
     private static let maximumAttempts = 5
 
@@ -86,13 +86,13 @@ final class CloudKeyring: Sendable {
         switch purpose {
         case .reading(let marks):
             let isEnough = !keys.isEmpty && marks.isSubset(of: keys.map(\.mark))
-            let wasAsked = known.askedSeconds.map { now - $0 < Self.patienceSeconds } ?? false
+            let wasAsked = known.askedSeconds[zone].map { now - $0 < Self.patienceSeconds } ?? false
             if isEnough || wasAsked { return keys }
         case .writing:
             if !keys.isEmpty && known.record != .notAsked { return keys }
         }
         // Another device may have opened the link since, or replaced the key.
-        return try await ask(account, caller)?.shared[zone] ?? keys
+        return try await ask(account, caller, about: zone)?.shared[zone] ?? keys
     }
 
     /// Keeps the key of another's zone, here and for the user's other devices, unless there is one.
@@ -260,11 +260,13 @@ final class CloudKeyring: Sendable {
     /// Asks for the record, and takes over what it brings.
     ///
     /// - Returns: nil when the account's key went meanwhile.
-    private func ask(_ account: CloudKeyAccount, _ caller: Caller) async throws -> Known? {
+    private func ask(
+        _ account: CloudKeyAccount, _ caller: Caller, about zone: SharedZoneKeys.Zone? = nil
+    ) async throws -> Known? {
         let stored = try await record(caller)
         let now = caller.core.connection.world.uptimeSeconds()
         return try note(account) { known in
-            known.askedSeconds = now
+            if let zone { known.askedSeconds[zone] = now }
             switch stored {
             case nil: known.record = .missing
             case .some(let stored) where stored.identifier == known.key.identifier:
