@@ -12,14 +12,16 @@ extension CKRecord {
         var openKeys: Set<String> = []
         /// Fields with files, some of which must be uploaded first.
         var assetFields: [AssetField] = []
-        var changeCount: Int
-        /// The record before its changes; the ancestor of a conflict.
-        var base: RecordState
+        /// The record as it is sent.
+        var sent: RecordState
         var hasAllFields: Bool
         /// The values of the assets that were uploaded.
         var receipts: [ObjectIdentifier: AssetReceipt] = [:]
         /// What the owner of a share had decided.
         var terms: ShareState.Terms?
+
+        /// The record before its changes; the ancestor of a conflict.
+        var base: RecordState { sent.base }
     }
 
     struct AssetField: Sendable {
@@ -48,11 +50,12 @@ extension CKRecord {
             recordChangeTag: kind == .update ? state.changeTag : nil,
             zoneID: recordID.zoneID.dictionary)
         var keys = Set(state.changes.keys)
-        if policy == .allKeys || kind == .create { keys.formUnion(state.values.keys) }
-        if state.parentSerial != nil || (policy == .allKeys && state.parent != nil) {
+        let isWhole = policy == .allKeys || kind == .create
+        if state.parentSerial != nil || (isWhole && state.parent != nil) {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none
         }
+        if isWhole { keys.formUnion(state.values.keys) }
         var assetFields: [AssetField] = []
         for key in keys {
             guard let value = state.values[key], let assets = value.assets else { continue }
@@ -73,8 +76,7 @@ extension CKRecord {
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
             fields: try Self.fields(Array(keys), of: state), openKeys: openKeys,
             assetFields: assetFields,
-            changeCount: state.changeCount, base: state.base, hasAllFields: hasAllFields,
-            terms: terms)
+            sent: state, hasAllFields: hasAllFields, terms: terms)
     }
 
     private static func cannotBeEncrypted(_ key: String) -> CKError {
@@ -91,7 +93,7 @@ extension CKRecord {
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
         state.withLock {
-            $0.confirm(server, sentCount: draft.changeCount, hasAllFields: draft.hasAllFields)
+            $0.confirm(server, sent: draft.sent, hasAllFields: draft.hasAllFields)
             if let share = server.sharing, let terms = draft.terms {
                 $0.sharing?.confirm(share, sent: terms)
             }
