@@ -92,6 +92,10 @@ extension CKRecord {
 
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
+        for asset in draft.assetFields.lazy.flatMap(\.assets) {
+            guard let receipt = draft.receipts[ObjectIdentifier(asset)] else { continue }
+            asset.keep(receipt, in: assetHolder)
+        }
         state.withLock {
             $0.confirm(server, sent: draft.sent, hasAllFields: draft.hasAllFields)
             if let share = server.sharing, let terms = draft.terms {
