@@ -14,9 +14,11 @@ import Testing
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         await run(operation, on: first.privateCloudDatabase)
         #expect(operation.database == second.privateCloudDatabase)
-        #expect(
-            Set([first, second].flatMap { [$0.privateCloudDatabase, $0.publicCloudDatabase] })
-                .count == 2)
+        let databases: Set<CKDatabase> = [
+            first.privateCloudDatabase, first.publicCloudDatabase, second.privateCloudDatabase,
+            second.publicCloudDatabase,
+        ]
+        #expect(databases.count == 2)
         first.privateCloudDatabase.configuredWith(configuration: .init()) { database in
             #expect(database == second.privateCloudDatabase)
         }

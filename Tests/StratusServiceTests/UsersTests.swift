@@ -239,7 +239,7 @@ import Testing
         try await ida.makeZone("Trips")
         let elsewhere = try await ida.modify(
             [.init(.forceUpdate, RecordDictionary(recordName: ida.name, recordType: "Users"))],
-            in: "Trips")[0]
+            in: "Trips", isAtomic: false)[0]
         #expect(code(elsewhere) == .badRequest)
     }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// What is looked for: records of a type that a predicate holds of, in an order.
 ///
-/// `@unchecked Sendable`: the predicate is never changed; the
-/// sort descriptors are set before the query is used.
+/// `@unchecked Sendable`: the predicate is never changed; the sort descriptors are set before the
+/// query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     public let recordType: CKRecord.RecordType
     /// Kept by reference: copying a compound predicate loses its parts on Linux.
