@@ -26,15 +26,21 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// says too little: the protocol knows no "limit exceeded". An extension that others ignore.
     public var frameworkCode: Int?
 
+    /// Whether a zone is not there because its user reset encrypted data that nobody could read any more;
+    /// only with ``Code/zoneNotFound``. An extension that others ignore.
+    public var userDidResetEncryptedData: Bool
+
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
-        redirectURL: String? = nil, frameworkCode: Int? = nil
+        redirectURL: String? = nil, frameworkCode: Int? = nil,
+        userDidResetEncryptedData: Bool = false
     ) {
         self.code = code
         self.reason = reason
         self.retryAfterSeconds = retryAfterSeconds
         self.redirectURL = redirectURL
         self.frameworkCode = frameworkCode
+        self.userDidResetEncryptedData = userDidResetEncryptedData
     }
 }
 

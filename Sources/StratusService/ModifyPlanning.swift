@@ -64,7 +64,7 @@ struct ModifyPlanning {
         let record = operation.record
         if UsersRecord.isName(key.name) {
             if let error = UsersRecord.objection(
-                to: operation.kind.isDeletion ? .deletion : .save, name: key.name,
+                to: operation.kind.isDeletion ? .deletion : .save, key: key,
                 type: record.recordType, in: context)
             {
                 throw error

@@ -192,8 +192,8 @@ struct StoredRecords {
     private(set) var zones: [String: ZoneRow] = [:]
     /// What the caller may do in them.
     private(set) var rights: [String: ZoneRights] = [:]
-    /// The zones of the request that the user purged.
-    private var purged: Set<String> = []
+    /// Why other zones of the request are not there.
+    private var objections: [String: ServiceError] = [:]
     private var rows: [RecordKey: RecordRow] = [:]
     /// The assets of the request that are still there.
     private(set) var assets: Set<BlobName> = []
@@ -214,7 +214,7 @@ struct StoredRecords {
             do {
                 (zone, rights[zoneName]) = try context.existingZone(named: zoneName, reader)
             } catch let error as ServiceError {
-                if error == .purgedZone { purged.insert(zoneName) }
+                objections[zoneName] = error
                 continue
             }
             zones[zoneName] = zone
@@ -230,7 +230,7 @@ struct StoredRecords {
     /// Why there is no such zone; nil where there is.
     func objection(to zoneName: String) -> ServiceError? {
         if zones[zoneName] != nil { return nil }
-        return purged.contains(zoneName) ? .purgedZone : .zoneNotFound
+        return objections[zoneName] ?? .zoneNotFound
     }
 
     /// The record, if it is there, not deleted, and the caller can see it.

@@ -169,11 +169,15 @@ public struct RequestContext: Sendable {
 extension StoreReader {
     /// The zone of this name.
     ///
-    /// - Throws: ``ServiceError`` when there is none, which says if the user purged it.
+    /// - Throws: ``ServiceError`` when there is none, which says if the user purged or reset it.
     func existingZone(named name: String) throws -> ZoneRow {
         guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
         guard let deletion = zone.deletion else { return zone }
-        throw deletion == .purged ? ServiceError.purgedZone : ServiceError.zoneNotFound
+        switch deletion {
+        case .deleted: throw ServiceError.zoneNotFound
+        case .purged: throw ServiceError.purgedZone
+        case .encryptedDataReset: throw ServiceError.resetZone
+        }
     }
 
     /// The zone of this name, unless it is deleted.

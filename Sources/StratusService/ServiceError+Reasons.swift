@@ -80,6 +80,9 @@ extension ServiceError {
         .zoneNotFound, "Zone does not exist", frameworkCode: Framework.zoneNotFound)
     static let purgedZone = ServiceError(
         .zoneNotFound, "Zone was purged by the user", frameworkCode: Framework.userDeletedZone)
+    static let resetZone = ServiceError(
+        .zoneNotFound, "Zone was deleted when the user reset encrypted data",
+        frameworkCode: Framework.zoneNotFound, userDidResetEncryptedData: true)
     static let unknownChangeToken = ServiceError(
         .badRequest, "Unknown sync continuation type",
         frameworkCode: Framework.changeTokenExpired)

@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusStorage
 
-/// The record of the type `Users` that every user has in the public database of every container, named
-/// like the user. The service makes it at its first use; its user alone may change it, and nobody can
-/// make or delete one.
+/// The record of the type `Users` that every user has in the public and in the private database of every
+/// container, in the default zone and named like the user: two records with fields of their own. The
+/// service makes each at its first use; its user alone may change it, and nobody can make or delete one.
 enum UsersRecord {
     static let type = "Users"
 
@@ -15,9 +15,12 @@ enum UsersRecord {
     ///
     /// It is the same whether there is such a user or not.
     static func objection(
-        to kind: OperationKind, name: String, type: String?, in context: RequestContext
+        to kind: OperationKind, key: RecordKey, type: String?, in context: RequestContext
     ) -> ServiceError? {
-        guard context.scope == .public, name == context.caller.userRecordName else {
+        let name = key.name
+        guard context.scope != .shared, key.zoneName == ZoneID.defaultZoneName,
+            name == context.caller.userRecordName
+        else {
             return context.scope == .public && isName(name)
                 ? .writeNotPermitted
                 : .invalid(
@@ -38,7 +41,7 @@ enum UsersRecord {
     static func makeIfNeeded(
         named names: [String], in context: RequestContext, store: any RecordStore
     ) async throws {
-        guard context.scope == .public, let user = context.caller.userRecordName,
+        guard context.scope != .shared, let user = context.caller.userRecordName,
             names.contains(user)
         else { return }
         let isThere = try await store.read { reader in

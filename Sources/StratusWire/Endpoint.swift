@@ -22,6 +22,7 @@ public protocol WireWritable {
 /// | key | where | meaning |
 /// | --- | --- | --- |
 /// | `stratusErrorCode` | every error | ``StratusRecords/ServiceError/frameworkCode`` |
+/// | `stratusDidResetEncryptedData` | zone error | ``StratusRecords/ServiceError/userDidResetEncryptedData`` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |

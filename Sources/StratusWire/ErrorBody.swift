@@ -50,7 +50,8 @@ extension ServiceError {
             try node.optional("reason") ?? code,
             retryAfterSeconds: try node.optional("retryAfter"),
             redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
-            frameworkCode: try node.optional("stratusErrorCode"))
+            frameworkCode: try node.optional("stratusErrorCode"),
+            userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false)
     }
 
     /// Writes the members of the error into the object that is open.
@@ -60,6 +61,7 @@ extension ServiceError {
         writer.optional("retryAfter", retryAfterSeconds)
         writer.optional("redirectURL", redirectURL)
         writer.optional("stratusErrorCode", frameworkCode)
+        if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
     }
 }
 

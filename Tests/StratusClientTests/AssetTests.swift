@@ -126,6 +126,42 @@ import Testing
         #expect(try bytes(again["second"]) == content(700_000))
     }
 
+    @Test func aSavedFileMayGo() async throws {
+        let (phone, transport) = try await device("phone")
+        let record = try await saved(on: phone)
+        let file = try #require((record["photo"] as? CKAsset)?.fileURL)
+        let copy = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClass: CKRecord.self,
+                from: try NSKeyedArchiver.archivedData(
+                    withRootObject: record, requiringSecureCoding: true)))
+        try FileManager.default.removeItem(at: file)
+        for record in [record, copy] {
+            record["name"] = "Gipfelblick"
+            let results = try await phone.modifyRecords(
+                saving: [record], deleting: [], savePolicy: .allKeys)
+            _ = try results.saveResults[record.recordID]?.get()
+        }
+        #expect(transport.counts.uploads == 1)
+        let fetched = try await phone.record(for: record.recordID)
+        #expect(try bytes(fetched["photo"]) == content(700_000))
+        // In another record it has no bytes to send.
+        let other = hut("b")
+        other["photo"] = record["photo"]
+        await #expect(throws: CKError(.assetFileNotFound)) { try await phone.save(other) }
+    }
+
+    @Test func aSavedFileThatChangedIsSavedAgain() async throws {
+        let (phone, _) = try await device("phone")
+        let record = try await saved(on: phone)
+        _ = try scratch.file("photo", bytes: 20, seed: 3)
+        let results = try await phone.modifyRecords(
+            saving: [record], deleting: [], savePolicy: .allKeys)
+        _ = try results.saveResults[record.recordID]?.get()
+        let fetched = try await phone.record(for: record.recordID)
+        #expect(try bytes(fetched["photo"]) == content(20, seed: 3))
+    }
+
     @Test func aFetchedAssetIsUploadedForAnotherRecord() async throws {
         let (phone, transport) = try await device("phone")
         try await saved(on: phone)

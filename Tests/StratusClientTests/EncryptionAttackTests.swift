@@ -401,7 +401,7 @@ import Testing
                         withRootObject: record, requiringSecureCoding: true)))
             let content = try archived.content()
             #expect(try archived.changedFields() == content.fields)
-            let cached = try CKRecord(
+            let cached = try CKRecord.made(
                 recordType: "Hut", recordID: record.recordID, content: RecordContent(),
                 edited: content)
             #expect(cached.encryptedValues["blob"] == secret)
@@ -437,7 +437,7 @@ import Testing
                 ofClass: CKRecord.self,
                 from: try NSKeyedArchiver.archivedData(
                     withRootObject: record, requiringSecureCoding: true)))
-        let cached = try CKRecord(
+        let cached = try CKRecord.made(
             recordType: "Hut", recordID: record.recordID, content: try archived.content())
         #expect(cached.encryptedValues["diary"] == nil)
         cached["name"] = "Gipfel"

@@ -84,6 +84,40 @@ import Testing
         #expect(try await phone.record(for: a)["name"] == "Tablet's")
     }
 
+    @Test func encryptedChangesAreMergedToo() async throws {
+        let cloud = TestCloud()
+        let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
+            .privateCloudDatabase
+        let tablet = try await cloud.container("iCloud.x", user: "ida", device: "tablet")
+            .privateCloudDatabase
+        try await phone.save(CKRecordZone(zoneID: trips))
+        let record = CKRecord(recordType: "Hut", recordID: a)
+        record.encryptedValues["diary"] = "old"
+        record.encryptedValues["code"] = 1
+        record.encryptedValues["gone"] = "yes"
+        record["name"] = "Alp"
+        try await phone.save(record)
+        let other = try await tablet.record(for: a)
+
+        record.encryptedValues["diary"] = "Phone's"
+        record["name"] = "Phone's"
+        try await phone.save(record)
+        other.encryptedValues["diary"] = "Tablet's"
+        other.encryptedValues["code"] = 2
+        other.encryptedValues["new"] = "x"
+        other.encryptedValues["gone"] = nil
+        let error = await #expect(throws: CKError.self) { try await tablet.save(other) }
+        let found = try #require(error?.conflicts.first)
+        #expect(found.contestedKeys == ["diary"])
+        #expect(found.merged { _ in .server }.encryptedValues["diary"] == "Phone's")
+        try await tablet.save(found.merged())
+        let read = try await phone.record(for: a)
+        #expect(read.encryptedValues.allKeys() == ["code", "diary", "new"])
+        #expect(read.encryptedValues["diary"] == "Tablet's")
+        #expect(read.encryptedValues["code"] as? Int == 2)
+        #expect(read.allKeys() == ["name"] && read["name"] == "Phone's")
+    }
+
     @Test func recordsThatBothMadeAreMergedToo() {
         let (mine, theirs) = (
             CKRecord(recordType: "Hut", recordID: a), CKRecord(recordType: "Hut", recordID: a)

@@ -47,6 +47,33 @@ import Testing
         }
     }
 
+    @Test(arguments: Way.allCases)
+    func aZoneThatIsNotThereSaysIfEncryptedDataWasReset(_ way: Way) async throws {
+        try await withCloud(way) { cloud, container in
+            let database = container.privateCloudDatabase
+            let reasons: [(Fault.ZoneResetReason, CKError.Code, Bool?)] = [
+                (.encryptedDataReset, .zoneNotFound, true), (.deleted, .zoneNotFound, nil),
+                (.purged, .userDeletedZone, nil),
+            ]
+            for (reason, code, wasReset) in reasons {
+                try await database.save(CKRecordZone(zoneID: trips))
+                cloud.faults.resetZone("Trips", reason: reason)
+                let bodies: [() async throws -> Void] = [
+                    { try await database.save(hut("a")) },
+                    { _ = try await database.record(for: hut("a").recordID) },
+                    { _ = try await database.recordZone(for: trips) },
+                    { _ = try await database.recordZoneChanges(inZoneWith: trips, since: nil) },
+                ]
+                for body in bodies {
+                    let error = await error(body)
+                    #expect(error?.code == code)
+                    let value = error?.userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool
+                    #expect(value == wasReset)
+                }
+            }
+        }
+    }
+
     private func error(
         _ body: () async throws -> Void
     ) async -> CKError? {

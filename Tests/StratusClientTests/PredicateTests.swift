@@ -118,6 +118,36 @@ import Testing
         (NSPredicate(format: "a == '%@'"), [filter(.equals, "a", .string("%@"))]),
         (NSPredicate(format: "a == 1e3"), [filter(.equals, "a", .double(1_000))]),
         (NSPredicate(format: "#in == TRUE"), [filter(.equals, "in", .int64(1))]),
+        (NSPredicate(format: "#any == 1"), [filter(.equals, "any", .int64(1))]),
+        (NSPredicate(format: "#self == 1"), [filter(.equals, "self", .int64(1))]),
+        (NSPredicate(format: "NOT #nil == 1"), [filter(.notEquals, "nil", .int64(1))]),
+        (NSPredicate(format: "a == 1e-5"), [filter(.equals, "a", .double(1e-5))]),
+        (NSPredicate(format: "a == -2.5E+3"), [filter(.equals, "a", .double(-2_500))]),
+        (NSPredicate(format: "(a) > 3"), [filter(.greaterThan, "a", .int64(3))]),
+        (
+            NSPredicate(format: "((a) == (1)) AND (%@ IN (tags))", "x"),
+            [filter(.equals, "a", .int64(1)), filter(.listContains, "tags", .string("x"))]
+        ),
+        (NSPredicate(format: "NOT ((a)) == 1"), [filter(.notEquals, "a", .int64(1))]),
+        (
+            NSPredicate(format: "ANY tags CONTAINS 'x'"),
+            [filter(.listContains, "tags", .string("x"))]
+        ),
+        (
+            NSCompoundPredicate(orPredicateWithSubpredicates: [NSPredicate(format: "a == 1")]),
+            [filter(.equals, "a", .int64(1))]
+        ),
+        (
+            NSCompoundPredicate(
+                notPredicateWithSubpredicate: NSCompoundPredicate(andPredicateWithSubpredicates: [
+                    NSPredicate(format: "a == 1")
+                ])), [filter(.notEquals, "a", .int64(1))]
+        ),
+        (
+            NSPredicate(
+                format: String(repeating: "(", count: 50) + "a == 1"
+                    + String(repeating: ")", count: 50)), [filter(.equals, "a", .int64(1))]
+        ),
         (
             NSPredicate(format: "a BETWEEN %@", [1, 2.5]),
             [
@@ -223,6 +253,47 @@ import Testing
         }
     }
 
+    @Test func blocksAreNotRun() async throws {
+        let log = Log()
+        let block = NSPredicate(block: { _, _ in
+            log.add("run")
+            return true
+        })
+        let predicates = [
+            block, NSCompoundPredicate(andPredicateWithSubpredicates: [block]),
+        ]
+        for predicate in predicates {
+            // What cannot be sent is told when the query runs, not here.
+            let query = CKQuery(recordType: "Hut", predicate: predicate)
+            let subscription = CKQuerySubscription(
+                recordType: "Hut", predicate: predicate, subscriptionID: "s")
+            let database = database { _, _ in RecordsQuery.Answer(records: []) }
+            await #expect(throws: CKError(.invalidArguments)) {
+                _ = try await database.records(matching: query)
+            }
+            await #expect(throws: CKError(.invalidArguments)) {
+                try await database.save(subscription)
+            }
+        }
+        #expect(log.all.isEmpty)
+    }
+
+    /// Each of these would use up the stack of whoever reads it.
+    @Test(arguments: [
+        ("(", "a == 1", ")"), ("NOT ", "a == 1", ""), ("!", "a == 1", ""), ("(", "a", ") == 1"),
+        ("a IN {", "1", "}"), ("a IN ", "{{{", "}}}"),
+    ])
+    func whatIsNestedTooDeeplyIsRefused(
+        _ opening: String, _ middle: String, _ closing: String
+    ) async {
+        let format =
+            String(repeating: opening, count: 50_000) + middle
+            + String(repeating: closing, count: 50_000)
+        await #expect(throws: CKError(.invalidArguments)) {
+            _ = try await filters(NSPredicate(format: format))
+        }
+    }
+
     @Test func predicatesJudgeRecordsHere() {
         let record = hut("a")
         record["beds"] = 4
@@ -237,6 +308,8 @@ import Testing
             ("self CONTAINS 'GÏPFELBLICK'", true), ("self CONTAINS 'gipfel'", false),
             ("allTokens TOKENMATCHES[cdl] 'the gipfelblick'", true),
             ("ANY tags BEGINSWITH 'y'", true), ("ALL tags == 'x'", false),
+            ("ANY tags CONTAINS 'y'", true), ("ANY tags CONTAINS 'z'", false),
+            ("(beds) > 3", true),
         ]
         for (format, expected) in judgements {
             #expect(NSPredicate(format: format).evaluate(with: record) == expected, "\(format)")

@@ -207,6 +207,42 @@ import Testing
         #expect(code(stale) == .conflict)
     }
 
+    @Test(arguments: Backend.allCases)
+    func thePrivateDatabaseHasOneOfItsOwn(_ backend: Backend) async throws {
+        let world = world(try backend.storehouse())
+        let ida = try await person(world, "ida")
+        let ole = try await person(world, "ole")
+        guard case .record(let first) = try await ida.lookup([ida.name], scope: .private)[0] else {
+            Issue.record("The user's private record is missing.")
+            return
+        }
+        #expect(first.recordType == "Users" && first.recordName == ida.name)
+        #expect(code(try await save(ida, ida.name, scope: .private)) == nil)
+        guard case .record(let shown) = try await ida.lookup([ida.name], scope: .public)[0] else {
+            Issue.record("The user's public record is missing.")
+            return
+        }
+        #expect(try shown.fields.values().isEmpty)
+        // It is saved before it is looked up, too.
+        #expect(code(try await save(ole, ole.name, scope: .private)) == nil)
+        for kind in [RecordsModify.Kind.forceUpdate, .create, .forceReplace, .forceDelete] {
+            #expect(code(try await save(ole, ida.name, kind: kind, scope: .private)) == .badRequest)
+        }
+        #expect(code(try await ole.lookup([ida.name], scope: .private)[0]) == .notFound)
+        #expect(
+            code(try await save(ida, ida.name, kind: .forceDelete, scope: .private)) == .badRequest)
+        #expect(code(try await save(ida, ida.name, kind: .create, scope: .private)) == .exists)
+        let query = await ida.refusal(
+            RecordsQuery.self, .init(query: QueryDictionary(recordType: "Users")), in: .private)
+        #expect(query?.error.reason == "Can't query system types")
+        // Other zones have none.
+        try await ida.makeZone("Trips")
+        let elsewhere = try await ida.modify(
+            [.init(.forceUpdate, RecordDictionary(recordName: ida.name, recordType: "Users"))],
+            in: "Trips", isAtomic: false)[0]
+        #expect(code(elsewhere) == .badRequest)
+    }
+
     @Test func nobodyElseChangesItAndNobodyMakesOrDeletesOne() async throws {
         let world = world()
         let ida = try await person(world, "ida")
@@ -221,7 +257,6 @@ import Testing
         #expect(code(try await save(ida, ida.name, kind: .create)) == .exists)
         #expect(code(try await save(ida, ida.name, type: "Hut")) == .badRequest)
         #expect(code(try await save(ida, "hut", type: "Users")) == .badRequest)
-        #expect(code(try await save(ida, ida.name, scope: .private)) == .badRequest)
         let query = await ole.refusal(
             RecordsQuery.self, .init(query: QueryDictionary(recordType: "Users")), in: .public)
         #expect(query?.error.reason == "Can't query system types")

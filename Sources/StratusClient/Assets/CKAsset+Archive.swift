@@ -9,7 +9,8 @@ extension CKAsset {
     var archived: [String] {
         guard let stored else { return [fileURL?.path ?? ""] }
         return [
-            "", stored.fileChecksum ?? "", stored.sizeBytes.map(String.init) ?? "",
+            savedFileURL?.path ?? "", stored.fileChecksum ?? "",
+            stored.sizeBytes.map(String.init) ?? "",
             stored.referenceChecksum ?? "", stored.wrappingKey ?? "", holder?.recordName ?? "",
             holder?.zoneID.zoneName ?? "", holder?.zoneID.ownerName ?? "",
         ]
@@ -22,13 +23,15 @@ extension CKAsset {
             guard parts[0].hasPrefix("/") else { return nil }
             self.init(fileURL: URL(fileURLWithPath: parts[0]))
         case 8:
+            guard parts[0].isEmpty || parts[0].hasPrefix("/") else { return nil }
             let zoneID = CKRecordZoneID(known: parts[6], ownerName: parts[7])
             let texts = parts.map { $0.isEmpty ? nil : $0 }
             self.init(
                 AssetReceipt(
                     fileChecksum: texts[1], sizeBytes: texts[2].flatMap { Int64($0) },
                     referenceChecksum: texts[3], wrappingKey: texts[4]),
-                in: texts[5].map { Holder(recordName: $0, zoneID: zoneID) })
+                in: texts[5].map { Holder(recordName: $0, zoneID: zoneID) },
+                fileURL: texts[0].map { URL(fileURLWithPath: $0) })
         default: return nil
         }
     }

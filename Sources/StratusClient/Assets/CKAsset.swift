@@ -14,6 +14,8 @@ import Synchronization
 /// try await database.save(record)
 /// ```
 ///
+/// A saved file may go. While it is there, it is sent again with a save of all keys.
+///
 /// Saving fails with `assetFileNotFound` when there is no file, with `assetNotAvailable` when it
 /// cannot be read, and with `assetFileModified` when it changes meanwhile. Source: Apple's page
 /// "CKAsset".
@@ -28,7 +30,7 @@ public final class CKAsset: NSObject, Sendable {
         var fileURL: URL?
         /// The file of a fetched asset, which goes with it.
         var fetched: AssetFile?
-        /// What the service says of the asset; nil for a file of the app.
+        /// What the service says of the asset; nil for a file of the app that was not saved.
         var stored: AssetReceipt?
         var holder: Holder?
     }
@@ -46,8 +48,10 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// Makes an asset of what an answer says; its bytes come later.
-    convenience init(_ stored: AssetReceipt, in holder: Holder?) {
-        self.init(State(stored: stored, holder: holder))
+    ///
+    /// - Parameter fileURL: the file of the app from which it was uploaded.
+    convenience init(_ stored: AssetReceipt, in holder: Holder?, fileURL: URL? = nil) {
+        self.init(State(fileURL: fileURL, stored: stored, holder: holder))
     }
 
     /// Where the bytes are; nil for an asset that was not downloaded.
@@ -57,18 +61,37 @@ public final class CKAsset: NSObject, Sendable {
         state.withLock { $0.fetched?.url ?? $0.fileURL }
     }
 
-    /// What the service says of the asset; nil for a file of the app.
+    /// What the service says of the asset; nil for a file of the app that was not saved.
     var stored: AssetReceipt? { state.withLock { $0.stored } }
 
-    /// The record that holds it at the service; nil for a file of the app.
+    /// The record that holds it at the service; nil for a file of the app that was not saved.
     var holder: Holder? { state.withLock { $0.holder } }
 
-    /// The value to send when the asset is saved in a record that holds it; nil when it must be
-    /// uploaded.
+    /// The app's file that was saved.
+    var savedFileURL: URL? { state.withLock { $0.stored == nil ? nil : $0.fileURL } }
+
+    /// The value to send when the asset is saved in a record that holds it; nil in every other.
     func value(in holder: Holder) -> AssetReceipt? {
         state.withLock { state in
             guard let stored = state.stored, state.holder == holder else { return nil }
             return stored.kept
+        }
+    }
+
+    /// Whether the file is sent when the asset is saved in this record.
+    ///
+    /// A saved file of the app is sent again as long as it is there: it may have changed, and others
+    /// may have saved another one meanwhile.
+    func needsUpload(in holder: Holder) -> Bool {
+        guard value(in: holder) != nil else { return true }
+        return savedFileURL.map { FileManager.default.isReadableFile(atPath: $0.path) } ?? false
+    }
+
+    /// Notes what the service keeps of the app's file, which may go now.
+    func keep(_ receipt: AssetReceipt, in holder: Holder) {
+        state.withLock {
+            $0.stored = receipt.kept
+            $0.holder = holder
         }
     }
 

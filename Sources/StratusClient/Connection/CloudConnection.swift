@@ -60,6 +60,10 @@ public final class CloudConnection: Sendable {
         var changeCount = 0
     }
 
+    private struct CoreHolder {
+        weak var core: ContainerCore?
+    }
+
     public let transport: any Transport
     public let environment: ContainerEnvironment
     /// Names this device to the service, which sends it no notifications of its own changes.
@@ -69,6 +73,8 @@ public final class CloudConnection: Sendable {
     let operationFolder: OperationFolder
     let keyring: CloudKeyring
     private let account: Mutex<Account>
+    /// By container identifier. Cores keep their connection; it does not keep them.
+    private let cores = Mutex<[String: CoreHolder]>([:])
     /// How many items fetches brought, and how many of them are certainly news, as change feeds
     /// tell; shows whether an app's answer to a notification is true.
     private let fetchedItems = Atomic<Int>(0)
@@ -141,6 +147,16 @@ public final class CloudConnection: Sendable {
             if account.changeCount == changeCount {
                 account.userRecordNames[container] = recordName
             }
+        }
+    }
+
+    /// What all containers of an identifier have in common, as long as there are any.
+    func containerCore(_ identifier: String) -> ContainerCore {
+        cores.withLock { cores in
+            if let core = cores[identifier]?.core { return core }
+            let core = ContainerCore(identifier: identifier, connection: self)
+            cores[identifier] = CoreHolder(core: core)
+            return core
         }
     }
 

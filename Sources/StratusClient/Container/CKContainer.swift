@@ -25,8 +25,7 @@ public final class CKContainer: NSObject, Sendable {
     /// Makes a container with a connection of its own, so that one process can be several devices.
     public convenience init(identifier containerIdentifier: String, connection: CloudConnection) {
         self.init(
-            core: ContainerCore(identifier: containerIdentifier, connection: connection),
-            defaults: OperationDefaults())
+            core: connection.containerCore(containerIdentifier), defaults: OperationDefaults())
     }
 
     init(core: ContainerCore, defaults: OperationDefaults) {
@@ -60,7 +59,7 @@ public final class CKContainer: NSObject, Sendable {
     /// Equal are containers of the same identifier and connection.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKContainer else { return false }
-        return core.identifier == other.core.identifier && connection === other.connection
+        return core === other.core
     }
 
     public override var hash: Int { core.identifier.hashValue }
@@ -93,7 +92,8 @@ public final class CKContainer: NSObject, Sendable {
     }
 }
 
-/// What a container and its databases have in common.
+/// What a container and its databases have in common; one for each identifier and connection, see
+/// `CloudConnection.containerCore(_:)`.
 final class ContainerCore: Sendable {
     let identifier: String
     let connection: CloudConnection

@@ -55,7 +55,7 @@ extension ContainerSession {
         for (container, group) in Dictionary(grouping: metadatas, by: \.containerIdentifier) {
             let session = ContainerSession(
                 core: container == core.identifier
-                    ? core : ContainerCore(identifier: container, connection: core.connection),
+                    ? core : core.connection.containerCore(container),
                 pace: pace)
             for (metadata, result) in try await session.join(group) { accepted[metadata] = result }
         }

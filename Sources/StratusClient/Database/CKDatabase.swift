@@ -19,7 +19,7 @@ public final class CKDatabase: NSObject, Sendable {
         self.defaults = defaults
     }
 
-    /// A container of this database; equal to every other one of the same.
+    /// A container of this database.
     package var container: CKContainer { CKContainer(core: core, defaults: defaults) }
 
     /// The same database, whose calls leave the bytes of assets where they are: for caches, which
@@ -36,6 +36,14 @@ public final class CKDatabase: NSObject, Sendable {
         operation.inherit(defaults)
         operation.enqueue(on: core.operationQueue)
     }
+
+    /// Equal are databases of the same scope of equal containers.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKDatabase else { return false }
+        return databaseScope == other.databaseScope && core === other.core
+    }
+
+    public override var hash: Int { core.identifier.hashValue &+ databaseScope.rawValue }
 
     public override var description: String {
         "<CKDatabase: \(databaseScope) of \(core.identifier)>"

@@ -68,7 +68,7 @@ extension DatabaseSession {
             do {
                 for field in draft.assetFields {
                     for asset in field.assets
-                    where asset.value(in: holder) == nil
+                    where asset.needsUpload(in: holder)
                         && seen.insert(ObjectIdentifier(asset)).inserted
                     {
                         guard let url = asset.fileURL else {

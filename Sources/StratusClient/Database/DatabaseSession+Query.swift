@@ -16,7 +16,8 @@ extension DatabaseSession {
     func records(
         matching search: QuerySearch, resultsLimit: Int, desiredKeys: [CKRecord.FieldKey]?
     ) async throws -> QueryPage {
-        let translation = QueryTranslation(now: sender.connection.world.now())
+        let now = search.now ?? sender.connection.world.now()
+        let translation = QueryTranslation(now: now)
         guard let query = try translation.query(search.query) else { return QueryPage() }
         if sender.scope == .shared, search.zoneID == nil {
             throw CKError(.invalidArguments, "Name a zone: the shared database is asked by zone.")
@@ -48,7 +49,8 @@ extension DatabaseSession {
         if reader.isIncomplete { page.matches = try await complete(page.matches) }
         page.cursor = answer.continuationMarker.map { marker in
             CKQueryCursor(
-                QuerySearch(query: search.query, zoneID: search.zoneID, marker: marker))
+                QuerySearch(
+                    query: search.query, zoneID: search.zoneID, marker: marker, now: now))
         }
         return page
     }

@@ -19,30 +19,38 @@ extension DatabaseSession {
             return SubscriptionsModification()
         }
         let translation = QueryTranslation(now: sender.connection.world.now())
-        let operations =
-            try subscriptions.map {
-                SubscriptionsModify.Operation(.create, try $0.dictionary(translation))
+        let saves = subscriptions.map { subscription in
+            Result {
+                SubscriptionsModify.Operation(.create, try subscription.dictionary(translation))
             }
+        }
+        let operations =
+            saves.compactMap(\.success)
             + subscriptionIDs.map {
                 SubscriptionsModify.Operation(
                     .delete, SubscriptionDictionary(subscriptionID: $0, kind: nil))
             }
-        let answer = try await sender.send(
-            SubscriptionsModify.self, SubscriptionsModify.Request(operations: operations))
-        try check(answer.subscriptions.count, for: operations.count)
+        var results: ArraySlice<SubscriptionResult> = []
+        if !operations.isEmpty {
+            let answer = try await sender.send(
+                SubscriptionsModify.self, SubscriptionsModify.Request(operations: operations))
+            try check(answer.subscriptions.count, for: operations.count)
+            results = answer.subscriptions[...]
+        }
         var outcome = SubscriptionsModification()
-        for (subscription, result) in zip(subscriptions, answer.subscriptions) {
+        for (subscription, save) in zip(subscriptions, saves) {
             let saved = Result<CKSubscription, any Error> {
+                // What cannot be said in the protocol fails alone.
+                _ = try save.get()
                 // What was asked is what is stored; the answer adds nothing to it.
-                if case .failure(_, let error) = result {
+                if case .failure(_, let error) = results.popFirst() {
                     throw CKError(error, about: .subscription)
                 }
                 return subscription
             }
             outcome.saves.append((subscription.subscriptionID, saved))
         }
-        let deletions = answer.subscriptions.dropFirst(subscriptions.count)
-        for (subscriptionID, result) in zip(subscriptionIDs, deletions) {
+        for (subscriptionID, result) in zip(subscriptionIDs, results) {
             let deleted = Result<Void, any Error> {
                 if case .failure(_, let error) = result {
                     throw CKError(error, about: .subscription)

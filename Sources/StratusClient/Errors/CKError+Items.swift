@@ -82,14 +82,14 @@ public struct RecordConflict: Sendable {
         self.server = server
     }
 
-    /// Fields that both sides changed, each to another value.
+    /// Fields that both sides changed, each to another value; plain and encrypted ones.
     public var contestedKeys: [CKRecord.FieldKey] {
         clientKeys.filter { key in
             Self.isDifferent(server, ancestor, key) && Self.isDifferent(server, client, key)
         }
     }
 
-    /// The service's record with the client's changes: what to save next.
+    /// The service's record with the client's changes, encrypted ones too: what to save next.
     ///
     /// Fields that only one side changed are that side's. `ancestor`, `client` and `server` stay as
     /// they are.
@@ -108,17 +108,25 @@ public struct RecordConflict: Sendable {
         let contested = Set(contestedKeys)
         for key in clientKeys where Self.isDifferent(server, client, key) {
             if contested.contains(key), side(key) == .server { continue }
-            merged.setObject(client.object(forKey: key), forKey: key)
+            let (value, isEncrypted) = client.state.withLock {
+                ($0.values[key], $0.encryptedKeys.contains(key))
+            }
+            merged.state.withLock {
+                // A removal is of the kind that the service has.
+                let kind = value == nil ? $0.encryptedKeys.contains(key) : isEncrypted
+                $0.set(value, for: key, isEncrypted: kind)
+            }
         }
         let isParentContested = server.parent != ancestor?.parent
         if client.parent != ancestor?.parent, !isParentContested { merged.parent = client.parent }
         return merged
     }
 
-    /// What the client changed: by comparison where there is an ancestor.
+    /// What the client changed, plain and encrypted: by comparison where there is an ancestor.
     private var clientKeys: [CKRecord.FieldKey] {
-        guard ancestor != nil else { return client.allKeys() }
-        return Set(client.allKeys() + client.changedKeys()).sorted()
+        let (values, changes) = client.state.withLock { ($0.values.keys, $0.changes.keys) }
+        guard ancestor != nil else { return values.sorted() }
+        return Set(values).union(changes).sorted()
             .filter { Self.isDifferent(client, ancestor, $0) }
     }
 

@@ -31,6 +31,9 @@ extension CKError {
             let measured = max(0, min(seconds, Self.longestRetryAfterSeconds))
             details[CKErrorRetryAfterKey] = NSNumber(value: measured)
         }
+        if error.userDidResetEncryptedData {
+            details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
+        }
         let code = error.frameworkCode.flatMap(Code.init) ?? Self.code(error, about: subject)
         self.init(code, error.reason, details: details, cause: error)
     }

@@ -2,26 +2,25 @@ import Foundation
 
 /// What is looked for: records of a type that a predicate holds of, in an order.
 ///
-/// `@unchecked Sendable`: the predicate is never changed, and its expression is read at `init`; the
-/// sort descriptors are set before the query is used.
+/// `@unchecked Sendable`: the predicate is never changed; the sort descriptors are set before the
+/// query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     public let recordType: CKRecord.RecordType
     /// Kept by reference: copying a compound predicate loses its parts on Linux.
     public let predicate: NSPredicate
     public var sortDescriptors: [NSSortDescriptor]?
-    let expression: PredicateExpression
 
     /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What
     ///   the service cannot answer is told when the query runs.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate
-        expression = predicate.expression
     }
 
     convenience init(_ definition: QueryDefinition) {
         self.init(
-            recordType: definition.recordType, predicate: NSPredicate(definition.predicate))
+            recordType: definition.recordType,
+            predicate: FormatPredicate(definition.predicate))
         if !definition.sortKeys.isEmpty {
             sortDescriptors = definition.sortKeys.map { sort in
                 sort.relativeLocation.map {
@@ -33,7 +32,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
     var definition: QueryDefinition {
         QueryDefinition(
-            recordType: recordType, predicate: expression,
+            recordType: recordType, predicate: predicate.expression,
             sortKeys: (sortDescriptors ?? []).map(QueryDefinition.SortKey.init))
     }
 
@@ -122,6 +121,9 @@ struct QuerySearch: Sendable {
     var zoneID: CKRecordZone.ID?
     /// Nil is the beginning.
     var marker: String?
+    /// What `now()` stands for on all pages, as a marker is good for one and the same query; nil
+    /// before the first.
+    var now: Date?
 }
 
 /// Where a query's answer stopped. `CKQueryOperation.Cursor` in code. Opaque, archivable.
@@ -140,6 +142,7 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
         search.query.encode(with: coder)
         coder.archive(search.zoneID, "zoneID")
         coder.archive(search.marker, "marker")
+        coder.archive(search.now, "now")
     }
 
     public init?(coder: NSCoder) {
@@ -148,6 +151,6 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
         else { return nil }
         search = QuerySearch(
             query: query, zoneID: coder.archivedObject(CKRecordZoneID.self, "zoneID"),
-            marker: marker)
+            marker: marker, now: coder.archivedDate("now"))
     }
 }

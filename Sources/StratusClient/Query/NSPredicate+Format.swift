@@ -1,10 +1,15 @@
 import Foundation
 
 // Foundation on Linux has no predicate format strings, and a predicate there tells nothing of
-// itself. So a predicate of ours is a block predicate that hands its expression to whoever
-// evaluates it with a probe; every other object it judges by the expression.
+// itself. So what a format string makes is of a class of ours, which keeps its expression.
 
-extension NSPredicate {
+/// What a format string can be turned into. A protocol, because only a protocol's initializer may give
+/// an object of a subclass.
+public protocol PredicateWriting {}
+
+extension NSPredicate: PredicateWriting {}
+
+extension PredicateWriting where Self == NSPredicate {
     /// Makes a predicate of a format string, such as `"region == %@ AND lengthKm > %d"`.
     ///
     /// Grammar that cannot be read, or not answered by the service, is told when a query runs, as
@@ -12,34 +17,39 @@ extension NSPredicate {
     ///
     /// - Precondition: the format is not cut off: strings and brackets end, conditions have two
     ///   sides, and there are as many arguments as places.
-    public convenience init(format predicateFormat: String, _ arguments: Any?...) {
-        self.init(PredicateParser.parse(predicateFormat, arguments))
+    public init(format predicateFormat: String, _ arguments: Any?...) {
+        self = FormatPredicate(PredicateParser.parse(predicateFormat, arguments))
     }
 
-    public convenience init(format predicateFormat: String, argumentArray arguments: [Any]?) {
-        self.init(PredicateParser.parse(predicateFormat, arguments ?? []))
+    public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
+        self = FormatPredicate(PredicateParser.parse(predicateFormat, arguments ?? []))
+    }
+}
+
+/// A predicate of a format string. Every object it judges by its expression.
+final class FormatPredicate: NSPredicate {
+    fileprivate let written: PredicateExpression
+
+    init(_ expression: PredicateExpression) {
+        written = expression
+        super.init(block: { object, _ in PredicateEvaluation(object: object).holds(expression) })
     }
 
-    convenience init(_ expression: PredicateExpression) {
-        self.init(block: { object, _ in
-            if let probe = object as? PredicateProbe {
-                probe.expression = expression
-                return true
-            }
-            return PredicateEvaluation(object: object).holds(expression)
-        })
-    }
+    /// Foundation on Linux archives no predicates; queries and subscriptions archive expressions.
+    required init?(coder: NSCoder) { nil }
 
-    /// The predicate as it was written.
+    override func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+extension NSPredicate {
+    /// The predicate as it was written. Blocks are not run: they may expect a record.
     var expression: PredicateExpression {
+        if let predicate = self as? FormatPredicate { return predicate.written }
         if let compound = self as? NSCompoundPredicate { return compound.compoundExpression }
-        let probe = PredicateProbe()
-        let result = evaluate(with: probe)
-        if let expression = probe.expression { return expression }
-        // A predicate of a value says the same of everything, and describes itself so.
-        switch ((self as any SelfDescribing).predicateFormat, result) {
-        case ("TRUEPREDICATE", true): return .all
-        case ("FALSEPREDICATE", false): return .none
+        // A predicate of a value describes itself as such.
+        switch (self as any SelfDescribing).predicateFormat {
+        case "TRUEPREDICATE": return .all
+        case "FALSEPREDICATE": return .none
         default:
             return .unreadable("Write the predicate as a format string: blocks cannot be sent.")
         }
@@ -60,11 +70,6 @@ extension NSCompoundPredicate {
         @unknown default: return .unreadable("Use AND or NOT to join predicates.")
         }
     }
-}
-
-/// Evaluated in place of an object, it receives the predicate's expression.
-private final class PredicateProbe: NSObject {
-    var expression: PredicateExpression?
 }
 
 /// What a predicate says of itself. Foundation on Linux deprecates the property, but tells

@@ -27,6 +27,9 @@ struct PredicateEvaluation {
         }
         switch comparison.quantifier {
         case .none: return holds(comparison.operation, left, right)
+        // It says so of the list's members already.
+        case .any where comparison.operation == .contains:
+            return holds(comparison.operation, left, right)
         case .any:
             return members(left).contains { holds(comparison.operation, $0, right) }
         case .all:

@@ -7,6 +7,10 @@ struct PredicateParser {
     private let arguments: [Any?]
     private var position = 0
     private var argumentPosition = 0
+    private var depth = 0
+
+    /// Brackets and NOTs inside one another that a predicate may have.
+    private static let greatestDepth = 100
 
     /// Reads a format string; grammar that cannot be read becomes
     /// ``PredicateExpression/unreadable(_:)``.
@@ -65,6 +69,32 @@ struct PredicateParser {
         return arguments[argumentPosition - 1]
     }
 
+    /// Reads what stands inside something else.
+    private mutating func nested<Part>(
+        _ part: (inout PredicateParser) throws -> Part
+    ) throws -> Part {
+        guard depth < Self.greatestDepth else {
+            throw PredicateFault(sentence: "Nest fewer brackets and NOTs in the predicate.")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        return try part(&self)
+    }
+
+    /// Whether the bracket that comes next holds one side of a condition, as in `(beds) > 3`.
+    private var bracketsOperand: Bool {
+        var open = 0
+        for index in position..<tokens.count {
+            if tokens[index] == .symbol("(") { open += 1 }
+            guard tokens[index] == .symbol(")") else { continue }
+            open -= 1
+            guard open == 0 else { continue }
+            let next = index + 1 < tokens.count ? tokens[index + 1] : nil
+            return next.flatMap { PredicateComparison.Operation($0) } != nil
+        }
+        return false
+    }
+
     // MARK: Grammar
 
     private mutating func whole() throws -> PredicateExpression {
@@ -90,9 +120,12 @@ struct PredicateParser {
     }
 
     private mutating func negation() throws -> PredicateExpression {
-        if accept(word: "NOT") || accept(symbol: "!") { return .not(try negation()) }
-        if accept(symbol: "(") {
-            let inner = try disjunction()
+        if accept(word: "NOT") || accept(symbol: "!") {
+            return .not(try nested { try $0.negation() })
+        }
+        if current == .symbol("("), !bracketsOperand {
+            position += 1
+            let inner = try nested { try $0.disjunction() }
             try expect(symbol: ")")
             return inner
         }
@@ -123,23 +156,12 @@ struct PredicateParser {
                 isMalformed: true)
         }
         position += 1
-        switch token {
-        case .symbol("="), .symbol("=="): return .equals
-        case .symbol("!="), .symbol("<>"): return .notEquals
-        case .symbol("<"): return .less
-        case .symbol("<="), .symbol("=<"): return .lessOrEqual
-        case .symbol(">"): return .greater
-        case .symbol(">="), .symbol("=>"): return .greaterOrEqual
-        case .word(let word):
-            guard let operation = PredicateComparison.Operation(rawValue: word.uppercased()) else {
-                throw PredicateFault(
-                    sentence: "Use an operator that CloudKit knows instead of “\(word)”.")
-            }
-            return operation
-        default:
+        if let operation = PredicateComparison.Operation(token) { return operation }
+        if case .word(let word) = token {
             throw PredicateFault(
-                sentence: "Put an operator between the two sides of the condition.")
+                sentence: "Use an operator that CloudKit knows instead of “\(word)”.")
         }
+        throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
     }
 
     /// `[cd]` after an operator. Only a search for words has such options.
@@ -173,6 +195,11 @@ struct PredicateParser {
             }
             return .key(key)
         case .symbol("{"): return .list(try members(until: "}"))
+        case .symbol("("):
+            let inner = try nested { try $0.operand() }
+            try expect(symbol: ")")
+            return inner
+        case .name(let name): return .key(name)
         case .word(let word): return try named(word)
         case .symbol(let symbol):
             throw PredicateFault(sentence: "Put a field or a value where “\(symbol)” stands.")
@@ -203,8 +230,22 @@ struct PredicateParser {
     private mutating func members(until end: String) throws -> [PredicateOperand] {
         var members: [PredicateOperand] = []
         if accept(symbol: end) { return members }
-        repeat { members.append(try operand()) } while accept(symbol: ",")
+        repeat { members.append(try nested { try $0.operand() }) } while accept(symbol: ",")
         try expect(symbol: end)
         return members
+    }
+}
+
+extension PredicateComparison.Operation {
+    /// The operation that a word of a format string stands for.
+    fileprivate init?(_ token: PredicateToken) {
+        switch token {
+        case .symbol("="): self = .equals
+        case .symbol("<>"): self = .notEquals
+        case .symbol("=<"): self = .lessOrEqual
+        case .symbol("=>"): self = .greaterOrEqual
+        case .symbol(let text), .word(let text): self.init(rawValue: text.uppercased())
+        default: return nil
+        }
     }
 }

@@ -4,6 +4,8 @@ import Foundation
 enum PredicateToken: Equatable {
     /// A name, keyword or function with its colons, as written.
     case word(String)
+    /// A name after `#`, which is no keyword.
+    case name(String)
     case string(String)
     case integer(Int64)
     case double(Double)
@@ -50,7 +52,7 @@ struct PredicateScanner {
             return try number(negative: true)
         case "#":
             rest.removeFirst()
-            return .word(word())
+            return .name(word())
         case _ where first.isLetter || first == "_" || first == "@":
             return .word(word())
         default: return .symbol(try symbol())
@@ -114,12 +116,18 @@ struct PredicateScanner {
     }
 
     private mutating func number(negative: Bool) throws -> PredicateToken {
-        let text = rest.prefix { $0.isNumber || ".eE".contains($0) }
-        rest = rest[text.endIndex...]
+        var after = rest.drop { $0.isNumber || $0 == "." }
+        if after.first == "e" || after.first == "E" {
+            after.removeFirst()
+            if after.first == "-" || after.first == "+" { after.removeFirst() }
+            after = after.drop(while: \.isNumber)
+        }
+        let text = rest[..<after.startIndex]
+        rest = after
         let signed = (negative ? "-" : "") + text
         if let integer = Int64(signed) { return .integer(integer) }
         if let double = Double(signed) { return .double(double) }
-        throw PredicateFault(sentence: "Write the predicate's number with digits and one point.")
+        throw PredicateFault(sentence: "Write the predicate's number as 12, 1.5 or 1e-3.")
     }
 
     private mutating func word() -> String {

@@ -34,10 +34,14 @@ struct QueryTranslation {
                 filters += some
             }
             return filters
+        case .or(let members) where members.count == 1: return try filters(members[0])
         case .or: throw Self.invalid("Leave OR out of the predicate: ask one query for each side.")
         case .not(.all): return nil
         case .not(.none): return []
         case .not(.not(let inner)): return try filters(inner)
+        case .not(.and(let members)) where members.count == 1,
+            .not(.or(let members)) where members.count == 1:
+            return try filters(.not(members[0]))
         case .not(.comparison(let comparison)): return [try negated(comparison)]
         case .not(.unreadable(let sentence)), .unreadable(let sentence):
             throw Self.invalid(sentence)
@@ -143,8 +147,9 @@ struct QueryTranslation {
         let field = try field(key)
         let value = try value(operand)
         let isAny = quantifier == .any
-        if isAny, ![.equals, .beginsWith, .in].contains(operation) {
-            throw Self.invalid("Use ANY in the predicate only with ==, IN and BEGINSWITH.")
+        if isAny, ![.equals, .beginsWith, .in, .contains].contains(operation) {
+            throw Self.invalid(
+                "Use ANY in the predicate only with ==, IN, CONTAINS and BEGINSWITH.")
         }
         if operation == .contains, value.isList {
             throw Self.invalid("Give CONTAINS one value; write ALL {…} IN “\(key)” for several.")

@@ -27,16 +27,16 @@ extension CKRecord {
         return made(recordType: recordType, recordID: recordID, state: state)
     }
 
-    /// Writes the whole record, with its values and the changes that are not saved yet.
+    /// Writes the whole record, with its values and the changes that are not saved yet; fields with
+    /// a value that no field can hold are written as they were before.
     public func encode(with coder: NSCoder) {
-        let state = self.state.withLock { $0 }
+        let state = self.state.withLock { $0 }.archivable
         encodeSystemFields(state, with: coder)
         coder.archive(state.values, state.encryptedKeys, "values")
         coder.archive(Array(state.changes.keys), "changedKeys")
         coder.archive(state.changes.compactMapValues(\.base), state.encryptedKeys, "base")
         coder.archive(tree: Self.archived(state.values), "assets")
         coder.archive(tree: Self.archived(state.changes.compactMapValues(\.base)), "baseAssets")
-        coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
     }
 
     /// Writes all that the record is but its values: identity, type, change tag, dates, share,
@@ -57,6 +57,7 @@ extension CKRecord {
         coder.archive(state.modifierName, "modifierName")
         coder.archive(state.share, "share")
         coder.archive(state.parent, "parent")
+        coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
         state.sharing?.archive(with: coder)
     }
 }
@@ -76,6 +77,8 @@ extension RecordState {
             guard let sharing = ShareState(coder: coder) else { return nil }
             self.sharing = sharing
         }
+        changeCount = 1
+        parentSerial = coder.decodeBool(forKey: "isParentChanged") ? 1 : nil
         guard coder.containsValue(forKey: "values") else { return }
         guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),
@@ -86,11 +89,22 @@ extension RecordState {
         encryptedKeys = values.encryptedKeys
         // A value that was removed stands in neither.
         encryptedKeys.formUnion(base.encryptedKeys)
-        changeCount = 1
         for key in changedKeys {
             changes[key] = Change(base: base.values[key], serial: 1)
         }
-        parentSerial = coder.decodeBool(forKey: "isParentChanged") ? 1 : nil
+    }
+
+    /// The record without the changes that no archive can hold, as no field can: such a field is as
+    /// it was before. Without its value the change would read as a removal.
+    fileprivate var archivable: RecordState {
+        var state = self
+        for (key, change) in changes {
+            guard let value = values[key], value.assets == nil, value.fieldValue == nil
+            else { continue }
+            state.values[key] = change.base
+            state.changes[key] = nil
+        }
+        return state
     }
 }
 
@@ -129,7 +143,7 @@ extension CKRecord {
 
 extension NSCoder {
     /// Writes values as the protocol has them. Dates are cut to milliseconds; assets are written
-    /// apart, and what no field can hold is left out.
+    /// apart.
     fileprivate func archive(
         _ values: [String: StoredValue], _ encryptedKeys: Set<String>, _ key: String
     ) {

@@ -12,8 +12,7 @@ extension CKRecord {
         var openKeys: Set<String> = []
         /// Fields with files, some of which must be uploaded first.
         var assetFields: [AssetField] = []
-        var changeCount: Int
-        /// The record as it was sent.
+        /// The record as it is sent.
         var sent: RecordState
         var hasAllFields: Bool
         /// The values of the assets that were uploaded.
@@ -51,11 +50,12 @@ extension CKRecord {
             recordChangeTag: kind == .update ? state.changeTag : nil,
             zoneID: recordID.zoneID.dictionary)
         var keys = Set(state.changes.keys)
-        if policy == .allKeys || kind == .create { keys.formUnion(state.values.keys) }
-        if state.parentSerial != nil || (policy == .allKeys && state.parent != nil) {
+        let isWhole = policy == .allKeys || kind == .create
+        if state.parentSerial != nil || (isWhole && state.parent != nil) {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none
         }
+        if isWhole { keys.formUnion(state.values.keys) }
         var assetFields: [AssetField] = []
         for key in keys {
             guard let value = state.values[key], let assets = value.assets else { continue }
@@ -76,8 +76,7 @@ extension CKRecord {
                 kind, dictionary, desiredKeys: hasAllFields ? nil : []),
             fields: try Self.fields(Array(keys), of: state), openKeys: openKeys,
             assetFields: assetFields,
-            changeCount: state.changeCount, sent: state, hasAllFields: hasAllFields,
-            terms: terms)
+            sent: state, hasAllFields: hasAllFields, terms: terms)
     }
 
     private static func cannotBeEncrypted(_ key: String) -> CKError {
@@ -93,8 +92,12 @@ extension CKRecord {
 
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
+        for asset in draft.assetFields.lazy.flatMap(\.assets) {
+            guard let receipt = draft.receipts[ObjectIdentifier(asset)] else { continue }
+            asset.keep(receipt, in: assetHolder)
+        }
         state.withLock {
-            $0.confirm(server, sentCount: draft.changeCount, hasAllFields: draft.hasAllFields)
+            $0.confirm(server, sent: draft.sent, hasAllFields: draft.hasAllFields)
             if let share = server.sharing, let terms = draft.terms {
                 $0.sharing?.confirm(share, sent: terms)
             }

@@ -10,11 +10,14 @@ extension FieldValue {
             self = list
         case let string as NSString: self = .string(string as String)
         case let number as NSNumber:
+            guard number.fitsField else { return nil }
             self = number.isFloatingPoint ? .double(number.doubleValue) : .int64(number.int64Value)
         case let date as NSDate: self = .timestamp(milliseconds: date.wholeMilliseconds)
         case let data as NSData: self = .bytes([UInt8](data as Data))
         case let reference as CKReference: self = .reference(reference.wireReference)
-        case let location as CLLocation: self = .location(Location(location))
+        case let location as CLLocation:
+            guard location.fitsField else { return nil }
+            self = .location(Location(location))
         case let asset as CKAsset:
             // A file of the app has no value before it was uploaded.
             guard let stored = asset.stored else { return nil }
@@ -33,7 +36,8 @@ extension FieldValue {
         case is NSString:
             list = Self.members(array, NSString.self).map { .stringList($0.map { $0 as String }) }
         case is NSNumber:
-            list = Self.members(array, NSNumber.self).map { numbers in
+            let numbers = Self.members(array, NSNumber.self)
+            list = numbers.flatMap { $0.allSatisfy(\.fitsField) ? $0 : nil }.map { numbers in
                 numbers.contains(where: \.isFloatingPoint)
                     ? .doubleList(numbers.map(\.doubleValue))
                     : .int64List(numbers.map(\.int64Value))
@@ -51,7 +55,8 @@ extension FieldValue {
                 .referenceList($0.map(\.wireReference))
             }
         case is CLLocation:
-            list = Self.members(array, CLLocation.self).map {
+            let places = Self.members(array, CLLocation.self)
+            list = places.flatMap { $0.allSatisfy(\.fitsField) ? $0 : nil }.map {
                 .locationList($0.map { Location($0) })
             }
         case is CKAsset:
@@ -70,6 +75,13 @@ extension FieldValue {
 }
 
 extension NSNumber {
+    /// Whether the protocol has such a number: JSON knows neither infinity nor what is no number, and
+    /// integers end with Int64.
+    fileprivate var fitsField: Bool {
+        // What is above Int64 wraps round.
+        isFloatingPoint ? doubleValue.isFinite : doubleValue <= 0 || int64Value > 0
+    }
+
     var isFloatingPoint: Bool {
         let kind = UInt8(bitPattern: objCType.pointee)
         return kind == UInt8(ascii: "d") || kind == UInt8(ascii: "f")
@@ -106,6 +118,11 @@ extension Location {
 }
 
 extension CLLocation {
+    /// Whether the protocol has such a place; what else is not finite is left out.
+    fileprivate var fitsField: Bool {
+        coordinate.latitude.isFinite && coordinate.longitude.isFinite
+    }
+
     convenience init(_ location: Location) {
         self.init(
             coordinate: CLLocationCoordinate2D(

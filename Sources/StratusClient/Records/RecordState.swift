@@ -78,36 +78,35 @@ struct RecordState: Sendable {
     ///
     /// - Parameters:
     ///   - server: the record in the answer.
-    ///   - sentCount: ``changeCount`` when the request was built.
+    ///   - sent: the record when the request was built.
     ///   - hasAllFields: whether the answer has every field; when not, what was sent is what is
     ///     stored.
-    mutating func confirm(_ server: RecordState, sentCount: Int, hasAllFields: Bool) {
-        let later = changes.filter { $0.value.serial > sentCount }
+    mutating func confirm(_ server: RecordState, sent: RecordState, hasAllFields: Bool) {
+        let later = changesSince(sent)
+        let local = values
         var confirmed = hasAllFields ? server.values : values
         if !hasAllFields {
             // The protocol's own form of what was sent, so that a Date reads as the service keeps
             // it.
-            for key in changes.keys {
-                confirmed[key] = confirmed[key]?.normalised
+            for key in Set(sent.changes.keys).union(later.keys) {
+                confirmed[key] = sent.values[key]?.normalised
             }
         }
-        let local = values
-        for (key, value) in local
+        for (key, value) in sent.values
         where value.assets?.allSatisfy({ $0.fileURL != nil }) == true
             && confirmed[key]?.assets != nil
         {
             // The app's own file, or the one that was fetched, serves as well as another download.
-            if changes[key] != nil || confirmed[key]?.hasSameAssets(as: value) == true {
+            if sent.changes[key] != nil || confirmed[key]?.hasSameAssets(as: value) == true {
                 confirmed[key] = value
             }
         }
         values = confirmed
         encryptedKeys.formUnion(server.encryptedKeys)
         changes = [:]
-        for (key, change) in later {
+        for (key, serial) in later where local[key] != nil || confirmed[key] != nil {
             values[key] = local[key]
-            changes[key] = Change(
-                base: hasAllFields ? server.values[key] : change.base, serial: change.serial)
+            changes[key] = Change(base: confirmed[key], serial: serial)
         }
         changeTag = server.changeTag
         creationDate = server.creationDate ?? creationDate
@@ -115,9 +114,20 @@ struct RecordState: Sendable {
         modificationDate = server.modificationDate ?? modificationDate
         modifierName = server.modifierName ?? modifierName
         share = server.share
-        if let serial = parentSerial, serial > sentCount { return }
+        if let serial = parentSerial, serial > sent.changeCount { return }
         parentSerial = nil
         if hasAllFields { parent = server.parent }
+    }
+
+    /// The fields that were changed after a request was built, with the serials of the changes.
+    private func changesSince(_ sent: RecordState) -> [String: Int] {
+        var later = changes.compactMapValues { $0.serial > sent.changeCount ? $0.serial : nil }
+        for key in sent.changes.keys
+        where changes[key] == nil && values[key] == nil && sent.values[key] != nil {
+            // New in the request and removed since: no change while nothing of it was sent.
+            later[key] = changeCount
+        }
+        return later
     }
 }
 
@@ -131,7 +141,8 @@ extension StoredValue {
 
     /// The value as it reads after a round trip; references and assets stay objects.
     var normalised: StoredValue {
-        switch fieldValue {
+        if case .sealed = self { return self }
+        return switch fieldValue {
         case nil, .reference, .referenceList, .asset, .assetList: self
         case .some(let value): .wire(value)
         }

@@ -26,6 +26,6 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     }
 
     public override func copy(with zone: NSZone? = nil) -> Any {
-        CKDatabaseSubscription(subscriptionID, state.withLock { $0 })
+        CKDatabaseSubscription(subscriptionID, copiedState)
     }
 }

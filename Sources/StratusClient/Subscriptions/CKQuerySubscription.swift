@@ -23,11 +23,9 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     public let predicate: NSPredicate
     public let querySubscriptionOptions: Options
-    private let expression: PredicateExpression
 
     init(_ identifier: ID, predicate: NSPredicate, options: Options, _ state: State) {
         self.predicate = predicate
-        expression = predicate.expression
         querySubscriptionOptions = options
         super.init(.query, subscriptionID: identifier, state: state)
     }
@@ -70,13 +68,12 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     public override func copy(with zone: NSZone? = nil) -> Any {
         CKQuerySubscription(
-            subscriptionID, predicate: predicate, options: querySubscriptionOptions,
-            state.withLock { $0 })
+            subscriptionID, predicate: predicate, options: querySubscriptionOptions, copiedState)
     }
 
     public override func encode(with coder: NSCoder) {
         super.encode(with: coder)
-        coder.archive(tree: expression.archived, "predicate")
+        coder.archive(tree: predicate.expression.archived, "predicate")
         coder.encode(
             Int64(truncatingIfNeeded: querySubscriptionOptions.rawValue), forKey: "options")
     }
@@ -85,8 +82,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         guard let tree = coder.archivedTree("predicate"),
             let expression = PredicateExpression(archived: tree)
         else { return nil }
-        self.expression = expression
-        predicate = NSPredicate(expression)
+        predicate = FormatPredicate(expression)
         querySubscriptionOptions = Options(
             rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "options")))
         super.init(coder: coder)
@@ -101,7 +97,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             throw CKError(
                 .invalidArguments, "Let the query subscription fire on at least one occasion.")
         }
-        guard let filters = try translation.filters(expression) else {
+        guard let filters = try translation.filters(predicate.expression) else {
             throw CKError(.invalidArguments, "Subscribe to something: nothing satisfies the query.")
         }
         let state = state.withLock { $0 }

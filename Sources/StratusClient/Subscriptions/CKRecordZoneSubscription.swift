@@ -27,6 +27,6 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
     }
 
     public override func copy(with zone: NSZone? = nil) -> Any {
-        CKRecordZoneSubscription(subscriptionID, state.withLock { $0 })
+        CKRecordZoneSubscription(subscriptionID, copiedState)
     }
 }

@@ -52,8 +52,14 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
-        CKSubscription(
-            subscriptionType, subscriptionID: subscriptionID, state: state.withLock { $0 })
+        CKSubscription(subscriptionType, subscriptionID: subscriptionID, state: copiedState)
+    }
+
+    /// The state of a copy, whose notification info is its own.
+    var copiedState: State {
+        var state = state.withLock { $0 }
+        state.notificationInfo = state.notificationInfo.map { CKNotificationInfo($0.dictionary) }
+        return state
     }
 
     // MARK: Archives
@@ -121,7 +127,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
             let expression = PredicateExpression(
                 filters: dictionary.query?.filterBy ?? [], reader: &reader)
             return CKQuerySubscription(
-                identifier, predicate: NSPredicate(expression), options: options, state)
+                identifier, predicate: FormatPredicate(expression), options: options, state)
         }
     }
 }

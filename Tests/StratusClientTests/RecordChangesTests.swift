@@ -1,0 +1,206 @@
+import Foundation
+import StratusClient
+import StratusTesting
+import StratusWire
+import Testing
+
+/// That what an app changed reaches the service: whenever it was changed, archived or merged.
+@Suite struct RecordChangesTests {
+    private let cloud = TestCloud()
+
+    private func device(_ name: String) async throws -> (CKDatabase, TappedTransport) {
+        let connection = try await cloud.connect(user: "ida", device: name)
+        let transport = TappedTransport(connection.transport)
+        let tapped = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: name, keyStore: cloud.keyStore)
+        let database = CKContainer(
+            identifier: "iCloud.org.example.Trails", connection: tapped
+        ).privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: trips))
+        return (database, transport)
+    }
+
+    /// Saves a record, and changes it while the request is under way.
+    private func save(
+        _ record: CKRecord, on device: (database: CKDatabase, transport: TappedTransport),
+        policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+        meanwhile change: @escaping @Sendable () -> Void
+    ) async throws {
+        device.transport.tap {
+            $0.request = { if $0 is RecordsModify.Request { change() } }
+        }
+        let results = try await device.database.modifyRecords(
+            saving: [record], deleting: [], savePolicy: policy)
+        device.transport.tap { $0.request = { _ in } }
+        _ = try results.saveResults[record.recordID]?.get()
+    }
+
+    private func archived(_ record: CKRecord) throws -> CKRecord {
+        try #require(
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClass: CKRecord.self,
+                from: try NSKeyedArchiver.archivedData(
+                    withRootObject: record, requiringSecureCoding: true)))
+    }
+
+    private func withSystemFieldsOnly(_ record: CKRecord) throws -> CKRecord {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        reader.requiresSecureCoding = true
+        return try #require(CKRecord(coder: reader))
+    }
+
+    // MARK: During a save
+
+    @Test(arguments: [
+        CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
+    ])
+    func aNewFieldThatIsRemovedDuringASaveIsRemoved(
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
+        let device = try await device("phone")
+        let record = hut("a")
+        record["name"] = "Gipfel"
+        record["note"] = "1"
+        try await save(record, on: device, policy: policy) { record["note"] = nil }
+        #expect(record.allKeys() == ["name"] && record.changedKeys() == ["note"])
+        try await device.0.save(record)
+        #expect(record.changedKeys().isEmpty)
+        let read = try await device.0.record(for: record.recordID)
+        #expect(read.allKeys() == ["name"])
+    }
+
+    @Test(arguments: [
+        CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
+    ])
+    func whatASaveSentIsTheAncestorOfWhatWasChangedMeanwhile(
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
+        let device = try await device("phone")
+        let record = hut("a")
+        record["note"] = "1"
+        record["date"] = Date(timeIntervalSince1970: 1.000_4)
+        try await save(record, on: device, policy: policy) { record["note"] = "2" }
+        #expect(record["note"] as? String == "2" && record.changedKeys() == ["note"])
+        #expect(record["date"] as? Date == Date(timeIntervalSince1970: 1))
+        let other = try await device.0.record(for: record.recordID)
+        other["note"] = "theirs"
+        try await device.0.save(other)
+        let error = await #expect(throws: CKError.self) { try await device.0.save(record) }
+        #expect(error?.ancestorRecord?["note"] as? String == "1")
+        record["note"] = nil
+        #expect(record.changedKeys() == ["note"])
+    }
+
+    @Test func whatIsSetAndRemovedDuringASaveIsNoChange() async throws {
+        let device = try await device("phone")
+        let record = hut("a")
+        record["name"] = "Gipfel"
+        try await save(record, on: device) {
+            record["note"] = "1"
+            record["note"] = nil
+        }
+        #expect(record.changedKeys().isEmpty)
+        // A removal that is repeated is one.
+        record["name"] = nil
+        try await save(record, on: device) {
+            record["name"] = "again"
+            record["name"] = nil
+        }
+        #expect(record.changedKeys().isEmpty && record.allKeys().isEmpty)
+    }
+
+    // MARK: Archives
+
+    @Test func theParentOfANewRecordOutlivesItsArchive() async throws {
+        let (database, _) = try await device("phone")
+        try await database.save(hut("trail"))
+        let child = hut("hut")
+        child.setParent(hut("trail"))
+        for copy in [try withSystemFieldsOnly(child), try archived(child)] {
+            try await database.save(copy)
+            let read = try await database.record(for: child.recordID)
+            #expect(read.parent?.recordID.recordName == "trail")
+            try await database.deleteRecord(withID: child.recordID)
+        }
+    }
+
+    @Test func aNewParentOfASavedRecordOutlivesItsArchive() async throws {
+        let (database, _) = try await device("phone")
+        _ = try await database.modifyRecords(saving: [hut("trail"), hut("hut")], deleting: [])
+        let child = try await database.record(for: hut("hut").recordID)
+        child.setParent(hut("trail"))
+        try await database.save(try withSystemFieldsOnly(child))
+        let read = try await database.record(for: child.recordID)
+        #expect(read.parent?.recordID.recordName == "trail")
+    }
+
+    @Test func whatNoArchiveHoldsIsNoRemoval() async throws {
+        let (database, _) = try await device("phone")
+        let record = hut("a")
+        record["tags"] = ["x"]
+        record["beds"] = 4
+        try await database.save(record)
+        record["tags"] = NSArray(array: ["x" as NSString, NSNumber(value: 1)])
+        record["beds"] = Double.infinity
+        record["name"] = "Gipfel"
+        let copy = try archived(record)
+        #expect(copy.changedKeys() == ["name"])
+        #expect(copy["tags"] as? [String] == ["x"] && copy["beds"] as? Int == 4)
+        try await database.save(copy)
+        let read = try await database.record(for: record.recordID)
+        #expect(read.allKeys() == ["beds", "name", "tags"])
+    }
+
+    // MARK: Numbers
+
+    @Test func numbersThatNoFieldHoldsAreRefusedAndChangeNothing() async throws {
+        let (database, _) = try await device("phone")
+        let record = hut("a")
+        record["score"] = 1.5
+        record["scores"] = [1.5]
+        record["place"] = CLLocation(latitude: 47, longitude: 11)
+        record.encryptedValues["secret"] = 2.5
+        try await database.save(record)
+        let bad: [(String, any CKRecordValue)] = [
+            ("score", NSNumber(value: Double.infinity)), ("score", NSNumber(value: Double.nan)),
+            ("scores", NSArray(array: [NSNumber(value: 1), NSNumber(value: -Double.infinity)])),
+            ("score", NSNumber(value: UInt64.max)),
+            ("score", NSNumber(value: UInt64(Int64.max) + 1)),
+            ("scores", NSArray(array: [NSNumber(value: UInt64.max)])),
+            ("place", CLLocation(latitude: .nan, longitude: 11)),
+        ]
+        for (key, value) in bad {
+            let copy = try await database.record(for: record.recordID)
+            copy[key] = value
+            let error = await #expect(throws: CKError.self) { try await database.save(copy) }
+            #expect(error?.code == .invalidArguments, "\(key) \(value)")
+        }
+        record.encryptedValues["secret"] = Double.infinity
+        await #expect(throws: CKError(.invalidArguments)) { try await database.save(record) }
+        let read = try await database.record(for: record.recordID)
+        #expect(read["score"] as? Double == 1.5 && read["scores"] as? [Double] == [1.5])
+        #expect(read.encryptedValues["secret"] as? Double == 2.5)
+        for value in [NSNumber(value: Double.infinity), NSNumber(value: UInt64.max)] {
+            let query = CKQuery(
+                recordType: "Hut", predicate: NSPredicate(format: "score < %@", value))
+            await #expect(throws: CKError(.invalidArguments)) {
+                _ = try await database.records(matching: query, inZoneWith: trips)
+            }
+        }
+    }
+
+    @Test func theGreatestNumbersAreKept() async throws {
+        let (database, _) = try await device("phone")
+        let record = hut("a")
+        record["big"] = UInt64(Int64.max)
+        record["small"] = Int64.min
+        record["double"] = Double.greatestFiniteMagnitude
+        try await database.save(record)
+        let read = try await database.record(for: record.recordID)
+        #expect(read["big"] as? Int64 == .max && read["small"] as? Int64 == .min)
+        #expect(read["double"] as? Double == .greatestFiniteMagnitude)
+    }
+}
