@@ -24,6 +24,8 @@ actor EngineDriver {
     var cancelRequest: (@Sendable () -> Void)?
     /// The connection's account change at which it began.
     var requestedAccountChange = 0
+    /// The connection's account change at which the loop could not look the account up.
+    private var failedLookup: Int?
     /// The connection's account change at which the account was looked up; nil before.
     var checkedAccountChange: Int?
     /// ``EngineLedger/additionCount`` as far as the session knows.
@@ -288,12 +290,18 @@ actor EngineDriver {
         guard let engine, delegate != nil else { return .until(nil) }
         await tellState(engine)
         let accountChange = accountChangeCount
+        // An edit is no reason to ask again before the pause is over; another account is.
+        if failedLookup == accountChange, case .wait(let uptimeSeconds) = session.preview(at: now) {
+            return .until(uptimeSeconds)
+        }
+        failedLookup = nil
         do {
             guard try await checkAccount(engine) else { return .until(nil) }
         } catch {
             if isCancelled { return .until(nextOccasion) }
             // Whoever it is now is looked up at once.
             if accountChange != accountChangeCount { return .none }
+            failedLookup = accountChange
             _ = session.failed(SyncFailure(CKError(error)), at: now)
         }
         absorbChanges()

@@ -99,6 +99,47 @@ import Testing
         #expect(app.takeLog() == ["switchAccounts", "willFetch manual", "didFetch manual"])
     }
 
+    /// Nobody could say whose the changes are.
+    @Test func anAccountThatIsNotReadyKeepsEverything() async throws {
+        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        let code = CKError.Code.accountTemporarilyUnavailable
+        phone.cloud.faults.next(
+            2, of: UsersCaller.self,
+            .answer(.authenticationFailed, frameworkCode: code.rawValue))
+        #expect(await codeOf { try await app.engine.sendChanges() } == code)
+        #expect(await codeOf { try await app.engine.fetchChanges() } == code)
+        #expect(app.takeLog() == [])
+        #expect(app.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
+        try await app.engine.sendChanges()
+        #expect(app.takeLog().contains("sent +a"))
+    }
+
+    @Test func aSwitchWhileChangesAreOnTheirWayLeavesNothingToTheOther() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        try await app.engine.sendChanges()
+        app.write("a", "ida's")
+        app.write("b", "ida's")
+        _ = app.takeLog()
+        phone.transport.beforeRequests { path in
+            guard path == RecordsModify.path else { return }
+            phone.transport.beforeRequests(nil)
+            try await phone.become("bo")
+        }
+        #expect(await codeOf { try await app.engine.sendChanges() } == .operationCancelled)
+        await app.waitForLog { $0.contains("switchAccounts") }
+        #expect(app.engine.state.pendingRecordZoneChanges.isEmpty && app.texts.isEmpty)
+        try await app.engine.sendChanges()
+        let bos = try await EngineWorld(cloud).app("bo's tablet", user: "bo")
+        try await bos.engine.fetchChanges()
+        #expect(bos.texts.isEmpty)
+    }
+
     @Test func theSameUserAgainIsNoChange() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.restart()

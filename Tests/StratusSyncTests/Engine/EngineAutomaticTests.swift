@@ -162,6 +162,23 @@ import Testing
         #expect(app.texts.isEmpty)
     }
 
+    @Test(arguments: [CKError.Code.accountTemporarilyUnavailable, .notAuthenticated, .zoneBusy])
+    func anAccountThatCannotBeLookedUpIsAskedForAgain(_ code: CKError.Code) async throws {
+        let scene = try await Scene()
+        scene.cloud.faults.next(
+            2, of: UsersCaller.self,
+            .answer(.authenticationFailed, frameworkCode: code.rawValue))
+        let app = scene.phone.app
+        app.makeZone()
+        for seconds in [1.0, 2] {
+            await scene.clock.waitForSleeper(seconds: seconds)
+            #expect(app.log == [])
+            scene.clock.advance(bySeconds: seconds)
+        }
+        await app.waitForLog { $0.contains("sentZones +Huts") }
+        #expect(app.log.first == "signIn")
+    }
+
     @Test func callsByHandWorkBesideTheSchedule() async throws {
         let scene = try await Scene()
         let app = await scene.started()
