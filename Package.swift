@@ -102,6 +102,7 @@ let package = Package(
             name: "StratusClient",
             dependencies: [
                 "StratusRecords", "StratusWire", asyncHTTPClient, crypto, nio, nioHTTP, nioPosix,
+                nioSSL,
             ]),
         .target(
             name: "StratusSync",
