@@ -104,10 +104,10 @@ extension EngineDriver {
         let task = Task { try await body(database) }
         cancelRequest = { task.cancel() }
         defer { cancelRequest = nil }
-        let answer = try await task.value
-        // What came for another account is nobody's.
+        let answer = await task.result
+        // What came for another account is nobody's, an error too.
         try checkAccountIsKnown()
-        return answer
+        return try answer.get()
     }
 }
 
