@@ -133,7 +133,9 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
             case .failure(let error):
                 deliver { self.tell(zoneID, failedWith: error) }
                 return
-            case .success(let page):
+            case .success(let answered):
+                // Not before those that come first are told: assets may take long.
+                let page = try await session.completed(answered)
                 let goesOn = page.moreComing && fetchAllChanges
                 deliver { self.tell(zoneID, page, isIntermediate: goesOn) }
                 if !goesOn { return }
