@@ -13,6 +13,7 @@ let hashTrees = Target.Dependency.product(
     name: "HashTreeCollections", package: "swift-collections")
 let orderedCollections = Target.Dependency.product(
     name: "OrderedCollections", package: "swift-collections")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
@@ -78,8 +79,8 @@ let package = Package(
         .target(
             name: "StratusService",
             dependencies: [
-                "StratusRecords", "StratusStorage", "StratusWire", crypto, cryptoExtras, jwtKit,
-                logging,
+                "StratusRecords", "StratusStorage", "StratusWire", crypto, cryptoExtras, heap,
+                jwtKit, logging,
             ],
             exclude: ["DESIGN.md"]),
         .target(
@@ -154,6 +155,7 @@ let package = Package(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
+                "shopping",
             ]),
         .testTarget(
             name: "StratusServiceTests",

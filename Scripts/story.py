@@ -308,7 +308,7 @@ class Story:
         self.step("The phone is killed (-9) in the middle of an upload, and started again")
         self.phone.quit()
         # Small uploads, so that there is a middle.
-        self.phone = self.phone.again("--upload-size", "2")
+        self.phone = self.phone.again("--upload-size", "1")
         before = self.phone.names()
         since = len(self.tablet.lines)
         self.phone.tell("paste\n" + "\n".join(PARTY) + "\n")

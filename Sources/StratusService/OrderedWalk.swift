@@ -252,109 +252,28 @@ struct OrderedWalk {
     ) throws -> Bool {
         let index = try index(of: level.number)
         let resumed = level.resumes ? start?.keys[level.number] : nil
+        let farthest = scan.farthest(from: centre, order.keys[level.number].field)
         if resumed != RecordOrder.Key.nowhere {
+            let nearest = NearestEntries(
+                reader: scan.reader, index: index, zone: zone.key, centre: centre,
+                limit: scan.search.limits.recordsScannedPerQuery)
             var inner = resumed.flatMap(IndexKey.double(in:))?.nextDown ?? -1
-            var width = try firstWidth(index, around: centre)
             // As many as a page has, then more: the filters may leave few of them.
-            var wanted = recordsPerFirstRing
-            let farthest = scan.farthest(from: centre, order.keys[level.number].field)
+            var wanted = max(min(scan.search.limit, maximumGroup / 4), 8)
             while inner < farthest {
-                let ring = try ring(
-                    index, around: centre, beyond: inner, width: width, wanted: wanted)
-                if try !visitRing(level, ring, centre, visit) { return false }
-                width = max(ring.outer - inner, 1) * (ring.entries.count > maximumGroup / 4 ? 1 : 4)
+                let ring = try nearest.ring(beyond: inner, wanted: wanted, upTo: farthest)
+                if try !visitRing(level, ring, visit) { return false }
                 inner = ring.outer
                 wanted = min(wanted * 2, maximumGroup)
             }
         }
-        guard scan.farthest(from: centre, order.keys[level.number].field) >= Location.farthest
-        else {
-            return true
-        }
+        guard farthest >= Location.farthest else { return true }
         return try group(
             level, entriesKey: IndexKey.missing, positionKey: RecordOrder.Key.nowhere, visit)
     }
 
-    private var recordsPerFirstRing: Int { max(min(scan.search.limit, maximumGroup / 4), 8) }
-
-    /// A distance within which a page's records lie, in a place as full as the middle of the rings.
-    ///
-    /// Neighbours in the index are neighbours on the earth as a rule, and never nearer than the nearest:
-    /// the distance that so many of them keep is one that at least so many records keep.
-    private func firstWidth(_ index: IndexRow.Key, around centre: Location) throws -> Double {
-        let count = try scan.reader.entryCount(
-            of: index, in: zone.key, within: .values, limit: maximumGroup + 1)
-        if count <= maximumGroup { return Location.farthest }
-        let wanted = recordsPerFirstRing
-        let key = PlaceCell.key(of: centre)
-        let sides = [
-            KeyRange(lower: key, upper: IndexKey.last), KeyRange(lower: IndexKey.first, upper: key),
-        ]
-        let distances = try sides.enumerated().flatMap { number, side in
-            try scan.reader.entries(
-                of: index, in: zone.key, between: side.bounds, isAscending: number == 0,
-                limit: wanted
-            ).compactMap { PlaceCell.centre(ofKey: $0.key).map(centre.distance) }
-        }.sorted()
-        return max(distances.dropFirst(wanted - 1).first ?? Location.farthest, 1)
-    }
-
-    /// The places farther than `inner` and no farther than `outer`, and some beside.
-    private struct Ring {
-        var inner: Double
-        var outer: Double
-        var entries: [IndexEntry]
-    }
-
-    /// A ring that has about as many records as wanted, and no more than are put in order in memory, as
-    /// far as that can be.
-    private func ring(
-        _ index: IndexRow.Key, around centre: Location, beyond inner: Double, width: Double,
-        wanted: Int
-    ) throws -> Ring {
-        let limit = scan.search.limits.recordsScannedPerQuery
-        var width = width
-        while true {
-            let outer = inner + width
-            var entries: [(entry: IndexEntry, distance: Double)] = []
-            for range in centre.keys(from: max(inner, 0), to: outer) where entries.count <= limit {
-                _ = try stream(index, range.bounds, isAscending: true) { found in
-                    for entry in found {
-                        guard let cell = PlaceCell.centre(ofKey: entry.key) else { continue }
-                        let distance = centre.distance(to: cell)
-                        // The place is within two centimetres of its cell's centre.
-                        guard distance > inner - 0.02, distance <= outer + 0.02 else { continue }
-                        entries.append((entry, distance))
-                    }
-                    return entries.count <= limit
-                }
-            }
-            guard entries.count > maximumGroup else {
-                guard entries.count > 2 * wanted else {
-                    return Ring(inner: inner, outer: outer, entries: entries.map(\.entry))
-                }
-                // Entries are cheap, records are not: the rest is left to the next ring.
-                entries.sort { $0.distance < $1.distance }
-                let near = max(entries[wanted].distance, inner + 0.05)
-                let part = entries.prefix { $0.distance <= near + 0.02 }.map(\.entry)
-                return Ring(inner: inner, outer: min(near, outer), entries: part)
-            }
-            guard width > 0.1 else {
-                // So many records at one place: they are still put in order together, to a point.
-                guard entries.count <= limit else { throw ServiceError.tooManyAtOnePlace }
-                return Ring(inner: inner, outer: outer, entries: entries.map(\.entry))
-            }
-            if entries.count > limit {
-                width /= 4
-            } else {
-                entries.sort { $0.distance < $1.distance }
-                width = max(min(entries[maximumGroup / 2].distance - inner, width / 2), 0.05)
-            }
-        }
-    }
-
     private func visitRing(
-        _ level: Level, _ ring: Ring, _ centre: Location, _ visit: IndexScan.Visit
+        _ level: Level, _ ring: NearestEntries.Ring, _ visit: IndexScan.Visit
     ) throws -> Bool {
         let (inner, outer) = (IndexKey.bytes(of: ring.inner), IndexKey.bytes(of: ring.outer))
         return try visitSorted(level, key: nil, ring.entries) { position, match in
@@ -407,9 +326,4 @@ extension ArraySlice<IndexEntry> {
         }
         return chunks
     }
-}
-
-extension ServiceError {
-    static let tooManyAtOnePlace = overLimit(
-        "Too many records lie at the same distance; narrow the query with a filter.")
 }

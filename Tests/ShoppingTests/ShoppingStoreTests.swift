@@ -162,6 +162,62 @@ struct ShoppingStoreTests {
         #expect(await phone.journal(weekly)?.history.suffix(3) == entries[...])
     }
 
+    @Test func aListThatWasDeletedElsewhereIsNotMadeAnewByAnAction() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
+        let database = try await world.container("web").privateCloudDatabase
+        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
+        _ = try await database.deleteRecordZone(withID: zoneID)
+        try await tablet.sync()
+        await #expect(throws: ShoppingStore.UnknownList.self) {
+            try await tablet.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
+        }
+        try await tablet.sync()
+        #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+    }
+
+    /// What another client wrote must not end the app, now and at every start.
+    @Test(arguments: [9.3e15, 1e300])
+    func anEntryOfATimeThatCannotBeCountedIsIgnored(_ seconds: Double) async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.sync()
+        let entry = CKRecord(
+            recordType: ShoppingRecord.journalEntryType,
+            recordID: CKRecord.ID(
+                zoneID: CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))))
+        entry["listID"] = weekly
+        entry["action"] = "recolour"
+        entry["value"] = "red"
+        entry["editTime"] = Date(timeIntervalSince1970: seconds)
+        // Whether the service takes such a date is its own affair.
+        _ = try? await world.container("web").privateCloudDatabase.save(entry)
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.list(weekly)?.title == "Groceries")
+        #expect(await tablet.list(weekly)?.colour != "red")
+    }
+
+    @Test func aChangeByANewerAppIsKeptAndTold() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.sync()
+        #expect(await !phone.needsNewerApp)
+        let entry = CKRecord(
+            recordType: ShoppingRecord.journalEntryType,
+            recordID: CKRecord.ID(
+                zoneID: CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))))
+        entry["listID"] = weekly
+        entry["action"] = "sing"
+        entry["editTime"] = Date(timeIntervalSince1970: 1_700_000_000)
+        entry["appVersion"] = JournalEntry.currentAppVersion + 1
+        _ = try await world.container("web").privateCloudDatabase.save(entry)
+        try await phone.sync()
+        #expect(await phone.needsNewerApp)
+        #expect(
+            await phone.journal(weekly)?.history.contains { $0.action.rawValue == "sing" } == true)
+    }
+
     @Test func anUnknownListIsRefused() async throws {
         let phone = try await world.open("phone")
         await #expect(throws: ShoppingStore.UnknownList.self) {

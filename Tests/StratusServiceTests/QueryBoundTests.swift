@@ -62,6 +62,8 @@ import Testing
         QueryDictionary(
             recordType: "Hut",
             filterBy: [Filter(.in, .system(.recordName), .stringList(["hut1", "hut2"]))]),
+        QueryDictionary(
+            recordType: "Hut", sortBy: [Sort(.user("place"), relativeLocation: middle)]),
     ]
 
     /// A page reads as many records of a large zone as of a small one.
@@ -276,6 +278,29 @@ import Testing
                 ? StoredNameOrder.isBefore(left.key, right.key) : one < other
         }.map(\.key)
         #expect(found == expected)
+    }
+
+    /// As many as a query may look at can lie at one place; more are refused in words.
+    @Test(arguments: [(40, false), (51, true)])
+    func placesAtOneSpotAreSortedUpToABound(_ count: Int, isRefused: Bool) async throws {
+        var limits = Limits()
+        limits.recordsScannedPerQuery = 50
+        let alice = try await World(limits: limits).person("alice")
+        try await alice.modify(
+            (0..<count).map { number in
+                hut(.create, "hut\(number)", [Field(name: "place", value: .location(Self.middle))])
+            })
+        let query = QueryDictionary(
+            recordType: "Hut", sortBy: [Sort(.user("place"), relativeLocation: Self.middle)])
+        if isRefused {
+            let refusal = await alice.refusal(
+                RecordsQuery.self, .init(query: query, resultsLimit: 10))
+            #expect(refusal?.error.reason.contains("at the same distance") == true)
+        } else {
+            let page = try await alice.ask(
+                RecordsQuery.self, .init(query: query, resultsLimit: 10))
+            #expect(page.records.count == 10)
+        }
     }
 
     @Test(arguments: [

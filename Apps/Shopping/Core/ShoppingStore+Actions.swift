@@ -33,7 +33,10 @@ extension ShoppingStore {
     /// - Throws: ``UnknownList``, or what the cache throws when the file cannot be written.
     @discardableResult
     public func perform(_ actions: [ShoppingAction], in listID: String) throws -> [JournalEntry] {
-        guard var known = listsByID[listID] else { throw UnknownList(listID: listID) }
+        // A list that was just deleted elsewhere is not made anew by what is done to it here.
+        guard var known = listsByID[listID],
+            try cache.zoneIDs().contains(ShoppingStore.zoneID(listID: listID))
+        else { throw UnknownList(listID: listID) }
         let writer = JournalWriter(listID: listID, device: device, author: author)
         var entries: [JournalEntry] = []
         var title: String?

@@ -13,6 +13,8 @@ extension ShoppingStore {
 
     /// Takes records that changed on this device; those this device wrote itself are known already.
     func absorb(_ ids: Set<CKRecord.ID>) {
+        let ids = ids.union(unreadIDs)
+        unreadIDs = []
         for (zoneID, ids) in Dictionary(grouping: ids, by: \.zoneID) {
             guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
             do {
@@ -22,6 +24,7 @@ extension ShoppingStore {
                     : try cache.records(inZoneWith: zoneID)
                 take(records, of: listID)
             } catch {
+                unreadIDs.formUnion(ids)
                 tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
             }
         }

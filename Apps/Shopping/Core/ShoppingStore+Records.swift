@@ -54,7 +54,10 @@ extension JournalField {
         switch value {
         case let text as String: self = .string(text)
         case let date as Date:
-            self = .date(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+            // The service takes dates that this cannot count; no app of ours writes them.
+            guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded())
+            else { return nil }
+            self = .date(milliseconds: milliseconds)
         case let number as NSNumber: self = .int64(number.int64Value)
         case let number as Int64: self = .int64(number)
         case let number as Int: self = .int64(Int64(number))

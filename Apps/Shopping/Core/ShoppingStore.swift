@@ -62,6 +62,8 @@ public actor ShoppingStore {
     var listsByID: [String: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
+    /// Records that changed and could not be read: they are read with the next ones.
+    var unreadIDs: Set<CKRecord.ID> = []
     private let recordChanges: RecordChanges<CKRecord.ID>
     private var watching: [Task<Void, Never>] = []
 
@@ -176,6 +178,9 @@ public actor ShoppingStore {
         guard list.title.isEmpty, let title = known.rootTitle else { return list }
         return ShoppingList(id: list.id, title: title, colour: list.colour, items: list.items)
     }
+
+    /// Whether a newer version of the app changed some list: what it did is kept, but not all of it shows.
+    public var needsNewerApp: Bool { listsByID.values.contains { $0.journal.needsNewerApp } }
 
     /// The journal of a list; nil when this device does not know it.
     public func journal(_ listID: String) -> Journal? { listsByID[listID]?.journal }

@@ -4,8 +4,8 @@ import Foundation
 struct Account: Sendable {
     /// Who others read as the author of changes.
     let author: String
-    /// Tells the files of several accounts apart.
-    let fileKey: String
+    /// Tells the files of several accounts apart; nil for lists that no account has yet.
+    let fileKey: String?
     let serviceURL: String?
     let deviceName: String?
     /// Why this device shares nothing; nil when it does.
@@ -19,7 +19,9 @@ struct Account: Sendable {
         serviceURL = value("STRATUS_URL")
         deviceName = value("STRATUS_DEVICE_ID")
         author = developmentUser ?? value("USER") ?? "somebody"
-        fileKey = developmentUser ?? "own"
+        fileKey =
+            developmentUser.map { "user-" + $0 }
+            ?? value("STRATUS_WEB_AUTH_TOKEN").map { _ in "signed-in" }
         if serviceURL == nil {
             localOnlyReason =
                 "The lists stay on this device. To share them, see shopping --help: STRATUS_URL."

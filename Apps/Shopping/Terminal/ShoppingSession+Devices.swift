@@ -40,6 +40,9 @@ extension ShoppingSession {
         if openListID == nil { await openOnlyList() }
     }
 
+    static let newerAppSentence =
+        "Somebody uses a newer version of this app, and not all of their changes show here; update it."
+
     func status() async throws -> String {
         let status = try await store.status()
         var lines: [String] = []
@@ -54,6 +57,7 @@ extension ShoppingSession {
             lines.append("Service: \(account.serviceURL ?? "")")
         }
         lines.append("You are \(account.author) on \(deviceName).")
+        if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
         if let halt = status.haltReason { lines.append(halt.summary) }
         if let failure = status.lastFailure {
             lines.append("Last trouble: \(failure.message)")

@@ -48,6 +48,7 @@ actor ShoppingSession {
         watching = Task { for await change in changes { await self.tell(change) } }
         self.isOnline = isOnline
         var lines = [account.localOnlyReason].compactMap { $0 }
+        if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
         if let listTitle {
             lines.append(await openOrAwait(listTitle))
         } else if let remembered = folder.notes.openListID,

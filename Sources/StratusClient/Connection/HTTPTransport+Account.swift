@@ -4,7 +4,7 @@ import StratusWire
 extension HTTPTransport: AccountTransport {
     /// Apple's links stand under another name than its service.
     public var shareLinkOrigin: String {
-        origin == "https://api.apple-cloudkit.com" ? "https://www.icloud.com" : origin
+        origin == Self.applesOrigin ? "https://www.icloud.com" : origin
     }
 
     public func changeAccount(webAuthToken: String?) {

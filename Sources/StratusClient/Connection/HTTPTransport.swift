@@ -37,6 +37,8 @@ public final class HTTPTransport: Transport {
     let deviceID: String
     let session: WebAuthSession
     let limits = Limits()
+    /// Whether the service is one of ours, which knows more than Apple's pages say (decision 1).
+    let knowsExtensions: Bool
 
     /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be
     /// so large.
@@ -53,19 +55,38 @@ public final class HTTPTransport: Transport {
 
     /// - Parameter origin: such as `http://127.0.0.1:8080`.
     /// - Returns: nil when the origin is no http or https address.
-    public init?(origin: String, credentials: Credentials, deviceID: String) {
+    public convenience init?(origin: String, credentials: Credentials, deviceID: String) {
+        self.init(
+            origin: origin, credentials: credentials, deviceID: deviceID,
+            knowsExtensions: !origin.hasPrefix(Self.applesOrigin))
+    }
+
+    init?(origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool) {
         guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
             scheme == "http" || scheme == "https"
         else { return nil }
         self.origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
         apiToken = credentials.apiToken
         self.deviceID = deviceID
+        self.knowsExtensions = knowsExtensions
         session = WebAuthSession(
             token: credentials.webAuthToken, developmentUser: credentials.developmentUser)
     }
 
     public func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        if !knowsExtensions,
+            let answer = try await documentedAnswer(
+                to: request, of: E.self, at: target, timeoutSeconds)
+        {
+            return answer
+        }
+        return try await sendWhole(E.self, request, target, timeoutSeconds)
+    }
+
+    func sendWhole<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, _ target: RequestTarget, _ timeoutSeconds: Double
     ) async throws -> E.Answer {
         let body = Self.body(of: request, for: E.self)
         if let body, body.count > limits.requestBodyBytes {
@@ -135,7 +156,8 @@ public final class HTTPTransport: Transport {
         if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
         url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken ?? self.apiToken)
         if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
-        return url + "&clientId=" + Self.escaped(deviceID) + "&stratusExtensions=1"
+        url += "&clientId=" + Self.escaped(deviceID)
+        return knowsExtensions ? url + "&stratusExtensions=1" : url
     }
 
     private static let unreserved = CharacterSet(

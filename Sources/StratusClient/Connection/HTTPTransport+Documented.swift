@@ -1,0 +1,98 @@
+import StratusRecords
+import StratusWire
+
+/// Requests without extensions of ours, as Apple's pages document them: of one zone each, and without
+/// the identifier that makes a repetition harmless.
+extension HTTPTransport {
+    static let applesOrigin = "https://api.apple-cloudkit.com"
+
+    /// Sends a request in the documented form where it has another one among ourselves.
+    ///
+    /// - Returns: nil for requests that are the same everywhere.
+    func documentedAnswer<E: Endpoint>(
+        to request: E.Request, of endpoint: E.Type, at target: RequestTarget,
+        _ timeoutSeconds: Double
+    ) async throws -> E.Answer? {
+        switch request {
+        case let request as RecordsModify.Request:
+            return try await modify(request, target, timeoutSeconds) as? E.Answer
+        case let request as RecordsLookup.Request:
+            return try await lookUp(request, target, timeoutSeconds) as? E.Answer
+        case var request as ZonesModify.Request:
+            request.operationID = nil
+            return try await sendWhole(ZonesModify.self, request, target, timeoutSeconds)
+                as? E.Answer
+        default:
+            return nil
+        }
+    }
+
+    private func modify(
+        _ request: RecordsModify.Request, _ target: RequestTarget, _ timeoutSeconds: Double
+    ) async throws -> RecordsModify.Answer {
+        let groups = Dictionary(grouping: request.operations.indices) { index in
+            request.operations[index].record.zoneID ?? request.zoneID
+        }
+        let results = try await byZone(groups, count: request.operations.count) { zoneID, indices in
+            var part = request
+            part.operationID = nil
+            part.zoneID = zoneID
+            part.operations = indices.map { request.operations[$0] }
+            return try await self.sendWhole(RecordsModify.self, part, target, timeoutSeconds)
+                .records
+        }
+        return RecordsModify.Answer(records: results)
+    }
+
+    private func lookUp(
+        _ request: RecordsLookup.Request, _ target: RequestTarget, _ timeoutSeconds: Double
+    ) async throws -> RecordsLookup.Answer {
+        let groups = Dictionary(grouping: request.records.indices) { index in
+            request.records[index].zoneID ?? request.zoneID
+        }
+        let results = try await byZone(groups, count: request.records.count) { zoneID, indices in
+            var part = request
+            part.zoneID = zoneID
+            part.records = indices.map { index in
+                var item = request.records[index]
+                item.zoneID = nil
+                return item
+            }
+            return try await self.sendWhole(RecordsLookup.self, part, target, timeoutSeconds)
+                .records
+        }
+        return RecordsLookup.Answer(records: results)
+    }
+
+    /// Asks zone by zone, and puts the results in the request's order.
+    ///
+    /// A zone that is refused as a whole fails its own records: what other zones answered is not lost.
+    private func byZone(
+        _ groups: [ZoneIDDictionary?: [Int]], count: Int,
+        _ ask: (ZoneIDDictionary?, [Int]) async throws -> [RecordResult]
+    ) async throws -> [RecordResult] {
+        var results: [RecordResult?] = Array(repeating: nil, count: count)
+        let inOrder = groups.sorted { ($0.value.first ?? 0) < ($1.value.first ?? 0) }
+        for (zoneID, indices) in inOrder {
+            let answers: [RecordResult]
+            do {
+                answers = try await ask(zoneID, indices)
+            } catch let failure as ServiceFailure where groups.count > 1 {
+                answers =
+                    failure.records.flatMap { $0.count == indices.count ? $0 : nil }
+                    ?? indices.map { _ in
+                        .failure(
+                            RecordFailure(
+                                recordName: nil, zoneID: zoneID, error: failure.error,
+                                uuid: failure.uuid))
+                    }
+            }
+            guard answers.count == indices.count else {
+                throw TransportError(
+                    .answerUnreadable, "The service answered another number of records; update it.")
+            }
+            for (index, answer) in zip(indices, answers) { results[index] = answer }
+        }
+        return results.compactMap(\.self)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import StratusServer
+import StratusTesting
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Stands between a client and the real service, and keeps what the client sent.
+struct RecordingProxy: Sendable {
+    struct Sent: Sendable {
+        var path: String
+        var query: [String]
+        var body: Data
+    }
+
+    final class Log: Sendable {
+        private let sent = Mutex<[Sent]>([])
+        var all: [Sent] { sent.withLock { $0 } }
+        func add(_ one: Sent) { sent.withLock { $0.append(one) } }
+    }
+
+    let log = Log()
+
+    /// Serves a cloud, with the proxy before it, while `body` runs.
+    func serve(
+        _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
+    ) async throws {
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = try buildServer(
+            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+            makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            for await number in ports {
+                try await proxy("http://127.0.0.1:\(number)", body)
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func proxy(
+        _ origin: String, _ body: @escaping @Sendable (String) async throws -> Void
+    ) async throws {
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let router = Router(context: BasicRequestContext.self)
+        router.add(middleware: Forward(origin: origin, log: log))
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) },
+            logger: Logger(label: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            for await number in ports {
+                try await body("http://127.0.0.1:\(number)")
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
+    private struct Forward: RouterMiddleware {
+        typealias Context = BasicRequestContext
+
+        let origin: String
+        let log: Log
+
+        func handle(
+            _ request: Request, context: Context,
+            next: (Request, Context) async throws -> Response
+        ) async throws -> Response {
+            let body = try await request.body.collect(upTo: 10_000_000)
+            let uri = request.uri
+            let data = Data(body.readableBytesView)
+            if uri.path.hasPrefix("/database/") || uri.path.hasPrefix("/device/") {
+                let names = (uri.query ?? "").split(separator: "&").map {
+                    String($0.prefix { $0 != "=" })
+                }
+                log.add(Sent(path: uri.path, query: names, body: data))
+            }
+            return try await forward(request, data)
+        }
+
+        private func forward(_ request: Request, _ body: Data) async throws -> Response {
+            guard let url = URL(string: origin + request.uri.string) else {
+                return Response(status: .badRequest)
+            }
+            var copy = URLRequest(url: url)
+            copy.httpMethod = request.method.rawValue
+            copy.httpBody = body.isEmpty ? nil : body
+            for field in request.headers where field.name != .contentLength {
+                copy.setValue(field.value, forHTTPHeaderField: field.name.canonicalName)
+            }
+            // The service makes its links of it.
+            copy.setValue(request.head.authority, forHTTPHeaderField: "Host")
+            let (data, answer) = try await URLSession.shared.data(for: copy)
+            guard let answer = answer as? HTTPURLResponse else {
+                return Response(status: .badGateway)
+            }
+            var fields = HTTPFields()
+            for (name, value) in answer.allHeaderFields {
+                if let name = HTTPField.Name("\(name)"), name != .contentLength,
+                    name != .transferEncoding
+                {
+                    fields[name] = "\(value)"
+                }
+            }
+            return Response(
+                status: .init(code: answer.statusCode), headers: fields,
+                body: .init(byteBuffer: .init(bytes: data)))
+        }
+    }
+}
