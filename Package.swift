@@ -103,7 +103,7 @@ let package = Package(
             name: "StratusClient",
             dependencies: [
                 "StratusRecords", "StratusWire", asyncHTTPClient, crypto, logging, nio, nioHTTP,
-                nioPosix,
+                nioPosix, nioSSL,
             ]),
         .target(
             name: "StratusSync",

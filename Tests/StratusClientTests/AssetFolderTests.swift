@@ -30,6 +30,67 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: try #require(asset.fileURL).path))
     }
 
+    /// As those do who clean up temporary files.
+    @Test func aFolderThatWasRemovedIsMadeAgain() throws {
+        let scratch = try Scratch()
+        let folder = AssetFolder(parent: scratch.folder)
+        let first = try folder.makeFile().url.deletingLastPathComponent()
+        try FileManager.default.removeItem(at: first)
+        let file = try folder.makeFile()
+        #expect(FileManager.default.fileExists(atPath: file.url.path))
+        // It is locked like the first: no other process takes it for an orphan.
+        _ = try AssetFolder(parent: scratch.folder).makeFile()
+        #expect(FileManager.default.fileExists(atPath: file.url.path))
+    }
+
+    @Test func aFolderThatTakesNoFileIsKept() throws {
+        let scratch = try Scratch()
+        let names = [UUID(), UUID()]
+        let count = Mutex(0)
+        let folder = AssetFolder(
+            parent: scratch.folder,
+            makeUUID: {
+                let place = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                // The folder, then three times the same file.
+                return place == 1 ? names[0] : place < 5 ? names[1] : UUID()
+            })
+        let url = try folder.makeFile().url
+        // Where a folder is, no file can be made.
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        #expect(throws: CKError(.assetNotAvailable)) { try folder.makeFile() }
+        let next = try folder.makeFile().url
+        #expect(next.deletingLastPathComponent() == url.deletingLastPathComponent())
+    }
+
+    /// More slow disks than there are threads for tasks.
+    @Test(.timeLimit(.minutes(1))) func aSlowDiskHoldsUpNoTask() async throws {
+        let scratch = try Scratch()
+        let folder = AssetFolder(parent: scratch.folder)
+        let state = try AssetFileState(try scratch.file("any", bytes: 1))
+        let pipes = (0...ProcessInfo.processInfo.activeProcessorCount).map {
+            scratch.folder.appendingPathComponent("pipe-\($0)")
+        }
+        for pipe in pipes { #expect(mkfifo(pipe.path, 0o600) == 0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for pipe in pipes {
+                group.addTask {
+                    // A pipe is no asset, but that is found out when it has been read.
+                    await #expect(throws: CKError(.assetNotAvailable)) {
+                        try await folder.copied(pipe, expected: state)
+                    }
+                }
+            }
+            // The others come first, and wait for somebody to write.
+            for _ in 0..<100 { await Task.yield() }
+            for pipe in pipes { try FileHandle(forWritingTo: pipe).close() }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func foldersOfEndedProcessesGo() throws {
         let scratch = try Scratch()
         let living = AssetFolder(parent: scratch.folder)

@@ -1,8 +1,9 @@
 import Foundation
-import StratusClient
 import StratusRecords
 import StratusWire
 import Testing
+
+@testable import StratusClient
 
 /// Queries, zones, changes and subscriptions: order of callbacks, loops and paging.
 @Suite struct FetchTests {
@@ -256,6 +257,51 @@ import Testing
         #expect(copy.predicate.evaluate(with: ["beds": 4, "tags": ["y"]]))
         #expect(!copy.predicate.evaluate(with: ["beds": 4, "tags": ["x"]]))
         #expect((fetched.last as? CKRecordZoneSubscription)?.zoneID == trips)
+    }
+
+    /// A service that says so for ever would be asked for ever.
+    @Test func aTokenThatStandsStillEndsTheFetch() async throws {
+        let transport = ScriptedTransport { request, _ in
+            guard let zones = (request as? ChangesZone.Request)?.zones else {
+                return ChangesDatabase.Answer(zones: [], syncToken: "T", moreComing: true)
+            }
+            return ChangesZone.Answer(
+                zones: zones.map { zone in
+                    // The second zone is as it should be.
+                    let isGood = zone.zoneID.zoneName != "Trips"
+                    return .page(
+                        ChangesZone.Page(
+                            zoneID: zone.zoneID, records: [served("a")], syncToken: "T",
+                            moreComing: !isGood))
+                })
+        }
+        // So that without the check the test ends too.
+        let limited = ScriptedTransport { request, target in
+            guard transport.requests.count < 20 else { throw CancellationError() }
+            if request is ChangesZone.Request {
+                return try await transport.send(
+                    ChangesZone.self, try #require(request as? ChangesZone.Request), to: target,
+                    timeoutSeconds: 60)
+            }
+            return try await transport.send(
+                ChangesDatabase.self, try #require(request as? ChangesDatabase.Request),
+                to: target, timeoutSeconds: 60)
+        }
+        let database = container(limited).privateCloudDatabase
+        let log = Log()
+        let zones = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        zones.fetchDatabaseChangesResultBlock = {
+            log.add("\(($0.failure as? CKError)?.code == .serverRejectedRequest)")
+        }
+        await run(zones, on: database)
+        let other = CKRecordZone.ID(zoneName: "Other")
+        let records = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips, other])
+        records.recordZoneFetchResultBlock = { zoneID, result in
+            let isRefused = (result.failure as? CKError)?.code == .serverRejectedRequest
+            log.add("\(zoneID.zoneName) \(isRefused)")
+        }
+        await run(records, on: database)
+        #expect(log.all == ["true", "Trips true", "Other false"])
     }
 
     @Test func aSubscriptionOfTheServicesThatNeverFiresIsNotSavedAgain() async throws {

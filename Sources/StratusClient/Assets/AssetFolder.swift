@@ -41,8 +41,8 @@ final class AssetFolder: Sendable {
     ///
     /// - Throws: `CKError.assetNotAvailable` when the disk has no room for it.
     func makeFile() throws -> AssetFile {
-        let url = try state.withLock { state in
-            let date = now()
+        let date = now()
+        state.withLock { state in
             state.released.removeAll { released in
                 guard date.timeIntervalSince(released.date) >= Self.graceSeconds else {
                     return false
@@ -50,13 +50,26 @@ final class AssetFolder: Sendable {
                 Self.remove(released.url)
                 return true
             }
-            return try folder(&state).appendingPathComponent(makeUUID().uuidString)
         }
-        guard
-            FileManager.default.createFile(
-                atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-        else { throw Self.noRoom() }
+        // Who cleans up temporary files may have taken the folder away: then in a new one.
+        guard let url = try emptyFile() ?? emptyFile() else { throw Self.noRoom() }
         return AssetFile(url, in: self)
+    }
+
+    /// - Returns: nil when the folder, which is forgotten if it is gone, takes no file.
+    private func emptyFile() throws -> URL? {
+        guard let folder = try state.withLock({ try self.folder(&$0) }) else { return nil }
+        let url = folder.appendingPathComponent(makeUUID().uuidString)
+        let isMade = FileManager.default.createFile(
+            atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        if isMade { return url }
+        if !FileManager.default.fileExists(atPath: folder.path) {
+            state.withLock { state in
+                guard state.folder == folder else { return }
+                (state.folder, state.lock) = (nil, nil)
+            }
+        }
+        return nil
     }
 
     fileprivate func release(_ url: URL) {
@@ -80,7 +93,8 @@ final class AssetFolder: Sendable {
 
     // MARK: The folder
 
-    private func folder(_ state: inout State) throws -> URL {
+    /// - Returns: nil when another process took the new folder for an orphan.
+    private func folder(_ state: inout State) throws -> URL? {
         if let folder = state.folder { return folder }
         removeOrphans()
         let folder = parent.appendingPathComponent(Self.prefix + makeUUID().uuidString)
@@ -92,7 +106,7 @@ final class AssetFolder: Sendable {
             throw Self.noRoom(error)
         }
         let lock = folder.appendingPathComponent(Self.lockName)
-        guard let handle = Self.locked(lock, isNew: true) else { throw Self.noRoom() }
+        guard let handle = Self.locked(lock, isNew: true) else { return nil }
         state.folder = folder
         state.lock = handle
         return folder

@@ -18,10 +18,13 @@ final class AssetProgress: Sendable {
 
     /// Counts an asset of a record in.
     ///
+    /// - Parameter sizeBytes: as the service says, who may say anything.
     /// - Returns: the asset's place, for ``moved(_:of:in:)``.
     func add(_ sizeBytes: Int64, to record: Int) -> Int {
         parts.withLock { parts in
-            parts[record].totalBytes += sizeBytes
+            let (sum, isTooLarge) = parts[record].totalBytes
+                .addingReportingOverflow(max(0, sizeBytes))
+            parts[record].totalBytes = isTooLarge ? .max : sum
             parts[record].movedBytes.append(0)
             return parts[record].movedBytes.count - 1
         }

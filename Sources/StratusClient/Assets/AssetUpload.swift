@@ -77,6 +77,19 @@ struct AssetFileState: Hashable {
 }
 
 extension AssetFolder {
+    /// A slow disk holds up threads that wait for it alone, and no task.
+    private static let copying = DispatchQueue(
+        label: "stratus.assets.copying", attributes: .concurrent)
+
+    /// The same as ``copy(_:expected:)``, on a thread apart.
+    func copied(_ url: URL, expected: AssetFileState) async throws -> AssetFile {
+        try await withCheckedThrowingContinuation { continuation in
+            Self.copying.async {
+                continuation.resume(with: Result { try self.copy(url, expected: expected) })
+            }
+        }
+    }
+
     /// Copies an app's file, so that whatever is sent, and sent again, is the same.
     ///
     /// - Parameter expected: the file as it was when the save began.

@@ -10,8 +10,7 @@ extension CloudConnection {
     ///
     /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
     public func signIn(webAuthToken: String) throws {
-        try accountTransport.changeAccount(webAuthToken: webAuthToken)
-        accountChanged(hasAccount: true)
+        try changeAccount(webAuthToken: webAuthToken)
     }
 
     /// Signs out on this device; posts `CKAccountChanged`.
@@ -20,8 +19,15 @@ extension CloudConnection {
     ///
     /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
     public func signOut() throws {
-        try accountTransport.changeAccount(webAuthToken: nil)
-        accountChanged(hasAccount: false)
+        try changeAccount(webAuthToken: nil)
+    }
+
+    private func changeAccount(webAuthToken: String?) throws {
+        let transport = try accountTransport
+        // Counted before and after: what was begun until now must not be sent with the next token.
+        countAccountChange()
+        transport.changeAccount(webAuthToken: webAuthToken)
+        accountChanged(hasAccount: webAuthToken != nil)
     }
 
     /// Tells the service that the session ended, so that nobody else can use its tokens, and signs
@@ -32,6 +38,7 @@ extension CloudConnection {
     public func endSession(container: String) async throws {
         // Before anything is done that could not be finished.
         _ = try accountTransport
+        await unregisterListeners()
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment),
             scope: .public)

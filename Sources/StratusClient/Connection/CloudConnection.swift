@@ -58,6 +58,8 @@ public final class CloudConnection: Sendable {
         var userRecordNames: [String: String] = [:]
         /// How often the account came, went or became another's.
         var changeCount = 0
+        /// Under which the service tells this device's listeners of news, by container.
+        var pushTokens: [String: String] = [:]
     }
 
     private struct CoreHolder {
@@ -126,6 +128,10 @@ public final class CloudConnection: Sendable {
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 
+    func countAccountChange() {
+        account.withLock { $0.changeCount += 1 }
+    }
+
     var fetchedItemCount: Int { fetchedItems.load(ordering: .relaxed) }
     var changedItemCount: Int { changedItems.load(ordering: .relaxed) }
 
@@ -157,6 +163,15 @@ public final class CloudConnection: Sendable {
             let core = ContainerCore(identifier: identifier, connection: self)
             cores[identifier] = CoreHolder(core: core)
             return core
+        }
+    }
+
+    var pushTokens: [String: String] { account.withLock { $0.pushTokens } }
+
+    /// Remembers what a listener was registered under; not when the account changed meanwhile.
+    func rememberListener(_ pushToken: String, container: String, changeCount: Int) {
+        account.withLock { account in
+            if account.changeCount == changeCount { account.pushTokens[container] = pushToken }
         }
     }
 

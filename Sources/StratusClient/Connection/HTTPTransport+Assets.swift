@@ -92,7 +92,7 @@ private final class TransferWatch: Sendable {
                 var seen = -1
                 while self.pieces.load(ordering: .relaxed) != seen {
                     seen = self.pieces.load(ordering: .relaxed)
-                    try await Task.sleep(for: .seconds(max(idleSeconds, 0.001)))
+                    try await Task.sleep(for: HTTPTransport.duration(ofSeconds: idleSeconds))
                 }
                 throw TransportError(.timedOut, "The asset's bytes stood still for too long.")
             }

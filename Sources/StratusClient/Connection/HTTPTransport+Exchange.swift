@@ -3,23 +3,41 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import StratusRecords
 import StratusWire
 
 extension HTTPTransport {
-    /// Sends one HTTP request and collects the answer.
+    /// A timeout as a clock can measure it.
+    static func duration(ofSeconds seconds: Double) -> Duration {
+        .seconds(max(0.001, min(seconds, 1e9)))
+    }
+
+    /// Sends one HTTP request and collects the answer, all of it in time: the client's own deadline
+    /// ends at the answer's head.
     ///
     /// - Throws: ``TransportError``, `CancellationError`.
     func execute(
         _ request: HTTPClientRequest, timeoutSeconds: Double
     ) async throws -> HTTPResponse {
         do {
-            let milliseconds = max(1, min(timeoutSeconds, 1e9) * 1_000)
-            let response = try await Self.client.execute(
-                request, timeout: .milliseconds(Int64(milliseconds)))
-            let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-            return HTTPResponse(
-                status: Int(response.status.code), headers: response.headers, body: body)
+            let duration = Self.duration(ofSeconds: timeoutSeconds)
+            return try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+                group.addTask {
+                    let response = try await Self.client.execute(
+                        request, timeout: TimeAmount(duration))
+                    let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+                    return HTTPResponse(
+                        status: Int(response.status.code), headers: response.headers, body: body)
+                }
+                group.addTask {
+                    try await Task.sleep(for: duration)
+                    throw TransportError(.timedOut, "The service did not answer in time.")
+                }
+                defer { group.cancelAll() }
+                guard let response = try await group.next() else { throw CancellationError() }
+                return response
+            }
         } catch {
             if Task.isCancelled { throw CancellationError() }
             throw Self.transportError(error)
@@ -29,6 +47,7 @@ extension HTTPTransport {
     /// Tells an answer that is an error.
     func check(_ response: HTTPResponse) throws {
         guard !(200..<300).contains(response.status) else { return }
+        let retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
         let body: ErrorBody
         do {
             body = try response.body.withUnsafeReadableBytes {
@@ -37,13 +56,10 @@ extension HTTPTransport {
         } catch {
             throw TransportError(
                 .answerUnreadable, "The service answered an error that is not the protocol's.",
-                httpStatus: response.status, cause: error)
+                httpStatus: response.status, retryAfterSeconds: retryAfterSeconds, cause: error)
         }
         var error = body.error
-        if error.retryAfterSeconds == nil {
-            error.retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(
-                Double.init)
-        }
+        error.retryAfterSeconds = error.retryAfterSeconds ?? retryAfterSeconds
         throw ServiceFailure(error, uuid: body.uuid, records: body.records)
     }
 
@@ -66,14 +82,17 @@ extension HTTPTransport {
         switch error {
         case let error as TransportError: return error
         case let error as NIOConnectionError:
-            let isCutOff =
-                !error.connectionErrors.isEmpty
-                && error.connectionErrors.allSatisfy { isNoRoute($0.error) }
+            // Empty when the name has no address: who is offline has no name server either.
+            let isCutOff = error.connectionErrors.allSatisfy { isNoRoute($0.error) }
             return isCutOff ? noRoute(error) : refused(error)
         case let error as IOError where error.errnoCode == ECONNREFUSED: return refused(error)
         case let error as IOError where isNoRoute(error): return noRoute(error)
         case is SocketAddressError: return noRoute(error)
         case ChannelError.connectTimeout: return refused(error)
+        case NIOSSLError.handshakeFailed, is NIOSSLExtraError:
+            return TransportError(
+                .notTrusted, "Give the address of a service with a certificate to be trusted.",
+                cause: error)
         case let error as HTTPClientError: return transportError(error)
         case is NIOTooManyBytesError:
             return TransportError(
@@ -89,7 +108,7 @@ extension HTTPTransport {
         switch error {
         case .connectTimeout: refused(error)
         case .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout,
-            .requestStreamCancelled:
+            .requestStreamCancelled, .tlsHandshakeTimeout:
             TransportError(.timedOut, "The service did not answer in time.", cause: error)
         default:
             TransportError(

@@ -93,7 +93,8 @@ extension CloudConnection {
     /// cancelled.
     ///
     /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60
-    /// s at most) and registers anew. At most 100 events are kept for a slow consumer; the oldest
+    /// s at most) and registers anew. When the account changes it does so for the next one at once,
+    /// and while there is none it rests. At most 100 events are kept for a slow consumer; the oldest
     /// give way, as notifications are hints and never data.
     ///
     /// ```swift
@@ -105,15 +106,47 @@ extension CloudConnection {
     public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
             let task = Task {
-                await self.listen(container: container) { continuation.yield($0) }
+                await self.listenForAccounts(container: container) { continuation.yield($0) }
                 continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }
         }
     }
 
+    /// Listens for one account after the other.
+    private func listenForAccounts(
+        container: String, report: @escaping @Sendable (RemoteNotificationEvent) -> Void
+    ) async {
+        while !Task.isCancelled {
+            // Anew each time: whoever is cancelled while it waits ends such a stream.
+            let (changes, changed) = AsyncStream.makeStream(of: Void.self)
+            let observer = NotificationCenter.default.addObserver(
+                forName: .CKAccountChanged, object: self, queue: nil
+            ) { _ in changed.yield() }
+            defer { NotificationCenter.default.removeObserver(observer) }
+            let changeCount = accountChangeCount
+            let isChanged = await withTaskGroup(of: Bool.self) { group in
+                if hasAccount {
+                    group.addTask {
+                        await self.listen(container, changeCount, report)
+                        return self.accountChangeCount != changeCount
+                    }
+                }
+                group.addTask {
+                    for await _ in changes { break }
+                    return true
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
+            guard isChanged else { return }
+        }
+    }
+
+    /// Listens until the account changes, or nothing can be waited for any more.
     private func listen(
-        container: String, report: @Sendable (RemoteNotificationEvent) -> Void
+        _ container: String, _ changeCount: Int,
+        _ report: @Sendable (RemoteNotificationEvent) -> Void
     ) async {
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment), scope: nil)
@@ -121,7 +154,8 @@ extension CloudConnection {
         var delaySeconds = RequestPace.firstDelaySeconds
         while !Task.isCancelled {
             do {
-                let address = try await register(through: sender)
+                let address = try await register(through: sender, changeCount)
+                guard accountChangeCount == changeCount else { return }
                 report(.listening)
                 while true {
                     // A cancelled poll ends without an error, and so would the next one.
@@ -136,6 +170,8 @@ extension CloudConnection {
                         try await world.sleep(Self.shortestPollSeconds)
                     }
                     delaySeconds = RequestPace.firstDelaySeconds
+                    // Another account's news is not this one's.
+                    guard accountChangeCount == changeCount else { return }
                     if let payload {
                         report(.notification(RemoteNotification(payload: payload)))
                     }
@@ -151,7 +187,9 @@ extension CloudConnection {
         }
     }
 
-    private func register(through sender: RequestSender) async throws -> String {
+    private func register(
+        through sender: RequestSender, _ changeCount: Int
+    ) async throws -> String {
         let created = try await sender.send(
             TokensCreate.self,
             TokensCreate.Request(apnsEnvironment: environment.rawValue, clientID: deviceID))
@@ -160,6 +198,22 @@ extension CloudConnection {
             TokensRegister.Request(
                 apnsEnvironment: environment.rawValue, apnsToken: created.apnsToken,
                 clientID: deviceID))
+        rememberListener(
+            created.apnsToken, container: sender.target.container.container,
+            changeCount: changeCount)
         return created.webcourierURL
+    }
+
+    /// Tells the service that nobody listens for the account any more.
+    func unregisterListeners() async {
+        for (container, pushToken) in pushTokens {
+            let target = RequestTarget(
+                container: ContainerAddress(container: container, environment: environment),
+                scope: nil)
+            let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+            // What the service does not hear now, it notices when nobody polls.
+            _ = try? await sender.send(
+                TokensUnregister.self, TokensUnregister.Request(apnsToken: pushToken))
+        }
     }
 }

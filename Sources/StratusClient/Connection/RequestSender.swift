@@ -2,8 +2,11 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// How patiently requests are made; from an operation's configuration.
+/// How the requests of one operation are made; from its configuration.
 struct RequestPace: Sendable {
+    /// The account change (``CloudConnection/accountChangeCount``) after which the operation began:
+    /// all its requests are that account's. Nil until its first sender is made.
+    var accountChangeCount: Int?
     /// Seconds that one request may take.
     var requestSeconds: Double = 60
     /// When the operation must be done, on the clock that never goes back; nil is without limit.
@@ -21,6 +24,14 @@ struct RequestSender: Sendable {
     let connection: CloudConnection
     var target: RequestTarget
     let pace: RequestPace
+
+    init(connection: CloudConnection, target: RequestTarget, pace: RequestPace) {
+        self.connection = connection
+        self.target = target
+        var pace = pace
+        pace.accountChangeCount = pace.accountChangeCount ?? connection.accountChangeCount
+        self.pace = pace
+    }
 
     var scope: DatabaseScope { target.scope ?? .public }
 
@@ -68,8 +79,13 @@ struct RequestSender: Sendable {
         while true {
             do {
                 try Task.checkCancellation()
-                return try await attempt()
+                try checkAccount()
+                let value = try await attempt()
+                // What came for another account is nobody's.
+                try checkAccount()
+                return value
             } catch {
+                try checkAccount()
                 if let failure = error as? ServiceFailure, let answer = recover(failure) {
                     return answer
                 }
@@ -106,6 +122,14 @@ struct RequestSender: Sendable {
             defer { group.cancelAll() }
             guard let value = try await group.next() else { throw CancellationError() }
             return value
+        }
+    }
+
+    /// Keeps what was meant for one account from being sent as another, however long it waited.
+    private func checkAccount() throws {
+        guard pace.accountChangeCount == connection.accountChangeCount else {
+            throw CKError(
+                .notAuthenticated, "Begin again: this was asked before the account changed.")
         }
     }
 }

@@ -127,6 +127,9 @@ public struct TransportError: Error, Sendable {
         public static let noRoute = Self(rawValue: "noRoute")
         /// Nobody listens at the service's address.
         public static let refused = Self(rawValue: "refused")
+        /// Whoever listens at the service's address cannot show that it is the service: nothing was
+        /// sent.
+        public static let notTrusted = Self(rawValue: "notTrusted")
         /// The answer did not come in time.
         public static let timedOut = Self(rawValue: "timedOut")
         /// The connection was lost after the request was sent: the outcome is unknown.
@@ -144,14 +147,18 @@ public struct TransportError: Error, Sendable {
     public var sentence: String
     /// The HTTP status, where there was one.
     public var httpStatus: Int?
+    /// Seconds to wait before the request may be repeated, where the answer says so.
+    public var retryAfterSeconds: Double?
     public var cause: (any Error)?
 
     public init(
-        _ code: Code, _ sentence: String, httpStatus: Int? = nil, cause: (any Error)? = nil
+        _ code: Code, _ sentence: String, httpStatus: Int? = nil,
+        retryAfterSeconds: Double? = nil, cause: (any Error)? = nil
     ) {
         self.code = code
         self.sentence = sentence
         self.httpStatus = httpStatus
+        self.retryAfterSeconds = retryAfterSeconds
         self.cause = cause
     }
 }

@@ -47,18 +47,32 @@ extension ContainerSession {
             value: shortGUID, oneTimeToken: ShareLink.oneTimeToken(of: url))
     }
 
-    /// Joins shares, each in its own container.
+    /// Joins shares, each in its own container. A container that does not answer fails its shares;
+    /// what was joined in others counts.
+    ///
+    /// - Throws: `CKError` when no container answered.
     func accept(
         _ metadatas: [CKShareMetadata]
     ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
         var accepted: [CKShareMetadata: Result<CKShare, any Error>] = [:]
-        for (container, group) in Dictionary(grouping: metadatas, by: \.containerIdentifier) {
+        let groups = Dictionary(grouping: metadatas, by: \.containerIdentifier)
+        var failures: [CKError] = []
+        for (container, group) in groups {
             let session = ContainerSession(
                 core: container == core.identifier
                     ? core : core.connection.containerCore(container),
                 pace: pace)
-            for (metadata, result) in try await session.join(group) { accepted[metadata] = result }
+            do {
+                for (metadata, result) in try await session.join(group) {
+                    accepted[metadata] = result
+                }
+            } catch {
+                let error = CKError(requestFailedWith: error)
+                failures.append(error)
+                for metadata in group { accepted[metadata] = .failure(error) }
+            }
         }
+        if let error = failures.first, failures.count == groups.count { throw error }
         return metadatas.compactMap { metadata in
             accepted[metadata].map { (metadata, $0) }
         }

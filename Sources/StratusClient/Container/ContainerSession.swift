@@ -8,9 +8,14 @@ import StratusWire
 /// Everything that is thrown, or found in a result, is a `CKError`.
 struct ContainerSession: Sendable {
     let core: ContainerCore
-    let pace: RequestPace
+    let sender: RequestSender
 
-    var sender: RequestSender { core.sender(scope: .public, pace: pace) }
+    init(core: ContainerCore, pace: RequestPace) {
+        self.core = core
+        sender = core.sender(scope: .public, pace: pace)
+    }
+
+    var pace: RequestPace { sender.pace }
 
     /// Sends a request that needs an account.
     func send<E: Endpoint>(_ endpoint: E.Type, _ request: E.Request) async throws -> E.Answer {

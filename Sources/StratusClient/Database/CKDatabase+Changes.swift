@@ -93,9 +93,7 @@ extension CKDatabase {
     ) async throws -> RecordZoneChanges {
         let question = ZoneChangesQuestion(
             zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys)
-        guard let page = try await session.zoneChanges([question]).first?.get() else {
-            throw CKError(.internalError, "The service did not answer for the zone.")
-        }
+        let page = try await session.zoneChanges(question)
         var results: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
         var deletions: [RecordZoneChange.Deletion] = []
         for change in page.changes {
@@ -116,14 +114,17 @@ extension CKDatabase {
         changeToken: CKServerChangeToken, moreComing: Bool
     )
 
-    /// One page of what changed in a zone, in the order of the changes.
+    /// One page of what changed in a zone, in the order of the changes. Of an asset that is not to be
+    /// had the record comes without the file, as it would be missing at every repetition too.
     ///
     /// - Throws: also the error of a single record, as a token beyond it must not be kept.
     package func orderedChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?
     ) async throws -> OrderedZoneChanges {
         let question = ZoneChangesQuestion(zoneID: zoneID, token: token)
-        let page = try await session.zoneChanges([question]).only().get()
+        var session = session
+        session.keepsRecordsWithoutAssets = true
+        let page = try await session.zoneChanges(question)
         var modifications: [RecordZoneChange.Modification] = []
         modifications.reserveCapacity(page.changes.count)
         var deletions: [RecordZoneChange.Deletion] = []

@@ -132,7 +132,8 @@ extension DatabaseSession {
         _ asset: AssetToSend, to url: String, _ meter: AssetProgress
     ) async throws -> Result<AssetReceipt, CKError> {
         do {
-            let copy = try sender.connection.assetFolder.copy(asset.url, expected: asset.file)
+            let copy = try await sender.connection.assetFolder.copied(
+                asset.url, expected: asset.file)
             defer { copy.remove() }
             let upload = AssetUpload(copy.url, sizeBytes: asset.file.sizeBytes) {
                 meter.moved($0, of: asset.part, in: asset.record)
@@ -172,7 +173,9 @@ extension DatabaseSession {
         let failures = IndexedResults<CKError>()
         try await forEachConcurrently(waiting, limit: Self.transfersAtATime) { item in
             do {
-                try await download(item.asset) { meter.moved($0, of: item.part, in: item.record) }
+                try await download(item.asset, of: records[item.record]) {
+                    meter.moved($0, of: item.part, in: item.record)
+                }
             } catch {
                 let error = CKError(requestFailedWith: error)
                 if error.isTransient || error.code == .operationCancelled { throw error }
@@ -182,34 +185,79 @@ extension DatabaseSession {
         return failures.byIndex.reduce(into: [:]) { $0[records[$1.key].recordID] = $1.value }
     }
 
+    /// Downloads an asset; where its address has ended, as they do after an hour, from the one that
+    /// its record has now.
     private func download(
-        _ asset: CKAsset, progress: @escaping @Sendable (Int64) -> Void
+        _ asset: CKAsset, of record: CKRecord, progress: @escaping @Sendable (Int64) -> Void
     ) async throws {
         guard let stored = asset.stored, let url = stored.downloadURL else { return }
         let file = try sender.connection.assetFolder.makeFile()
         do {
-            try await sender.transfer {
-                let writer = try AssetWriter(file.url)
-                try await sender.connection.transport.download(
-                    from: url, timeoutSeconds: sender.pace.requestSeconds
-                ) { piece in
-                    progress(try writer.write(piece))
-                }
-                let received = try writer.finish()
-                guard received == stored.sizeBytes ?? received else {
-                    throw TransportError(.answerLost, "The asset ended before its last byte.")
-                }
+            do {
+                try await download(stored, from: url, to: file, progress: progress)
+            } catch let error as CKError where error.meansMissingAsset {
+                guard let next = try await renewedAddress(of: asset, stored, in: record),
+                    next != url
+                else { throw error }
+                try await download(stored, from: next, to: file, progress: progress)
             }
         } catch {
             file.remove()
             let error = CKError(requestFailedWith: error)
-            guard error.code == .unknownItem || error.code == .invalidArguments else { throw error }
+            guard error.meansMissingAsset else { throw error }
             throw CKError(
                 .assetNotAvailable, "Fetch the record again: its asset is no longer there.",
                 cause: error)
         }
         asset.adopt(file)
     }
+
+    private func download(
+        _ stored: AssetReceipt, from url: String, to file: AssetFile,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws {
+        try await sender.transfer {
+            let writer = try AssetWriter(file.url)
+            try await sender.connection.transport.download(
+                from: url, timeoutSeconds: sender.pace.requestSeconds
+            ) { piece in
+                let written = try writer.write(piece)
+                guard written <= stored.sizeBytes ?? written else {
+                    throw TransportError(
+                        .answerUnreadable, "The asset is larger than the service said.")
+                }
+                progress(written)
+            }
+            let received = try writer.finish()
+            guard received == stored.sizeBytes ?? received else {
+                throw TransportError(.answerLost, "The asset ended before its last byte.")
+            }
+        }
+    }
+
+    /// Asks for the record again.
+    ///
+    /// - Returns: nil when it no longer has the asset.
+    private func renewedAddress(
+        of asset: CKAsset, _ stored: AssetReceipt, in record: CKRecord
+    ) async throws -> String? {
+        guard let checksum = stored.fileChecksum, let fieldName = record.fieldName(of: asset)
+        else { return nil }
+        let item = RecordsLookup.Item(
+            recordName: record.recordID.recordName, zoneID: record.recordID.zoneID.dictionary)
+        let answer = try await sender.send(
+            RecordsLookup.self, RecordsLookup.Request(records: [item], desiredKeys: [fieldName]))
+        guard case .record(let dictionary) = answer.records.first else { return nil }
+        var reader = reader
+        let state = try reader.state(dictionary, in: record.recordID.zoneID)
+        return state.values[fieldName]?.assets?.lazy.compactMap(\.stored)
+            .first { $0.fileChecksum == checksum }?.downloadURL
+    }
+}
+
+extension CKError {
+    /// Whether an address leads to nothing, or to nothing any more.
+    fileprivate var meansMissingAsset: Bool { code == .unknownItem || code == .invalidArguments }
 }
 
 extension CKRecord {
@@ -220,4 +268,10 @@ extension CKRecord {
     }
 
     var hasWaitingAssets: Bool { !waitingAssets.isEmpty }
+
+    fileprivate func fieldName(of asset: CKAsset) -> String? {
+        state.withLock { state in
+            state.values.first { $0.value.assets?.contains { $0 === asset } == true }?.key
+        }
+    }
 }

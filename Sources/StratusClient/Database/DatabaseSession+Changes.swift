@@ -21,6 +21,8 @@ struct ZoneChangesPage: Sendable {
     var changes: [Change] = []
     var token: CKServerChangeToken
     var moreComing: Bool
+    /// Whether records may lack what ``DatabaseSession/completed(_:)`` fetches.
+    var isIncomplete = false
 }
 
 /// What is asked of one zone.
@@ -48,6 +50,7 @@ extension DatabaseSession {
         let request = ChangesDatabase.Request(
             syncToken: token?.text, resultsLimit: resultsLimit > 0 ? resultsLimit : nil)
         let answer = try await sender.send(ChangesDatabase.self, request)
+        try checkAdvance(from: token, to: answer.syncToken, moreComing: answer.moreComing)
         var page = DatabaseChangesPage(
             token: CKServerChangeToken(text: answer.syncToken), moreComing: answer.moreComing)
         sender.connection.noteFetched(answer.zones.count, areChanges: true)
@@ -65,9 +68,25 @@ extension DatabaseSession {
         return page
     }
 
+    /// Tells of a service that would be asked the same for ever.
+    private func checkAdvance(
+        from token: CKServerChangeToken?, to next: String, moreComing: Bool
+    ) throws {
+        guard !moreComing || next != token?.text else {
+            throw CKError(
+                .serverRejectedRequest,
+                "The service's change token stands still though more is to come.")
+        }
+    }
+
+    /// Asks one zone, and fetches what its records lack.
+    func zoneChanges(_ question: ZoneChangesQuestion) async throws -> ZoneChangesPage {
+        try await completed(try await zoneChanges([question]).only().get())
+    }
+
     /// Asks several zones with one request.
     ///
-    /// - Returns: one result per question, in their order.
+    /// - Returns: one result per question, in their order; see ``completed(_:)``.
     func zoneChanges(
         _ questions: [ZoneChangesQuestion]
     ) async throws -> [Result<ZoneChangesPage, CKError>] {
@@ -82,41 +101,46 @@ extension DatabaseSession {
             })
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.zones.count, for: questions.count)
-        var reader = reader
-        var results: [Result<ZoneChangesPage, CKError>] = try zip(questions, answer.zones).map {
-            question, result in
+        return try zip(questions, answer.zones).map { question, result in
             switch result {
-            case .page(let page): .success(try read(page, in: question.zoneID, &reader))
+            case .page(let page):
+                do {
+                    try checkAdvance(
+                        from: question.token, to: page.syncToken, moreComing: page.moreComing)
+                } catch {
+                    // The other zones are none the worse for it.
+                    return .failure(CKError(requestFailedWith: error))
+                }
+                return .success(try read(page, in: question.zoneID))
             case .failure(let failure):
-                .failure(CKError(failure.error, about: .zone))
+                return .failure(CKError(failure.error, about: .zone))
             }
         }
-        if reader.isIncomplete {
-            for index in results.indices {
-                guard case .success(var page) = results[index] else { continue }
-                try await complete(&page)
-                results[index] = .success(page)
-            }
-        }
-        return results
     }
 
-    private func complete(_ page: inout ZoneChangesPage) async throws {
+    /// A page with what its records lack. An asset that is not to be had fails its record, unless the
+    /// session wants records all the same.
+    func completed(_ page: ZoneChangesPage) async throws -> ZoneChangesPage {
+        guard page.isIncomplete else { return page }
+        var page = page
+        page.isIncomplete = false
         let failures = try await complete(
             page.changes.compactMap { change in
                 if case .changed(let record) = change { record } else { nil }
             })
-        guard !failures.isEmpty else { return }
+        guard !failures.isEmpty, !keepsRecordsWithoutAssets else { return page }
         for (index, change) in page.changes.enumerated() {
             guard case .changed(let record) = change, let error = failures[record.recordID]
             else { continue }
             page.changes[index] = .failed(record.recordID, error)
         }
+        return page
     }
 
     private func read(
-        _ page: ChangesZone.Page, in zoneID: CKRecordZone.ID, _ reader: inout RecordReader
+        _ page: ChangesZone.Page, in zoneID: CKRecordZone.ID
     ) throws -> ZoneChangesPage {
+        var reader = reader
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)
         sender.connection.noteFetched(page.records.count, areChanges: true)
@@ -135,7 +159,7 @@ extension DatabaseSession {
         }
         return ZoneChangesPage(
             changes: changes, token: CKServerChangeToken(text: page.syncToken),
-            moreComing: page.moreComing)
+            moreComing: page.moreComing, isIncomplete: reader.isIncomplete)
     }
 }
 

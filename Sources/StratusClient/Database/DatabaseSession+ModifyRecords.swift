@@ -46,20 +46,26 @@ extension DatabaseSession {
     /// fetched now is nil in the records.
     private func complete(_ outcome: RecordsModification) async throws {
         var records = outcome.saves.compactMap(\.result.success)
+        var ancestors: [CKRecord] = []
         for save in outcome.saves {
             guard let error = save.result.failure as? CKError else { continue }
-            if let ancestor = error.ancestorRecord { try await decrypt([ancestor]) }
+            if let ancestor = error.ancestorRecord { ancestors.append(ancestor) }
             // Whoever resolves a conflict reads the server's record, its assets included.
             if let server = error.serverRecord { records.append(server) }
         }
-        try await decrypt(records)
-        records.removeAll { !$0.hasWaitingAssets }
+        let (incomplete, all) = (records.filter(\.hasWaitingAssets), ancestors + records)
+        try await forgiving { try await decrypt(all) }
+        try await forgiving { _ = try await downloadAssets(of: incomplete) }
+    }
+
+    /// Does what the outcome does not depend on: only cancellation ends it.
+    private func forgiving(_ body: () async throws -> Void) async throws {
         do {
-            _ = try await downloadAssets(of: records)
+            try await body()
         } catch CKError.operationCancelled {
             throw CKError.cancelled
         } catch {
-            // As said above.
+            // As ``complete(_:)`` says.
         }
     }
 }

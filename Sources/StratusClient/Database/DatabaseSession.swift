@@ -10,6 +10,8 @@ struct DatabaseSession: Sendable {
     let core: ContainerCore
     /// Whether records are fetched with the bytes of their assets.
     var downloadsAssets = true
+    /// Whether a change feed hands out records of which an asset is not to be had, without its file.
+    var keepsRecordsWithoutAssets = false
 
     var reader: RecordReader {
         RecordReader(

@@ -26,16 +26,17 @@ extension CKError {
         details["ServerErrorDescription"] = error.reason
         details["ServerErrorCode"] = error.code.rawValue
         details["RequestUUID"] = uuid
-        if let seconds = error.retryAfterSeconds {
-            // What no timer could measure would end the process of whoever waits for it.
-            let measured = max(0, min(seconds, Self.longestRetryAfterSeconds))
-            details[CKErrorRetryAfterKey] = NSNumber(value: measured)
-        }
+        details[CKErrorRetryAfterKey] = error.retryAfterSeconds.map(Self.measured)
         if error.userDidResetEncryptedData {
             details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
         }
         let code = error.frameworkCode.flatMap(Code.init) ?? Self.code(error, about: subject)
         self.init(code, error.reason, details: details, cause: error)
+    }
+
+    /// What no timer could measure would end the process of whoever waits for it.
+    private static func measured(_ seconds: Double) -> NSNumber {
+        NSNumber(value: max(0, min(seconds, longestRetryAfterSeconds)))
     }
 
     private static func code(_ error: ServiceError, about subject: Subject) -> Code {
@@ -81,7 +82,7 @@ extension CKError {
         let code: Code =
             switch error.code {
             case .noRoute: .networkUnavailable
-            case .refused, .timedOut: .networkFailure
+            case .refused, .notTrusted, .timedOut: .networkFailure
             case .answerLost: .serverResponseLost
             case .requestTooLarge: .limitExceeded
             case .notConfigured: .badContainer
@@ -89,6 +90,7 @@ extension CKError {
             }
         var details: [String: Any] = [:]
         details["HTTPStatus"] = error.httpStatus
+        details[CKErrorRetryAfterKey] = error.retryAfterSeconds.map(Self.measured)
         self.init(code, error.sentence, details: details, cause: error.urlError ?? error)
     }
 

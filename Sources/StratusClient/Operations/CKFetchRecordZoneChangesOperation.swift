@@ -127,7 +127,9 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
             case .failure:
                 try await hand(Page(zoneID: question.zoneID, result: result))
                 return
-            case .success(let page):
+            case .success(let answered):
+                // Not before those that come first are told: assets may take long.
+                let page = try await session.completed(answered)
                 let goesOn = page.moreComing && fetchAllChanges
                 try await hand(
                     Page(zoneID: question.zoneID, result: result, isIntermediate: goesOn))

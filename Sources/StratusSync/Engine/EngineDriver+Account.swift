@@ -101,10 +101,16 @@ extension EngineDriver {
     ) async throws -> Answer {
         try checkAccountIsKnown()
         let database = database.configuredWith(group: group) { $0 }
-        let answer = try await cancellable { try await body(database) }
-        // What came for another account is nobody's.
+        let answer: Result<Answer, any Error>
+        do {
+            answer = .success(try await cancellable { try await body(database) })
+        } catch {
+            // Thrown below, if it is this account's.
+            answer = .failure(error)
+        }
+        // What came for another account is nobody's, an error too.
         try checkAccountIsKnown()
-        return answer
+        return try answer.get()
     }
 
     private func cancellable<Answer: Sendable>(

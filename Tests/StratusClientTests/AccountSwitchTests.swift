@@ -1,0 +1,155 @@
+import Foundation
+import StratusRecords
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusClient
+
+/// What was begun for one account ends with it.
+@Suite(.timeLimit(.minutes(1))) struct AccountSwitchTests {
+    /// Ida's phone, which becomes Bo's when a test says so.
+    private struct Phone {
+        let cloud: TestCloud
+        let clock = TestClock()
+        let inner: any AccountTransport
+        let transport: TappedTransport
+        let connection: CloudConnection
+
+        init(_ cloud: TestCloud = TestCloud()) async throws {
+            self.cloud = cloud
+            let link = try await cloud.connect(user: "ida", device: "phone").transport
+            inner = try #require(link as? any AccountTransport)
+            transport = TappedTransport(inner)
+            connection = CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone", world: clock.world,
+                keyStore: cloud.keyStore)
+        }
+
+        var database: CKDatabase {
+            CKContainer(identifier: Trip.identifier, connection: connection).privateCloudDatabase
+        }
+
+        @Sendable func becomeBos() async throws {
+            let session = try await cloud.service.signInForDevelopment(user: "bo")
+            inner.changeAccount(webAuthToken: session.webAuthToken)
+            connection.accountChanged(hasAccount: true)
+        }
+
+        /// Another device of a user.
+        func tablet(_ user: String) async throws -> CKDatabase {
+            try await cloud.container(Trip.identifier, user: user, device: "tablet")
+                .privateCloudDatabase
+        }
+
+        func hasRecord(_ user: String) async throws -> Bool {
+            try await tablet(user).records(for: [note().recordID]).values
+                .contains { $0.success != nil }
+        }
+    }
+
+    @Test func whatWaitedForTheNetworkIsNotSentAsTheNextUser() async throws {
+        let phone = try await Phone()
+        phone.transport.tap {
+            $0.request = { _ in throw TransportError(.noRoute, "The network is gone.") }
+        }
+        let log = Log()
+        let save = CKModifyRecordsOperation(recordsToSave: [note()])
+        save.qualityOfService = .utility
+        save.modifyRecordsResultBlock = { result in
+            log.add("\((result.failure as? CKError)?.code == .notAuthenticated)")
+        }
+        async let saved: Void = run(save, on: phone.database)
+        await phone.clock.waitForSleeper(seconds: 0...1)
+        try await phone.becomeBos()
+        phone.transport.tap { $0.request = { _ in } }
+        phone.clock.advance(bySeconds: 1)
+        await saved
+        #expect(log.all == ["true"])
+        #expect(try await !phone.hasRecord("bo"))
+        #expect(try await !phone.hasRecord("ida"))
+        // What is asked from now on is Bo's.
+        try await phone.database.save(note())
+        #expect(try await phone.hasRecord("bo"))
+    }
+
+    @Test func aSaveWhoseAssetsWereUploadedIsNotFinishedByTheNextUser() async throws {
+        let phone = try await Phone()
+        let scratch = try Scratch()
+        let record = note()
+        record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: 10))
+        phone.transport.tap { $0.upload = { try await phone.becomeBos() } }
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await phone.database.save(record)
+        }
+        #expect(try await !phone.hasRecord("bo"))
+    }
+
+    @Test func anAnswerForAnotherAccountIsNobodys() async throws {
+        let phone = try await Phone()
+        try await phone.database.save(note())
+        let bos = try await phone.tablet("bo")
+        let record = note()
+        record["owner"] = "bo"
+        try await bos.save(record)
+        phone.transport.tap {
+            $0.request = { request in
+                if request is RecordsLookup.Request { try await phone.becomeBos() }
+            }
+        }
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await phone.database.record(for: note().recordID)
+        }
+    }
+
+    @Test func aListenerFollowsTheAccount() async throws {
+        let cloud = TestCloud()
+        let phone = try await cloud.connect(user: "ida", device: "phone")
+        var tablets: [String: CKDatabase] = [:]
+        for user in ["ida", "bo"] {
+            let tablet = try await cloud.container(Trip.identifier, user: user, device: "tablet")
+                .privateCloudDatabase
+            try await tablet.save(CKRecordZone(zoneID: trips))
+            try await tablet.save(CKDatabaseSubscription(subscriptionID: user))
+            tablets[user] = tablet
+        }
+        let (ida, bo) = (try #require(tablets["ida"]), try #require(tablets["bo"]))
+        var events = phone.remoteNotifications(container: Trip.identifier).makeAsyncIterator()
+        guard case .listening = await events.next() else { throw CancellationError() }
+
+        try await cloud.signIn("bo", on: phone)
+        guard case .listening = await events.next() else { throw CancellationError() }
+        try await ida.save(hut("a"))
+        try await bo.save(hut("b"))
+        guard case .notification(let first) = await events.next() else { throw CancellationError() }
+        #expect(first.subscriptionID == "bo")
+
+        // While there is no account nobody is asked; then the next one is.
+        try phone.signOut()
+        try await bo.save(hut("c"))
+        try await cloud.signIn("ida", on: phone)
+        guard case .listening = await events.next() else { throw CancellationError() }
+        try await ida.save(hut("d"))
+        guard case .notification(let next) = await events.next() else { throw CancellationError() }
+        #expect(next.subscriptionID == "ida")
+    }
+
+    @Test func whoEndsTheSessionListensNoMore() async throws {
+        let house = MemoryStorehouse()
+        let cloud = TestCloud(storehouse: house)
+        let phone = try await cloud.connect(user: "ida", device: "phone")
+        let container = CKContainer(identifier: Trip.identifier, connection: phone)
+        let user = try await container.userRecordID().recordName
+        let address = ContainerAddress(container: Trip.identifier, environment: .development)
+        var events = phone.remoteNotifications(container: Trip.identifier).makeAsyncIterator()
+        guard case .listening = await events.next() else { throw CancellationError() }
+        #expect(try await house.directory.devices(of: user, in: address).count == 1)
+        try await phone.endSession(container: Trip.identifier)
+        #expect(try await house.directory.devices(of: user, in: address).isEmpty)
+    }
+}
+
+private func note() -> CKRecord {
+    CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "diary"))
+}
