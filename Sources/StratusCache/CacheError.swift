@@ -15,6 +15,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Self(rawValue: "unwritable")
         /// A record has a value that no field can hold.
         public static let unsupportedValue = Self(rawValue: "unsupportedValue")
+        /// A zone that this database cannot have, or cannot lose.
+        public static let invalidZone = Self(rawValue: "invalidZone")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.
