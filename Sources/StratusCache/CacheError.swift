@@ -17,6 +17,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unsupportedValue = Self(rawValue: "unsupportedValue")
         /// A share is new, or its people were changed: the cache saves only the fields of records.
         public static let unsavedShare = Self(rawValue: "unsavedShare")
+        /// A zone that this database cannot have, or cannot lose.
+        public static let invalidZone = Self(rawValue: "invalidZone")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.

@@ -7,6 +7,13 @@ public enum CacheEvent: Sendable {
     /// A zone was deleted elsewhere. Under the policy `remove` its rows are gone, and so are the
     /// changes that were pending on these records.
     case zoneDeleted(CKRecordZone.ID, reason: ZoneDeletionReason, lostChanges: [CKRecord.ID])
+    /// The service will not make or delete this zone. A zone that is not made keeps its records and
+    /// their changes here, which need attention; one that is not deleted is fetched again.
+    case zoneSetAside(CKRecordZone.ID, SyncFailure)
+    /// The service has lost track of what changed, as after a restore, and the full fetch did not
+    /// bring these records: they are gone here too. These may be the last copies; save them to have
+    /// them again.
+    case recordsMissing([CKRecord])
     /// Two devices changed a record; the local edit gave way to the service's record.
     case editOverruled(client: CKRecord, server: CKRecord)
     /// A record with a local edit was deleted elsewhere; the edit was given up.

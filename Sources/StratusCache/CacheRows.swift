@@ -14,6 +14,8 @@ struct ZoneRow {
         case unwanted = 2
         /// To be deleted, then made again.
         case replaced = 3
+        /// The service will not make it; its records stay here.
+        case refused = 4
     }
 
     var key: Int64
@@ -22,6 +24,9 @@ struct ZoneRow {
     var token: String?
     var pass: Int64
     var isRefetching: Bool
+
+    /// Whether the service may have records of it that belong here.
+    var isFetched: Bool { state == .existing || state == .wanted }
 
     static let columns = "id, name, owner, state, token, pass, isRefetching"
 
@@ -44,10 +49,17 @@ struct PendingRow {
     var base: RecordSnapshot?
     var earlier: [UInt64]
     var failure: SyncFailure?
+    /// The record was deleted here before it was made again: its base is the old one.
+    var isMadeAnew: Bool
+    /// The change was sent, and nobody knows whether it arrived.
+    var isUncertain: Bool
+
+    /// How many columns there are.
+    static let columnCount = 16
 
     static let columns = """
-        sequence, name, kind, generation, edited, baseType, baseSystem, baseParent, baseFields, \
-        earlier, rounds, attempts, errorCode, errorMessage
+        sequence, pending.name, kind, generation, edited, baseType, baseSystem, baseParent, baseFields, \
+        earlier, rounds, attempts, errorCode, errorMessage, isMadeAnew, isUncertain
         """
 
     init(_ row: Row, zone: ZoneID) throws {
@@ -64,6 +76,8 @@ struct PendingRow {
         if let code = (row[12] as Int?).map({ CKError.Code(rawValue: $0) ?? .internalError }) {
             failure = SyncFailure(code, message: row[13] ?? "")
         }
+        isMadeAnew = row[14]
+        isUncertain = row[15]
     }
 }
 

@@ -22,7 +22,8 @@ public struct CacheStatus: Hashable, Sendable {
     public var lastOperation: SyncOperation?
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double = 0
-    /// Failures in a row, those of the network not counted.
+    /// Failures in a row, those of the network not counted. A service that is overloaded is tried for
+    /// as long as it takes; ``lastFailure`` says why.
     public var retryCount = 0
     public var lastFailure: SyncFailure?
     /// Milliseconds since 1970; nil before the first of this process.
@@ -38,6 +39,7 @@ public struct CacheStatus: Hashable, Sendable {
         if !isEnabled { return "Off" }
         if !isNetworkReachable { return "Offline" }
         if attentionCount > 0 { return "Attention" }
+        if retryCount > 0 { return "Waiting" }
         if operation != nil || pendingCount > 0 { return "Syncing" }
         return "Done"
     }

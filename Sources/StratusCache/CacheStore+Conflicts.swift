@@ -43,19 +43,35 @@ extension CacheStore {
         row.change.conflictRounds += countsRound ? 1 : 0
         switch resolver.resolve(conflict) {
         case .keepServer: try yield(conflict, row, zone, &news, database)
-        case .keepClient: try rebase(&row, on: server, zone, database)
+        case .keepClient:
+            try resolve(conflict, as: conflict.clientOverServer, &row, zone, &news, database)
         case .halt(let reason): news.haltReason = reason
         case .save(let fields):
-            var merged = server
-            merged.setFields(fields)
+            let merged = conflict.server(with: fields)
             if merged.hasSameContent(as: server) {
                 try yield(conflict, row, zone, &news, database)
                 return
             }
+            try resolve(conflict, as: merged, &row, zone, &news, database)
+        }
+    }
+
+    /// Both sides' work in one record, which is sent again.
+    private func resolve(
+        _ conflict: SyncConflict, as merged: RecordSnapshot, _ row: inout PendingRow,
+        _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
+    ) throws {
+        if !merged.hasSameContent(as: conflict.client) {
             try put(merged, zone, database)
             row.change.generation += 1
-            try rebase(&row, on: server, zone, database)
-            news.changedIDs.insert(server.id)
+            news.changedIDs.insert(merged.id)
+        }
+        if merged.hasSameContent(as: conflict.server) {
+            // Everything that was changed here is there already.
+            try removePending(row, database)
+            try putSystem(conflict.server.system, of: merged.id.name, zone, database)
+        } else {
+            try rebase(&row, on: conflict.server, zone, database)
         }
     }
 
@@ -76,6 +92,8 @@ extension CacheStore {
     ) throws {
         row.base = server
         row.earlier = []
+        row.isMadeAnew = false
+        row.isUncertain = false
         try update(row, database)
         try putSystem(server.system, of: server.id.name, zone, database)
     }

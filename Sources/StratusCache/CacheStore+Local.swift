@@ -13,19 +13,43 @@ package struct LocalEdit: Sendable {
     package var id: RecordID
     package var type: String
     package var changes: [Field]
-    /// All fields, for a record that is not here yet.
+    /// All fields, for a record that is not here.
     package var initial: [Field]
+    /// The parent, for a record that is not here.
+    package var initialParent: String?
     package var parent: Parent
+    /// The record as the service had it when the app got it; nil when the app does not say.
+    package var original: RecordSnapshot?
+    /// Whether the app means a record that was here or at the service before: if it is not here, it
+    /// was deleted, unless it was never fetched.
+    package var isKnown: Bool
 
     package init(
         id: RecordID, type: String, changes: [Field], initial: [Field] = [],
-        parent: Parent = .unchanged
+        initialParent: String? = nil, parent: Parent = .unchanged,
+        original: RecordSnapshot? = nil, isKnown: Bool = false
     ) {
         self.id = id
         self.type = type
         self.changes = changes
         self.initial = initial
+        self.initialParent = initialParent
         self.parent = parent
+        self.original = original
+        self.isKnown = isKnown
+    }
+
+    /// The record, where there was none.
+    func record(system: RecordSnapshot.SystemFields?) -> RecordSnapshot {
+        var record = RecordSnapshot(
+            id: id, type: type, system: system, parentRecordName: initialParent, fields: initial)
+        apply(to: &record)
+        return record
+    }
+
+    func apply(to record: inout RecordSnapshot) {
+        for field in changes { record.set(field) }
+        if case .set(let name) = parent { record.parentRecordName = name }
     }
 }
 
@@ -47,28 +71,65 @@ extension CacheStore {
                 zones[id] = row
                 return row
             }
-            for edit in edits {
+            for var edit in edits {
+                if try isStale(edit, database) {
+                    guard try isBroughtBack(edit, now, &news) else { continue }
+                    edit.original = nil
+                }
                 let zone = try zoneRow(edit.id.zoneID)
                 if try apply(edit, zone, now, database) { news.changedIDs.insert(edit.id) }
             }
             for id in deletions {
-                let zone = try zoneRow(id.zoneID)
+                // Where there is no zone, there is nothing to delete.
+                guard let zone = try zone(id.zoneID, database) else { continue }
                 if try delete(id.name, zone, now, database) { news.changedIDs.insert(id) }
             }
         }
         return (news, wanted)
     }
 
-    /// Makes sure that a zone is known; one that was to be deleted is wanted again.
+    /// Whether somebody edits a record that was deleted meanwhile, here or elsewhere.
+    private func isStale(_ edit: LocalEdit, _ database: Database) throws -> Bool {
+        guard edit.isKnown else { return false }
+        guard let zone = try zone(edit.id.zoneID, database) else {
+            return try hasTombstone(of: edit.id.zoneID, database)
+        }
+        guard try record(edit.id.name, zone, database) == nil else { return false }
+        if zone.state == .unwanted || zone.state == .replaced { return true }
+        if try pending(edit.id.name, zone, database)?.change.kind == .delete { return true }
+        return try hasTombstone(of: edit.id, database)
+    }
+
+    /// Asks whether an edit brings a deleted record back; else the app is told.
+    private func isBroughtBack(
+        _ edit: LocalEdit, _ now: Int64, _ news: inout CacheNews
+    ) throws -> Bool {
+        let client = edit.record(system: nil)
+        switch resolver.resolveDeletion(of: client, clientEditedMilliseconds: now) {
+        case .resurrect: return true
+        case .acceptDeletion:
+            news.events.append(.editOfDeletedRecord(client: try client.record()))
+            return false
+        }
+    }
+
+    /// Makes sure that a zone is known; one that was to be deleted, or was refused, is wanted again.
     func wantedZone(
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
     ) throws -> ZoneRow {
-        let state: ZoneRow.State = id.isDefault ? .existing : .wanted
-        var row = try zone(id, orMake: state, database)
-        if row.state == .unwanted {
-            try database.execute(
-                sql: "UPDATE zone SET state = 3 WHERE id = ?", arguments: [row.key])
-            row.state = .replaced
+        let known = try zone(id, database)
+        if !createsZones, known?.state != .existing {
+            throw CacheError(
+                .invalidZone, "Save into a zone that is shared with the user; only they are here.")
+        }
+        var row = try known ?? zone(id, orMake: id.isDefault ? .existing : .wanted, database)
+        switch row.state {
+        case .unwanted: row.state = .replaced
+        case .refused: row.state = .wanted
+        case .wanted, .existing, .replaced: break
+        }
+        if let known, known.state != row.state {
+            try setState(row.state, of: row, database)
         }
         if row.state == .wanted || row.state == .replaced { wanted.append(id) }
         return row
@@ -80,16 +141,21 @@ extension CacheStore {
     ) throws -> Bool {
         let old = try record(edit.id.name, zone, database)
         var pending = try pending(edit.id.name, zone, database)
-        // A record that was deleted here and comes again is still the service's record underneath.
-        var new = old ?? RecordSnapshot(id: edit.id, type: edit.type, system: pending?.base?.system)
-        if old == nil { new.setFields(edit.initial) }
-        for field in edit.changes { new.set(field) }
-        if case .set(let parent) = edit.parent { new.parentRecordName = parent }
-        if let old, old.hasSameContent(as: new) { return false }
+        var new: RecordSnapshot
+        if let old {
+            new = old
+            edit.apply(to: &new)
+            if old.hasSameContent(as: new) { return false }
+        } else {
+            // A record that was deleted here and comes again is still the service's underneath, and
+            // one that was fetched by other means has a change tag too.
+            new = edit.record(system: pending?.base?.system ?? edit.original?.system)
+        }
         let edited = stamp(&new, now, after: pending?.editedMilliseconds)
         try put(new, zone, database)
         if var row = pending {
             if row.change.kind == .save, let old { row.earlier.append(old.digest) }
+            if row.change.kind == .delete { row.isMadeAnew = true }
             row.change = row.change.followed(by: .save)
             row.editedMilliseconds = edited
             row.failure = nil
@@ -97,7 +163,8 @@ extension CacheStore {
             pending = row
         } else {
             try queue(
-                .save, edit.id.name, zone, base: old?.system == nil ? nil : old,
+                .save, edit.id.name, zone,
+                base: old.map { $0.system == nil ? nil : $0 } ?? edit.original,
                 editedMilliseconds: edited, database)
         }
         return true
@@ -132,14 +199,5 @@ extension CacheStore {
                 database)
         }
         return true
-    }
-}
-
-extension RecordSnapshot {
-    /// Sets a field with all that belongs to it, or removes it when it has no value.
-    mutating func set(_ field: Field) {
-        self[field.name] = nil
-        guard field.value != nil else { return }
-        setFields(fields + [field])
     }
 }

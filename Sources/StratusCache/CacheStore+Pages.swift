@@ -1,20 +1,34 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 
 /// What the service tells of a zone's records: pages of changes, each written with its token.
 extension CacheStore {
-    /// The token to fetch a zone's changes with; nil starts a full fetch.
-    func beginFetch(_ id: ZoneID) throws -> String? {
+    /// What to fetch a zone's changes with.
+    enum FetchStart {
+        case token(String)
+        case everything
+        /// The zone is not known here, or not wanted any more: only the database's changes make rows,
+        /// so that a late hint does not bring back what was deleted.
+        case unknownZone
+    }
+
+    func beginFetch(_ id: ZoneID) throws -> FetchStart {
         try pool.write { database in
-            let row = try zone(id, orMake: .existing, database)
-            guard row.token == nil else { return row.token }
+            guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
+            if let token = row.token { return .token(token) }
             try database.execute(
                 sql: "UPDATE zone SET pass = pass + 1, isRefetching = 1 WHERE id = ?",
                 arguments: [row.key])
-            return nil
+            return .everything
         }
+    }
+
+    /// Whether a hint can say something of a zone that is known here.
+    func isFetched(_ id: ZoneID) throws -> Bool {
+        try pool.read { try zone(id, $0)?.isFetched ?? false }
     }
 
     /// Writes a page and its token in one transaction.
@@ -23,7 +37,8 @@ extension CacheStore {
     /// its base is: the conflict is decided here, so that the next upload goes out with a fresh tag.
     func apply(_ page: ZonePage, of id: ZoneID) throws -> CacheNews {
         try write { database, news in
-            guard let zone = try zone(id, database) else { return }
+            // A zone that was deleted here while the page was under way stays empty.
+            guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
                 database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
                 arguments: [zone.key])
@@ -78,7 +93,8 @@ extension CacheStore {
         news.changedIDs.insert(server.id)
     }
 
-    /// What a full fetch did not bring is deleted.
+    /// What a full fetch did not bring is deleted. Nobody can say whether somebody deleted it or the
+    /// service lost it: the app gets it, with nothing that the service once knew.
     private func reconcile(
         _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
     ) throws {
@@ -86,9 +102,17 @@ extension CacheStore {
             database,
             sql: "SELECT name FROM record WHERE zone = ? AND system IS NOT NULL AND pass <> ?",
             arguments: [zone.key, zone.pass])
+        var missing: [CKRecord] = []
         for name in names {
+            if try pending(name, zone, database) == nil,
+                var record = try record(name, zone, database)
+            {
+                record.system = nil
+                missing.append(try record.record(changedSince: nil))
+            }
             try meetDeletion(of: name, zone, &news, database)
         }
+        if !missing.isEmpty { news.events.append(.recordsMissing(missing)) }
     }
 
     /// The service deleted a record, here or elsewhere.
@@ -97,16 +121,22 @@ extension CacheStore {
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)
         guard var row = try pending(name, zone, database) else {
-            try removeRecord(name, zone, database)
-            if database.changesCount > 0 { news.changedIDs.insert(id) }
+            if try removeRecord(name, zone, database) { news.changedIDs.insert(id) }
             return
         }
         guard row.change.kind == .save, let client = try record(name, zone, database) else {
             try removePending(row, database)
             return
         }
-        // Made here anew since: the deletion is old news.
-        guard row.base != nil else { return }
+        if row.base == nil {
+            // Made here, and the deletion is old news; unless what was sent arrived after all.
+            guard row.isUncertain, try !hasTombstone(of: id, database) else { return }
+        }
+        if row.isMadeAnew {
+            // It is the old one that is deleted.
+            try sendAsNew(&row, zone, database)
+            return
+        }
         switch resolver.resolveDeletion(
             of: client, clientEditedMilliseconds: row.editedMilliseconds)
         {
@@ -116,10 +146,18 @@ extension CacheStore {
             news.changedIDs.insert(id)
             news.events.append(.editOfDeletedRecord(client: try client.record()))
         case .resurrect:
-            row.base = nil
-            row.earlier = []
-            try update(row, database)
-            try putSystem(nil, of: name, zone, database)
+            try sendAsNew(&row, zone, database)
         }
+    }
+
+    private func sendAsNew(
+        _ row: inout PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        row.base = nil
+        row.earlier = []
+        row.isMadeAnew = false
+        row.isUncertain = false
+        try update(row, database)
+        try putSystem(nil, of: row.change.id.name, zone, database)
     }
 }

@@ -9,10 +9,26 @@ extension CacheStore {
     private static let sendable =
         "errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE state = 1)"
 
+    /// The same, with the owners as arguments whose zones take no saves.
+    private static func sendable(withholding owners: Set<String>) -> String {
+        guard !owners.isEmpty else { return sendable }
+        let marks = owners.map { _ in "?" }.joined(separator: ", ")
+        return sendable
+            + " AND (kind = 1 OR zone NOT IN (SELECT id FROM zone WHERE owner IN (\(marks))))"
+    }
+
     /// The oldest changes that fit both limits, one at least if there is any.
-    func nextBatch(itemLimit: Int, bytesLimit: Int) throws -> [OutgoingChange] {
+    ///
+    /// - Parameters:
+    ///   - owners: no saves into their zones: their quota is used up.
+    ///   - deletionsFirst: what makes room goes before what takes it.
+    func nextBatch(
+        itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
+        deletionsFirst: Bool = false
+    ) throws -> [OutgoingChange] {
         try pool.read { database in
             var zones: [Int64: ZoneRow] = [:]
+            let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
             let zoneRows = try Row.fetchCursor(
                 database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 1")
             while let row = try zoneRows.next() {
@@ -21,14 +37,15 @@ extension CacheStore {
             }
             let statement = try database.cachedStatement(
                 sql: """
-                    SELECT \(PendingRow.columns), zone FROM pending WHERE \(Self.sendable)
-                    ORDER BY sequence LIMIT ?
+                    SELECT \(PendingRow.columns), zone FROM pending
+                    WHERE \(Self.sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
                     """)
             var batch: [OutgoingChange] = []
             var bytes = 0
-            let rows = try Row.fetchCursor(statement, arguments: [itemLimit])
+            let rows = try Row.fetchCursor(
+                statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
             while let row = try rows.next() {
-                guard let zone = zones[row[14]] else { continue }
+                guard let zone = zones[row[PendingRow.columnCount]] else { continue }
                 let pending = try PendingRow(row, zone: zone.id)
                 let client =
                     pending.change.kind == .save
@@ -36,17 +53,31 @@ extension CacheStore {
                 bytes += client?.sizeEstimateBytes ?? 64
                 if bytes > bytesLimit, !batch.isEmpty { break }
                 batch.append(
-                    OutgoingChange(change: pending.change, client: client, base: pending.base))
+                    OutgoingChange(
+                        change: pending.change, client: client, base: pending.base,
+                        sequence: pending.sequence))
             }
             return batch
         }
     }
 
-    func hasSendable() throws -> Bool {
+    func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
         try pool.read { database in
-            try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(Self.sendable))")
-                ?? false
+            let condition = Self.sendable(withholding: owners)
+            return try Bool.fetchOne(
+                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
+                arguments: StatementArguments(owners.sorted())) ?? false
+        }
+    }
+
+    /// Notes that nobody knows whether these changes arrived.
+    func noteUncertain(_ batch: [OutgoingChange]) throws {
+        try pool.write { database in
+            for item in batch where item.base == nil {
+                try database.cachedStatement(
+                    sql: "UPDATE pending SET isUncertain = 1 WHERE sequence = ?"
+                ).execute(arguments: [item.sequence])
+            }
         }
     }
 
@@ -57,8 +88,10 @@ extension CacheStore {
         try write { database, news in
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
+                // A change that is not this one any more came after its zone was deleted.
                 guard let zone = try zone(id.zoneID, database),
-                    let row = try pending(id.name, zone, database)
+                    let row = try pending(id.name, zone, database),
+                    row.sequence == item.sequence
                 else { continue }
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
@@ -75,6 +108,7 @@ extension CacheStore {
                     var row = row
                     row.change.attempts += 1
                     try update(row, database)
+                    try moveBehind(row, database)
                 case .setAside(let failure):
                     try setAside(row, item.change, failure, &news, database)
                 }
@@ -87,7 +121,8 @@ extension CacheStore {
         try write { database, news in
             for item in batch {
                 guard let zone = try zone(item.change.id.zoneID, database),
-                    let row = try pending(item.change.id.name, zone, database)
+                    let row = try pending(item.change.id.name, zone, database),
+                    row.sequence == item.sequence
                 else { continue }
                 try setAside(row, item.change, failure, &news, database)
             }
@@ -110,12 +145,24 @@ extension CacheStore {
             row.base = item.client
             row.base?.system = system
             row.earlier = []
+            row.isUncertain = false
         case .deleted, .failed:
             if isLatest { return try removePending(row, database) }
             row.base = nil
             try putSystem(nil, of: item.change.id.name, zone, database)
         }
         try update(row, database)
+    }
+
+    /// Puts a change behind all others: what it depends on may be among them.
+    private func moveBehind(_ row: PendingRow, _ database: Database) throws {
+        // The counter too: no later change may get the number again.
+        try database.execute(sql: "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'pending'")
+        try database.execute(
+            sql: """
+                UPDATE pending SET sequence =
+                    (SELECT seq FROM sqlite_sequence WHERE name = 'pending') WHERE sequence = ?
+                """, arguments: [row.sequence])
     }
 
     private func countRound(_ row: PendingRow, _ database: Database) throws {
@@ -136,20 +183,37 @@ extension CacheStore {
         news.events.append(.setAside(AttentionItem(row.change, failure)))
     }
 
-    /// Gives changes that were set aside another chance; all of them when no identity is named.
-    func retrySetAside(_ ids: [RecordID]?) throws {
+    /// Gives changes that were set aside another chance, with their zones; all of them when no
+    /// identity is named.
+    ///
+    /// - Returns: zones that must be created.
+    func retrySetAside(_ ids: [RecordID]?) throws -> [ZoneID] {
         try pool.write { database in
             let reset =
                 "UPDATE pending SET errorCode = NULL, errorMessage = NULL, rounds = 0, attempts = 0"
-            guard let ids else {
+            var zones: Set<ZoneID> = []
+            if let ids {
+                for id in ids {
+                    guard let zone = try zone(id.zoneID, database) else { continue }
+                    zones.insert(id.zoneID)
+                    try database.execute(
+                        sql: "\(reset) WHERE zone = ? AND name = ?",
+                        arguments: [zone.key, id.name])
+                }
+            } else {
                 try database.execute(sql: "\(reset) WHERE errorCode IS NOT NULL")
-                return
+                zones = Set(
+                    try Row.fetchAll(
+                        database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 4"
+                    ).map { ZoneRow($0).id })
             }
-            for id in ids {
-                guard let zone = try zone(id.zoneID, database) else { continue }
-                try database.execute(
-                    sql: "\(reset) WHERE zone = ? AND name = ?", arguments: [zone.key, id.name])
+            var wanted: [ZoneID] = []
+            for id in zones {
+                guard let row = try zone(id, database), row.state == .refused else { continue }
+                try setState(.wanted, of: row, database)
+                wanted.append(id)
             }
+            return wanted
         }
     }
 }

@@ -50,15 +50,16 @@ extension CacheStore {
             let rows = try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT sequence, pending.name, kind, generation, edited, baseType, baseSystem,
-                        baseParent, baseFields, earlier, rounds, attempts, errorCode, errorMessage,
-                        zone.name, zone.owner
+                    SELECT \(PendingRow.columns), zone.name, zone.owner
                     FROM pending JOIN zone ON zone.id = pending.zone
                     WHERE errorCode IS NOT NULL ORDER BY sequence
                     """)
             return try rows.compactMap { row in
                 let pending = try PendingRow(
-                    row, zone: ZoneID(name: row[14], ownerName: row[15]))
+                    row,
+                    zone: ZoneID(
+                        name: row[PendingRow.columnCount],
+                        ownerName: row[PendingRow.columnCount + 1]))
                 return pending.failure.map { AttentionItem(pending.change, $0) }
             }
         }

@@ -22,6 +22,11 @@ extension CacheStore {
         return row
     }
 
+    func setState(_ state: ZoneRow.State, of row: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE zone SET state = ? WHERE id = ?")
+            .execute(arguments: [state.rawValue, row.key])
+    }
+
     func record(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
         let statement = try database.cachedStatement(
             sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?")
@@ -66,9 +71,55 @@ extension CacheStore {
         ])
     }
 
-    func removeRecord(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+    /// Removes a record, and remembers that it was here.
+    ///
+    /// - Returns: whether it was.
+    @discardableResult
+    func removeRecord(
+        _ name: String, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
         try database.cachedStatement(sql: "DELETE FROM record WHERE zone = ? AND name = ?")
             .execute(arguments: [zone.key, name])
+        guard database.changesCount > 0 else { return false }
+        try addTombstone(zone.id, name, database)
+        return true
+    }
+
+    // MARK: What was here
+
+    /// Whether a record was here and was deleted; says nothing of one that is here.
+    func hasTombstone(of id: RecordID, _ database: Database) throws -> Bool {
+        try hasTombstone(id.zoneID, id.name, database)
+    }
+
+    /// Whether a zone was here and was deleted; says nothing of one that is here.
+    func hasTombstone(of zone: ZoneID, _ database: Database) throws -> Bool {
+        try hasTombstone(zone, "", database)
+    }
+
+    private func hasTombstone(
+        _ zone: ZoneID, _ name: String, _ database: Database
+    ) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM tombstone WHERE owner = ? AND zone = ? AND name = ?)
+                """)
+        return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
+    }
+
+    private func addTombstone(_ zone: ZoneID, _ name: String, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO tombstone (owner, zone, name) VALUES (?, ?, ?)"
+        ).execute(arguments: [zone.ownerName, zone.name, name])
+    }
+
+    /// Remembers that a zone was here; that speaks for its records too.
+    func addTombstone(of zone: ZoneID, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM tombstone WHERE owner = ? AND zone = ?",
+            arguments: [zone.ownerName, zone.name])
+        try addTombstone(zone, "", database)
     }
 
     func removePending(_ row: PendingRow, _ database: Database) throws {
@@ -82,14 +133,15 @@ extension CacheStore {
             sql: """
                 UPDATE pending SET kind = ?, generation = ?, edited = ?, baseType = ?,
                     baseSystem = ?, baseParent = ?, baseFields = ?, earlier = ?, rounds = ?,
-                    attempts = ?, errorCode = ?, errorMessage = ?
+                    attempts = ?, errorCode = ?, errorMessage = ?, isMadeAnew = ?, isUncertain = ?
                 WHERE sequence = ?
                 """
         ).execute(arguments: [
             row.change.kind.rawValue, row.change.generation, row.editedMilliseconds,
             row.base?.type, row.base?.systemData, row.base?.parentRecordName,
             row.base?.fieldsData, Digest.data(row.earlier), row.change.conflictRounds,
-            row.change.attempts, row.failure?.code.rawValue, row.failure?.message, row.sequence,
+            row.change.attempts, row.failure?.code.rawValue, row.failure?.message,
+            row.isMadeAnew, row.isUncertain, row.sequence,
         ])
     }
 
@@ -126,4 +178,10 @@ extension CacheStore {
 enum CacheFlag {
     static let databaseToken = "databaseToken"
     static let isSubscriptionSaved = "isSubscriptionSaved"
+    /// The user whose database this is.
+    static let userRecordName = "userRecordName"
+    /// The service has lost track of what this device knows.
+    static let isDatabaseTokenExpired = "isDatabaseTokenExpired"
+    /// Syncing is turned off.
+    static let isDisabled = "isDisabled"
 }

@@ -13,6 +13,7 @@ extension CacheStore {
             var backlog = SyncBacklog(hasPendingChanges: hasPending)
             backlog.isSubscriptionSaved =
                 try flag(CacheFlag.isSubscriptionSaved, database) != nil
+            backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
             let rows = try Row.fetchCursor(
                 database, sql: "SELECT \(ZoneRow.columns), needsFetch FROM zone ORDER BY id")
             while let row = try rows.next() {
@@ -23,6 +24,7 @@ extension CacheStore {
                 case .replaced:
                     backlog.zonesToDelete.append(zone.id)
                     backlog.zonesToReplace.append(zone.id)
+                case .refused: break
                 case .existing:
                     if row[7] as Bool { backlog.zonesToFetch.append(zone.id) }
                 }
@@ -35,8 +37,27 @@ extension CacheStore {
         try pool.read { try flag(CacheFlag.databaseToken, $0) }
     }
 
+    /// Forgets the token, and the subscription: what lost track of one may have lost the other.
     func dropDatabaseToken() throws {
-        try pool.write { try setFlag(CacheFlag.databaseToken, nil, $0) }
+        try pool.write { database in
+            try setFlag(CacheFlag.databaseToken, nil, database)
+            try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
+            try setFlag(CacheFlag.isDatabaseTokenExpired, "1", database)
+        }
+    }
+
+    /// Makes the file a user's, if it is nobody's yet.
+    ///
+    /// - Returns: whether it is theirs.
+    func claim(for userRecordName: String) throws -> Bool {
+        let owner = try pool.read { try flag(CacheFlag.userRecordName, $0) }
+        if let owner { return owner == userRecordName }
+        try pool.write { try setFlag(CacheFlag.userRecordName, userRecordName, $0) }
+        return true
+    }
+
+    func setEnabled(_ isEnabled: Bool) throws {
+        try pool.write { try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", $0) }
     }
 
     func subscriptionSaved() throws {
@@ -52,10 +73,14 @@ extension CacheStore {
         }
     }
 
-    /// Deletes a zone here at once, and on the service later.
+    /// Deletes a zone here at once, and on the service later, known here or not.
     func unwantZone(_ id: ZoneID) throws -> CacheNews {
         try write { database, news in
-            guard let row = try zone(id, database) else { return }
+            guard !id.isDefault else {
+                throw CacheError(
+                    .invalidZone, "Delete the records of the default zone: it cannot go itself.")
+            }
+            let row = try zone(id, orMake: .unwanted, database)
             _ = try removeContent(of: row, &news, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
@@ -63,12 +88,19 @@ extension CacheStore {
         }
     }
 
-    func zonesModified(created: [ZoneID], deleted: [ZoneID]) throws {
-        try pool.write { database in
+    /// Writes down what became of zones; what waits for a refused one is set aside with it.
+    @discardableResult
+    func zonesModified(
+        created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:]
+    ) throws -> CacheNews {
+        try write { database, news in
             for id in created {
-                try database.execute(
-                    sql: "UPDATE zone SET state = 1 WHERE name = ? AND owner = ? AND state = 0",
-                    arguments: [id.name, id.ownerName])
+                guard let row = try zone(id, database), row.state == .wanted else { continue }
+                try zoneIsThere(row, database)
+            }
+            for (id, failure) in refused {
+                guard let row = try zone(id, database) else { continue }
+                try setAside(row, failure, &news, database)
             }
             for id in deleted {
                 try database.execute(
@@ -81,37 +113,81 @@ extension CacheStore {
         }
     }
 
+    /// Whatever was set aside because its zone could not be made has another chance.
+    private func zoneIsThere(_ row: ZoneRow, _ database: Database) throws {
+        try setState(.existing, of: row, database)
+        try database.execute(
+            sql: "UPDATE pending SET errorCode = NULL, errorMessage = NULL WHERE zone = ?",
+            arguments: [row.key])
+    }
+
+    private func setAside(
+        _ row: ZoneRow, _ failure: SyncFailure, _ news: inout CacheNews, _ database: Database
+    ) throws {
+        switch row.state {
+        case .wanted:
+            try setState(.refused, of: row, database)
+            try database.execute(
+                sql: """
+                    UPDATE pending SET errorCode = ?, errorMessage = ?
+                    WHERE zone = ? AND errorCode IS NULL
+                    """, arguments: [failure.code.rawValue, failure.message, row.key])
+        case .unwanted, .replaced:
+            // It stays at the service, so it comes back here.
+            try database.execute(
+                sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
+                arguments: [row.key])
+            news.staleZones.insert(row.id)
+        case .existing, .refused: return
+        }
+        news.events.append(.zoneSetAside(CKRecordZone.ID(row.id), failure))
+    }
+
     /// Writes all pages of the database's changes and the last token in one transaction.
     ///
     /// Which zones changed is remembered with the token, so that a crash before they are fetched loses
-    /// nothing. After a full answer, zones that it does not name are gone.
-    /// - Returns: the news, zones that are gone, and zones to create anew under the policy `recreate`.
+    /// nothing. After a full answer, zones that it does not name are gone; but where the service has
+    /// lost track, as after a restore, they are made anew with what is here of them.
+    /// - Parameter doubted: zones that are missing at the service.
+    /// - Returns: the news, zones that are gone, and zones to create anew.
     func apply(
-        _ pages: DatabasePage, isFull: Bool
+        _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = []
     ) throws -> (news: CacheNews, gone: [ZoneID], recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
         let news = try write { database, news in
+            for (id, reason) in pages.deleted {
+                guard let row = try zone(id, database), row.state != .wanted else { continue }
+                try zoneDeleted(row, reason, &gone, &recreated, &news, database)
+            }
+            // After its deletion: a zone that both name was made again.
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 let row = try zone(id, orMake: .existing, database)
+                // Somebody else could make it.
+                if row.state == .refused { try zoneIsThere(row, database) }
                 try database.execute(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?",
                     arguments: [row.key])
             }
-            var deletions = pages.deleted
-            if isFull {
-                let named = Set(pages.changed).union(deletions.map(\.zone))
-                let rows = try Row.fetchAll(
-                    database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 1")
-                deletions += rows.map { ZoneRow($0).id }
-                    .filter { !named.contains($0) && !$0.isDefault }
-                    .map { (zone: $0, reason: ZoneDeletionReason.deleted) }
+            let named = Set(pages.changed).union(pages.deleted.map(\.zone))
+            let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
+            for row in try absentZones(isFull: isFull, doubted: doubted, database)
+            where !named.contains(row.id) && !row.id.isDefault {
+                // Nobody is known to have deleted it: what is here may be all there is.
+                if createsZones, isTrackLost || doubted.contains(row.id),
+                    try hasContent(row, database)
+                {
+                    try recreate(row, database)
+                    recreated.append(row.id)
+                } else {
+                    try zoneDeleted(row, .deleted, &gone, &recreated, &news, database)
+                }
             }
-            for (id, reason) in deletions {
-                guard let row = try zone(id, database), row.state != .wanted else { continue }
-                try zoneDeleted(row, reason, &gone, &recreated, &news, database)
+            for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
+                gone.append(id)
             }
             try setFlag(CacheFlag.databaseToken, pages.token, database)
+            try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }
         return (news, gone, recreated)
     }
@@ -127,13 +203,23 @@ extension CacheStore {
         return (news, recreated)
     }
 
-    /// Marks zones to be created, forgets all that the service knew of their records, and queues these.
-    func recreate(_ ids: [ZoneID]) throws {
-        try pool.write { database in
-            for id in ids {
-                if let row = try zone(id, database) { try recreate(row, database) }
-            }
-        }
+    /// Zones that the service does not have, as far as an answer shows.
+    private func absentZones(
+        isFull: Bool, doubted: [ZoneID], _ database: Database
+    ) throws -> [ZoneRow] {
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 1"
+        ).map { ZoneRow($0) }
+        return isFull ? rows : rows.filter { doubted.contains($0.id) }
+    }
+
+    private func hasContent(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM record WHERE zone = ?)
+                    OR EXISTS (SELECT 1 FROM pending WHERE zone = ? AND kind = 0)
+                """, arguments: [row.key, row.key]) ?? false
     }
 
     private func zoneDeleted(
@@ -146,7 +232,7 @@ extension CacheStore {
                 sql: "UPDATE zone SET state = 0 WHERE id = ?", arguments: [row.key])
             return
         }
-        if policy == .recreate, row.state == .existing {
+        if policy == .recreate, row.state == .existing, try hasContent(row, database) {
             try recreate(row, database)
             recreated.append(row.id)
             return
@@ -173,9 +259,11 @@ extension CacheStore {
             arguments: [row.key])
         try database.execute(sql: "DELETE FROM record WHERE zone = ?", arguments: [row.key])
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
+        try addTombstone(of: row.id, database)
         return lost.map { RecordID(name: $0, zoneID: row.id) }
     }
 
+    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these.
     private func recreate(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: """
@@ -187,7 +275,7 @@ extension CacheStore {
         try database.execute(
             sql: """
                 UPDATE pending SET baseType = NULL, baseSystem = NULL, baseParent = NULL,
-                    baseFields = NULL WHERE zone = ?
+                    baseFields = NULL, isMadeAnew = 0, isUncertain = 0 WHERE zone = ?
                 """, arguments: [row.key])
         try database.execute(
             sql: "UPDATE record SET system = NULL WHERE zone = ?", arguments: [row.key])

@@ -1,3 +1,4 @@
+import Foundation
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -9,8 +10,25 @@ struct CloudKitDatabase: RemoteDatabase {
     /// The silent subscription of every device of the user; saving it again changes nothing.
     var subscriptionID: CKSubscription.ID { "stratus-cache-\(database.databaseScope.rawValue)" }
 
+    var createsZones: Bool { database.databaseScope != .shared }
+
+    func userRecordName() async throws -> String {
+        try await translating { try await database.container.userRecordID().recordName }
+    }
+
+    func accountChanges() -> AsyncStream<Void> {
+        let (changes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        // Only handed back to the centre, which has its own lock.
+        nonisolated(unsafe) let observer = NotificationCenter.default.addObserver(
+            forName: .CKAccountChanged, object: nil, queue: nil
+        ) { _ in continuation.yield() }
+        continuation.onTermination = { _ in NotificationCenter.default.removeObserver(observer) }
+        return changes
+    }
+
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
-        try await Self.translating {
+        try await translating {
             let results = try await database.modifyRecordZones(
                 saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
                 deleting: delete.map { CKRecordZone.ID($0) })
@@ -26,7 +44,7 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     func saveSubscription() async throws {
-        try await Self.translating {
+        try await translating {
             let subscription = CKDatabaseSubscription(subscriptionID: subscriptionID)
             let info = CKSubscription.NotificationInfo()
             info.shouldSendContentAvailable = true
@@ -54,7 +72,7 @@ struct CloudKitDatabase: RemoteDatabase {
             }
         }
         let (saving, deleting) = (records, deletions)
-        let results = try await Self.translating {
+        let results = try await translating {
             try await database.modifyRecords(
                 saving: saving, deleting: deleting, savePolicy: .ifServerRecordUnchanged,
                 atomically: isAtomic)
@@ -70,7 +88,7 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     func databaseChanges(since token: String?) async throws -> DatabasePage {
-        try await Self.translating {
+        try await translating {
             let page = try await database.databaseChanges(
                 since: token.map { CKServerChangeToken(text: $0) })
             return DatabasePage(
@@ -83,7 +101,7 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
-        try await Self.translating {
+        try await translating {
             let page = try await database.withoutAssetDownloads.recordZoneChanges(
                 inZoneWith: CKRecordZone.ID(zone),
                 since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit)
@@ -129,12 +147,22 @@ extension CloudKitDatabase {
         database.hint(of: notification).map { RemoteHint(zone: $0.zone) }
     }
 
-    /// The one translation of the framework's errors.
-    private static func translating<Answer: Sendable>(
+    /// The one translation of the framework's errors; and what comes for another account than the one
+    /// that asked is nobody's.
+    private func translating<Answer: Sendable>(
         _ body: () async throws -> Answer
     ) async throws -> Answer {
+        let connection = database.container.connection
+        let accountChangeCount = connection.accountChangeCount
         do {
-            return try await body()
+            let answer = try await body()
+            guard connection.accountChangeCount == accountChangeCount else {
+                throw SyncFailure(
+                    .operationCancelled, message: "The account changed while the service answered.")
+            }
+            return answer
+        } catch let failure as SyncFailure {
+            throw failure
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -7,24 +7,29 @@ extension RecordCache {
     /// Saves records and deletes others in one transaction, and returns once it is on disk.
     ///
     /// Only what was set on a record since it was read or made is written, over the newest row, so an
-    /// edit never takes back what a sync brought meanwhile. Read a record again before its next edit.
-    /// A zone that does not exist yet is made with the next sync.
+    /// edit never takes back what a sync brought meanwhile. Afterwards the records have no changes:
+    /// the next save of the same object writes only what is set from now on.
+    ///
+    /// A zone that does not exist yet is made with the next sync, except in the shared database. A
+    /// record that was deleted meanwhile stays deleted, unless the resolver says otherwise, and the
+    /// app is told with ``CacheEvent/editOfDeletedRecord(client:)``; to have it again, make a new
+    /// record of the same identity. The cache holds no files: a `CKAsset` is refused.
     /// Sharing needs the service: a new share, and one whose people were changed, is saved with its
     /// `CKDatabase`, and comes here with the next sync.
-    /// - Throws: ``CacheError`` `unsupportedValue` or `unsavedShare`, or SQLite's error; then nothing
+    /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare` or `invalidZone`, or SQLite's error;
+    ///   then nothing
     ///   is saved.
     public func save(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) throws {
+        var taken: [(record: CKRecord, edit: CKRecord.Edit)] = []
         let edits = try records.map { record in
             guard !record.isUnsavedShare else {
                 throw CacheError(
                     .unsavedShare, "Save new shares, and changed participants, with the database.")
             }
             do {
-                return LocalEdit(
-                    id: RecordID(record.recordID), type: record.recordType,
-                    changes: try record.changedFields(), initial: try record.content().fields,
-                    parent: record.isParentChanged
-                        ? .set(record.parent?.recordID.recordName) : .unchanged)
+                let edit = try record.edit()
+                taken.append((record, edit))
+                return LocalEdit(record, edit)
             } catch {
                 throw CacheError(
                     .unsupportedValue, "Give the record's fields values that a record can hold.",
@@ -32,6 +37,7 @@ extension RecordCache {
             }
         }
         try save(edits, deleting: ids.map { RecordID($0) })
+        for (record, edit) in taken { record.keep(edit) }
     }
 
     /// Saves a record; see ``save(_:deleting:)``.
@@ -65,6 +71,8 @@ extension RecordCache {
     }
 
     /// Makes a zone, here at once and on the service with the next sync. Saving a record does so too.
+    ///
+    /// - Throws: ``CacheError`` `invalidZone` in the shared database, or SQLite's error.
     public func createZone(_ id: CKRecordZone.ID) throws {
         let zone = ZoneID(id)
         guard try store.wantZone(zone) else { return }
@@ -72,6 +80,8 @@ extension RecordCache {
     }
 
     /// Deletes a zone with all its records, here at once and on the service with the next sync.
+    ///
+    /// - Throws: ``CacheError`` `invalidZone` for the default zone, or SQLite's error.
     public func deleteZone(_ id: CKRecordZone.ID) throws {
         let zone = ZoneID(id)
         observers.tell(try store.unwantZone(zone))
@@ -98,7 +108,22 @@ extension RecordCache {
 
     /// Gives changes that were set aside another chance; all of them when no record is named.
     public func retryAttentionItems(_ ids: [CKRecord.ID]? = nil) throws {
-        try store.retrySetAside(ids?.map { RecordID($0) })
-        tellDriver { session, now in session.localChange(at: now) }
+        let zones = try store.retrySetAside(ids?.map { RecordID($0) })
+        tellDriver { session, now in
+            for zone in zones { session.zoneWanted(zone) }
+            session.localChange(at: now)
+        }
+    }
+}
+
+extension LocalEdit {
+    fileprivate init(_ record: CKRecord, _ edit: CKRecord.Edit) {
+        let id = RecordID(record.recordID)
+        let original = RecordSnapshot(id: id, type: record.recordType, content: edit.original)
+        self.init(
+            id: id, type: record.recordType, changes: edit.changes, initial: edit.content.fields,
+            initialParent: edit.content.parentRecordName,
+            parent: edit.isParentChanged ? .set(edit.content.parentRecordName) : .unchanged,
+            original: original.system == nil ? nil : original, isKnown: edit.isKnown)
     }
 }

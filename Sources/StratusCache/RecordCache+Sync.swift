@@ -25,17 +25,19 @@ extension RecordCache {
     @discardableResult
     public func handle(_ notification: CKNotification) async -> Bool {
         guard let hint = driver.remote.hint(of: notification) else { return false }
-        await driver.change { session, _ in session.notified(of: hint.zone) }
+        await driver.heard(hint)
         return true
     }
 
-    /// Lets a running loop fetch soon; with a zone, only that one.
+    /// Lets a running loop fetch soon; with a zone that is on this device, only that one.
     public func fetchSoon(_ zoneID: CKRecordZone.ID? = nil) async {
-        let zone = zoneID.map { ZoneID($0) }
-        await driver.change { session, _ in session.notified(of: zone) }
+        await driver.heard(RemoteHint(zone: zoneID.map { ZoneID($0) }))
     }
 
-    /// Tells that the account came, went or changed.
+    /// Tells that the account came, went or changed; a running loop hears of it by itself.
+    ///
+    /// Whatever the account is: with another user than the file's nothing is sent or fetched, and the
+    /// reason of the halt is ``HaltReason/otherAccount``.
     public func accountChanged() async {
         await driver.change { session, now in session.accountChanged(at: now) }
     }
@@ -45,10 +47,9 @@ extension RecordCache {
         await driver.change { session, now in session.networkBecameReachable(at: now) }
     }
 
-    /// Turns syncing on or off without touching any caller; the queue is kept and grows meanwhile.
-    public func setEnabled(_ isEnabled: Bool) async {
-        await driver.change { session, now in session.setEnabled(isEnabled, at: now) }
-    }
+    /// Turns syncing on or off without touching any caller, also over a restart; the queue is kept
+    /// and grows meanwhile.
+    public func setEnabled(_ isEnabled: Bool) async { await driver.setEnabled(isEnabled) }
 
     /// Is it done, what is pending, why not.
     public func status() async throws -> CacheStatus {

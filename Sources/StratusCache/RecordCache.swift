@@ -23,7 +23,10 @@ public final class RecordCache: Sendable {
     let observers = Observers()
     let clock: SyncClock
 
-    /// Opens or creates the file of a cloud database, private or shared.
+    /// Opens or creates the file of a cloud database, private or shared, of one user.
+    ///
+    /// The file becomes that of the user who is signed in at the first sync; give each user a file of
+    /// their own. It holds no assets' files.
     ///
     /// - Parameters:
     ///   - resolver: decides conflicts; ``LatestEditWins`` by default.
@@ -49,7 +52,7 @@ public final class RecordCache: Sendable {
         store = try CacheStore(
             path: path, settings: settings,
             resolver: resolver ?? LatestEditWins(editDateKey: editDateKey),
-            editDateKey: editDateKey, clock: clock)
+            editDateKey: editDateKey, createsZones: remote.createsZones, clock: clock)
         driver = try SyncDriver(
             store: store, remote: remote, settings: settings, clock: clock, observers: observers)
     }
@@ -64,8 +67,8 @@ public final class RecordCache: Sendable {
 
     package func save(_ edits: [LocalEdit], deleting deletions: [RecordID] = []) throws {
         let (news, wantedZones) = try store.commit(edits: edits, deletions: deletions)
-        guard !news.changedIDs.isEmpty else { return }
         observers.tell(news)
+        guard !news.changedIDs.isEmpty else { return }
         Task { await driver.localChange(wantedZones: wantedZones) }
     }
 

@@ -7,6 +7,15 @@ import StratusSync
 /// ``CloudKitDatabase`` is the one for apps; tests script their own. Every method throws
 /// `SyncFailure` for what the service or the network did, or `CancellationError`.
 package protocol RemoteDatabase: Sendable {
+    /// Whether zones can be made: those of a shared database are their owners'.
+    var createsZones: Bool { get }
+
+    /// The user whose database this is now; asked of the service once for each account.
+    func userRecordName() async throws -> String
+
+    /// Tells, for as long as somebody listens, that the account may be another.
+    func accountChanges() -> AsyncStream<Void>
+
     /// Creates and deletes zones; the outcome of each, nil for success.
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes
 
@@ -57,11 +66,16 @@ package struct OutgoingChange: Sendable {
     package var client: RecordSnapshot?
     /// The record as the service had it last; nil when it has none.
     package var base: RecordSnapshot?
+    /// Tells the change from any other, also from one of the same record after its zone was deleted.
+    package var sequence: Int64
 
-    package init(change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?) {
+    package init(
+        change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64
+    ) {
         self.change = change
         self.client = client
         self.base = base
+        self.sequence = sequence
     }
 }
 
@@ -87,6 +101,15 @@ package struct DatabasePage: Sendable {
         self.deleted = deleted
         self.token = token
         self.moreComing = moreComing
+    }
+
+    /// Takes the page that follows: of a zone that both name, it has the last word.
+    mutating func append(_ next: DatabasePage) {
+        let named = Set(next.changed).union(next.deleted.map(\.zone))
+        changed = changed.filter { !named.contains($0) } + next.changed
+        deleted = deleted.filter { !named.contains($0.zone) } + next.deleted
+        token = next.token
+        moreComing = next.moreComing
     }
 }
 

@@ -6,6 +6,10 @@ extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
         do {
+            guard try store.claim(for: try await remote.userRecordName()) else {
+                haltSession(.otherAccount)
+                return
+            }
             switch operation {
             case .modifyZones(let create, let delete): try await modifyZones(create, delete)
             case .saveSubscription:
@@ -15,7 +19,9 @@ extension SyncDriver {
             case .fetchDatabaseChanges: try await fetchDatabaseChanges()
             case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
             case .send(let itemLimit, let bytesLimit):
-                batch = try store.nextBatch(itemLimit: itemLimit, bytesLimit: bytesLimit)
+                batch = try store.nextBatch(
+                    itemLimit: itemLimit, bytesLimit: bytesLimit,
+                    withholding: session.withheldOwners, deletionsFirst: session.isQuotaExceeded)
                 try await send(batch)
             }
         } catch let failure as SyncFailure {
@@ -29,12 +35,30 @@ extension SyncDriver {
     }
 
     private func modifyZones(_ create: [ZoneID], _ delete: [ZoneID]) async throws {
-        let outcomes = try await remote.modifyZones(create: create, delete: delete)
+        let outcomes = try await zoneOutcomes(create, delete)
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
-        try store.zonesModified(created: done.created, deleted: done.deleted)
-        session.setHasPendingChanges(try store.hasSendable())
+        let news = try store.zonesModified(
+            created: done.created, deleted: done.deleted, refused: done.refused)
+        session.zonesChanged(Array(news.staleZones))
+        try noteSendable()
+        observers.tell(news)
         if let halt = session.halt { haltSession(halt) }
+    }
+
+    /// What is said of a request with one zone is said of the zone.
+    private func zoneOutcomes(
+        _ create: [ZoneID], _ delete: [ZoneID]
+    ) async throws -> ZoneOutcomes {
+        do {
+            return try await remote.modifyZones(create: create, delete: delete)
+        } catch let failure as SyncFailure
+            where create.count + delete.count == 1 && Remedy.forZone(failure.code) == .setAside
+        {
+            return ZoneOutcomes(
+                created: Dictionary(uniqueKeysWithValues: create.map { ($0, failure) }),
+                deleted: Dictionary(uniqueKeysWithValues: delete.map { ($0, failure) }))
+        }
     }
 
     private func fetchDatabaseChanges() async throws {
@@ -43,28 +67,38 @@ extension SyncDriver {
         var token = start
         while true {
             let page = try await remote.databaseChanges(since: token)
-            all.changed += page.changed
-            all.deleted += page.deleted
-            all.token = page.token
+            all.append(page)
             token = page.token
             if !page.moreComing { break }
         }
-        let written = try store.apply(all, isFull: start == nil)
-        let missing = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
-        try store.recreate(missing)
+        let written = try store.apply(
+            all, isFull: start == nil, doubted: session.zonesInDoubt)
+        _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
-        session.setHasPendingChanges(try store.hasSendable())
+        try noteSendable()
         noteFetch()
         observers.tell(written.news)
     }
 
     private func fetchZoneChanges(_ zone: ZoneID) async throws {
-        let token = try store.beginFetch(zone)
+        let token: String?
+        switch try store.beginFetch(zone) {
+        case .token(let known): token = known
+        case .everything: token = nil
+        case .unknownZone:
+            session.zoneIsUnknown(zone)
+            return
+        }
         let page = try await remote.zoneChanges(zone, since: token, limit: settings.recordsPerPage)
         let news = try store.apply(page, of: zone)
-        session.zonePageFetched(
-            zone, moreComing: page.moreComing, hasPendingChanges: try store.hasSendable(), at: now)
-        noteFetch()
+        // A page that a resolver stopped at is not written, and comes again after the halt.
+        if news.haltReason == nil {
+            session.zonePageFetched(
+                zone, moreComing: page.moreComing,
+                hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
+                at: now)
+            noteFetch()
+        }
         finish(news)
     }
 
@@ -83,7 +117,7 @@ extension SyncDriver {
         let wasQuotaExceeded = session.isQuotaExceeded
         let verdicts = session.sent(outcomes, at: now)
         let news = try store.settle(batch, answers, verdicts)
-        session.setHasPendingChanges(try store.hasSendable())
+        try noteSendable()
         for zone in news.staleZones { session.notified(of: zone) }
         noteSend()
         tellOfQuota(wasQuotaExceeded)
@@ -97,8 +131,11 @@ extension SyncDriver {
             return
         }
         let wasQuotaExceeded = session.isQuotaExceeded
-        let effect = session.failed(failure, batchItemCount: batch.count, at: now)
+        let savers = batch.filter { $0.change.kind == .save }.map(\.change.id.zoneID.ownerName)
+        let effect = session.failed(
+            failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
+            if Remedy.forRequest(failure.code) == .awaitNetwork { try store.noteUncertain(batch) }
             switch effect {
             case nil: break
             case .dropDatabaseToken: try store.dropDatabaseToken()
@@ -110,7 +147,7 @@ extension SyncDriver {
             case .setAsideBatch(let failure):
                 observers.tell(try store.setAside(batch, failure))
             }
-            session.setHasPendingChanges(try store.hasSendable())
+            try noteSendable()
         } catch {
             haltSession(.localStorage("\(error)"))
         }

@@ -12,10 +12,10 @@ actor SyncDriver {
     let observers: Observers
     var session: SyncSession
 
-    private var isLooping = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
+    private var accountTask: Task<Void, Never>?
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
     private let pause = LoopPause()
@@ -42,9 +42,12 @@ actor SyncDriver {
     func start() {
         isStarted = true
         session.restart(at: now)
-        if !isLooping {
-            isLooping = true
-            loopTask = Task { await self.loop() }
+        ensureLoop()
+        if accountTask == nil {
+            let changes = remote.accountChanges()
+            accountTask = Task {
+                for await _ in changes { self.change { $0.accountChanged(at: $1) } }
+            }
         }
         if hintTask == nil, settings.listensForNotifications {
             let hints = remote.hints()
@@ -55,8 +58,14 @@ actor SyncDriver {
         pause.wake()
     }
 
-    private func heard(_ hint: RemoteHint) {
-        session.notified(of: hint.zone)
+    /// Only the database's changes tell of a zone that is not known here.
+    func heard(_ hint: RemoteHint) {
+        do {
+            let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
+            session.notified(of: zone)
+        } catch {
+            session.halt(.localStorage("\(error)"))
+        }
         pause.wake()
     }
 
@@ -65,10 +74,28 @@ actor SyncDriver {
         isStarted = false
         hintTask?.cancel()
         hintTask = nil
-        loopTask?.cancel()
+        accountTask?.cancel()
+        accountTask = nil
+        finishWaiters(CancellationError())
+        guard let loopTask else { return }
+        loopTask.cancel()
         pause.wake()
-        await loopTask?.value
+        await loopTask.value
+    }
+
+    /// Starts the loop unless it runs; one that is ending is followed by another.
+    private func ensureLoop() {
+        guard loopTask == nil else { return }
+        loopTask = Task {
+            await self.loop()
+            self.loopEnded()
+        }
+    }
+
+    private func loopEnded() {
         loopTask = nil
+        // Somebody asked for it again while it was ending.
+        if isStarted || !waiters.isEmpty { ensureLoop() }
     }
 
     /// Runs until nothing is pending and nothing is left to fetch.
@@ -79,10 +106,7 @@ actor SyncDriver {
         if session.halt != nil { session.restart(at: now) }
         try absorbBacklog()
         session.syncNow(at: now)
-        if !isLooping {
-            isLooping = true
-            loopTask = Task { await self.loop() }
-        }
+        ensureLoop()
         pause.wake()
         waiterCount += 1
         let waiter = waiterCount
@@ -102,6 +126,16 @@ actor SyncDriver {
 
     func change(_ body: @Sendable (inout SyncSession, Double) -> Void) {
         body(&session, now)
+        pause.wake()
+    }
+
+    func setEnabled(_ isEnabled: Bool) {
+        do {
+            try store.setEnabled(isEnabled)
+        } catch {
+            session.halt(.localStorage("\(error)"))
+        }
+        session.setEnabled(isEnabled, at: now)
         pause.wake()
     }
 
@@ -126,10 +160,6 @@ actor SyncDriver {
     // MARK: The loop
 
     private func loop() async {
-        defer {
-            isLooping = false
-            finishWaiters(CancellationError())
-        }
         while !Task.isCancelled {
             switch session.next(at: now) {
             case .perform(let operation):
@@ -138,7 +168,7 @@ actor SyncDriver {
             case .wait(let uptimeSeconds): await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
                 if session.isEnabled, hasUnheardChanges() { continue }
-                finishWaiters(nil)
+                finishWaiters(reasonForRest)
                 guard isStarted else { return }
                 await wait(until: uptimeSeconds)
             case .halted(let reason):
@@ -163,21 +193,35 @@ actor SyncDriver {
             session.halt(.localStorage("\(error)"))
             return true
         }
-        return !session.isAtRest
+        return session.hasWork
+    }
+
+    /// Why it is not all done though nothing is left to do.
+    private var reasonForRest: CacheError? {
+        guard session.isEnabled else { return CacheError(.disabled, "Turn syncing on first.") }
+        guard !session.isAtRest else { return nil }
+        return CacheError(
+            .notSynced, "Nothing is lost; sync again later.", failure: session.lastFailure)
     }
 
     private func absorbBacklog() throws {
         let backlog = try store.backlog()
-        session.setHasPendingChanges(backlog.hasPendingChanges)
+        try noteSendable()
         for zone in backlog.zonesToDelete { session.zoneUnwanted(zone) }
         for zone in backlog.zonesToCreate + backlog.zonesToReplace { session.zoneWanted(zone) }
+        session.zonesChanged(backlog.zonesToFetch)
+    }
+
+    /// Lets the session know whether anything can be sent now.
+    func noteSendable() throws {
+        session.setHasPendingChanges(
+            try store.hasSendable(withholding: session.withheldOwners))
     }
 
     /// Somebody who waits for the end of a sync hears at once of what will not pass quickly.
     private func endWaitersOnTrouble() {
         guard session.halt == nil, let failure = session.lastFailure,
-            !session.isNetworkReachable || session.isQuotaExceeded
-                || session.retryCount >= settings.retriesOfSyncNow
+            !session.isNetworkReachable || session.retryCount >= settings.retriesOfSyncNow
         else { return }
         finishWaiters(
             CacheError(

@@ -36,3 +36,47 @@ public struct BatchSize: Hashable, Sendable {
         itemLimit = min(maximum, itemLimit * 2)
     }
 }
+
+/// How many bytes go into one upload: halved when uploads get lost again and again, as a slow network
+/// loses large ones only; won back slowly.
+public struct BatchBytes: Hashable, Sendable {
+    /// Losses in a row after which a smaller upload is tried: one alone says nothing of the size.
+    static let lossesBeforeShrinking = 2
+
+    /// No network is so slow that less would help.
+    static let minimum = 32_768
+
+    /// Successes in a row before a larger upload is tried.
+    static let successesBeforeGrowth = 16
+
+    /// Bytes of fields in the next upload at the most.
+    public private(set) var bytesLimit: Int
+
+    private let maximum: Int
+    private var losses = 0
+    private var successes = 0
+
+    public init(maximum: Int) {
+        self.maximum = maximum
+        bytesLimit = maximum
+    }
+
+    /// Takes note that nobody knows whether an upload arrived.
+    public mutating func lost() {
+        successes = 0
+        losses += 1
+        guard losses >= Self.lossesBeforeShrinking else { return }
+        losses = 0
+        bytesLimit = min(bytesLimit, max(Self.minimum, bytesLimit / 2))
+    }
+
+    /// Takes note that an upload was answered.
+    public mutating func arrived() {
+        losses = 0
+        guard bytesLimit < maximum else { return }
+        successes += 1
+        guard successes >= Self.successesBeforeGrowth else { return }
+        successes = 0
+        bytesLimit = min(maximum, bytesLimit * 2)
+    }
+}

@@ -22,13 +22,38 @@ public struct SyncConflict: Hashable, Sendable {
     }
 }
 
+extension SyncConflict {
+    /// The service's record with what this device changed since both agreed; where they never did,
+    /// with all that this device has.
+    package var clientOverServer: RecordSnapshot {
+        var fields = Dictionary(server.fields.map { ($0.name, $0) }) { $1 }
+        let agreed = Dictionary((ancestor?.fields ?? []).map { ($0.name, $0) }) { $1 }
+        for field in client.fields where agreed[field.name] != field { fields[field.name] = field }
+        for name in agreed.keys where client[name] == nil { fields[name] = nil }
+        return server(with: Array(fields.values))
+    }
+
+    /// The service's record with other fields, and with the parent that was set here.
+    package func server(with fields: [Field]) -> RecordSnapshot {
+        var merged = server
+        merged.setFields(fields)
+        if client.parentRecordName != ancestor?.parentRecordName {
+            merged.parentRecordName = client.parentRecordName
+        }
+        return merged
+    }
+}
+
 /// What becomes of a conflict.
 public enum ConflictResolution: Hashable, Sendable {
     /// The service's record stands; the local edit is given up.
     case keepServer
-    /// The local record is sent again, on the service's change tag.
+    /// The local edit is sent again, on the service's change tag. What this device did not change
+    /// since both agreed, its parent too, is as the service has it: fields that another device set,
+    /// or that only a newer version of the app knows, stay.
     case keepClient
-    /// These fields are sent, on the service's change tag.
+    /// These fields are sent, on the service's change tag; what they leave out is removed. The parent
+    /// is the local one where it was changed here.
     case save(fields: [Field])
     /// The session halts with this reason; both records are kept as they are.
     case halt(reason: String)
@@ -61,7 +86,8 @@ extension ConflictResolver {
     }
 }
 
-/// The record that was edited last, whole, wins.
+/// The edit that was made last wins; what the later device did not touch is as the earlier one left
+/// it.
 ///
 /// With an edit-date field (a date, or a number of milliseconds or edits) the greater value wins,
 /// and a record that has the field wins over one that has not. Where neither has it, the time of the

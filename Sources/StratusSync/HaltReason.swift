@@ -2,6 +2,10 @@
 public enum HaltReason: Hashable, Sendable {
     /// No account, or the account is not ready. Ends with ``SyncSession/accountChanged(at:)``.
     case account(SyncFailure)
+    /// The file belongs to another user than the one who is signed in. Nothing of it was sent, and
+    /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)``, when its user is
+    /// back; open another file for the user of now.
+    case otherAccount
     /// The service refuses this app or this database. Ends with a restart, if the cause is gone.
     case refused(SyncFailure)
     /// The same failure so many times in a row. Ends with a restart.
@@ -16,6 +20,8 @@ public enum HaltReason: Hashable, Sendable {
     public var summary: String {
         switch self {
         case .account: "Sign in to sync; your changes are kept on this device."
+        case .otherAccount:
+            "Another account is signed in; the changes of the former one are kept on this device."
         case .refused(let failure): "The service refuses this app: \(failure.code)."
         case .retriesExhausted(let failure): "The service keeps failing: \(failure.code)."
         case .requested(let reason): reason

@@ -2,13 +2,16 @@
 ///
 /// The pause doubles at each failure and loses a third at each success: shortened faster, a client
 /// runs into the rate limit again (the lessons of CloudSyncSession). The service's own retry-after
-/// always counts.
+/// always counts, also over a restart.
 public struct Pacer: Hashable, Sendable {
     /// The pause that follows the next operation, in seconds.
     public private(set) var delaySeconds: Double
 
     /// The earliest time for the next operation, in seconds of the session's clock.
     public private(set) var readyUptimeSeconds: Double = 0
+
+    /// What the service asked for last, in seconds of the session's clock; no restart shortens it.
+    private var serviceUptimeSeconds = -Double.infinity
 
     private let minimumSeconds: Double
     private let maximumSeconds: Double
@@ -38,12 +41,17 @@ public struct Pacer: Hashable, Sendable {
     ) {
         let ceiling = max(minimumSeconds, min(maximumSeconds, ceilingSeconds ?? maximumSeconds))
         delaySeconds = min(max(delaySeconds * 2, firstRetrySeconds), ceiling)
-        readyUptimeSeconds = uptimeSeconds + max(delaySeconds, retryAfterSeconds ?? 0)
+        if let retryAfterSeconds { serviceUptimeSeconds = uptimeSeconds + retryAfterSeconds }
+        readyUptimeSeconds = max(uptimeSeconds + delaySeconds, serviceUptimeSeconds)
     }
 
-    /// Lets the next operation start after the shortest pause, as at a restart by hand.
-    public mutating func reset(at uptimeSeconds: Double) {
+    /// Lets the next operation start at once, as at a restart by hand, unless the service asked to
+    /// wait longer.
+    ///
+    /// - Parameter isObedient: false for a single request by hand, whatever the service said.
+    public mutating func reset(at uptimeSeconds: Double, isObedient: Bool = true) {
+        if !isObedient { serviceUptimeSeconds = -.infinity }
         delaySeconds = minimumSeconds
-        readyUptimeSeconds = min(readyUptimeSeconds, uptimeSeconds)
+        readyUptimeSeconds = max(min(readyUptimeSeconds, uptimeSeconds), serviceUptimeSeconds)
     }
 }

@@ -6,7 +6,11 @@ extension RecordSnapshot {
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     public init(_ record: CKRecord) throws {
-        let content = try record.content()
+        self.init(
+            id: RecordID(record.recordID), type: record.recordType, content: try record.content())
+    }
+
+    package init(id: RecordID, type: String, content: RecordContent) {
         let system = content.changeTag.map { tag in
             SystemFields(
                 changeTag: tag, createdMilliseconds: content.created?.timestampMilliseconds,
@@ -16,8 +20,8 @@ extension RecordSnapshot {
                 shareRecordName: content.shareRecordName, sharing: content.sharing)
         }
         self.init(
-            id: RecordID(record.recordID), type: record.recordType, system: system,
-            parentRecordName: content.parentRecordName, fields: content.fields)
+            id: id, type: type, system: system, parentRecordName: content.parentRecordName,
+            fields: content.fields)
     }
 
     /// The snapshot as a record of the framework, without changes; a share is a `CKShare`.

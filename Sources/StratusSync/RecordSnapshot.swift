@@ -67,6 +67,13 @@ public struct RecordSnapshot: Hashable, Sendable {
         }
     }
 
+    /// Sets a field with all that belongs to it, or removes it when it has no value.
+    public mutating func set(_ field: Field) {
+        self[field.name] = nil
+        guard field.value != nil else { return }
+        setFields(fields + [field])
+    }
+
     /// Takes the place of all fields.
     public mutating func setFields(_ fields: [Field]) {
         self.fields = Self.inOrder(fields)

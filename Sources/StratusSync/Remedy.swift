@@ -33,7 +33,8 @@ public enum Remedy: Hashable, Sendable {
     case halt
     /// Put the item on the list that needs attention, with its error; the rest goes on.
     case setAside
-    /// Retry up to the bound, then give up on the item or halt the session.
+    /// Retry up to the bound, an item behind all others, then give up on the item or halt the
+    /// session.
     case retryWithinBound
     /// Take it from the queue and tell the app, whose business it is from now on.
     case report
@@ -70,12 +71,13 @@ extension Remedy {
         case .serverRecordChanged: .resolveConflict
         case .batchRequestFailed, .operationCancelled: .requeue
         case .unknownItem: .decideDeletion
-        case .invalidArguments, .constraintViolation, .referenceViolation, .permissionFailure,
+        case .invalidArguments, .constraintViolation, .permissionFailure,
             .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .assetNotAvailable,
             .limitExceeded, .participantMayNeedVerification, .alreadyShared,
             .tooManyParticipants, .participantAlreadyInvited:
             .setAside
-        case .changeTokenExpired, .partialFailure: .retryWithinBound
+        // What a record refers to, or what refers to it, may be in a later batch.
+        case .changeTokenExpired, .partialFailure, .referenceViolation: .retryWithinBound
         default: forRequest(code)
         }
     }
@@ -95,6 +97,10 @@ extension Remedy {
         switch code {
         case .zoneNotFound, .userDeletedZone: .confirm
         case .batchRequestFailed, .operationCancelled: .requeue
+        // One zone that cannot be is no reason to stop the others.
+        case .invalidArguments, .permissionFailure, .badDatabase, .limitExceeded,
+            .constraintViolation, .serverRejectedRequest:
+            .setAside
         default: forRequest(code)
         }
     }

@@ -4,12 +4,14 @@ import StratusRecords
 extension SyncSession {
     /// The zones were created and deleted, each with its own outcome.
     ///
-    /// - Returns: the zones whose state the shell must remember now.
+    /// - Returns: the zones whose state the shell must remember now. One that was refused for good is
+    ///   to be set aside with all that waits for it; the others go on.
     public mutating func zonesModified(
         created: [ZoneID: SyncFailure?], deleted: [ZoneID: SyncFailure?], at uptimeSeconds: Double
-    ) -> (created: [ZoneID], deleted: [ZoneID]) {
+    ) -> (created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure]) {
         var madeZones: [ZoneID] = []
         var goneZones: [ZoneID] = []
+        var refused: [ZoneID: SyncFailure] = [:]
         var failure: SyncFailure?
         var hasReported = false
         for (zone, problem) in created {
@@ -17,11 +19,14 @@ extension SyncSession {
                 madeZones.append(zone)
                 continue
             }
-            if remedy(forZone: problem.code) == .report {
+            switch remedy(forZone: problem.code) {
+            case .report:
                 hasReported = true
                 zonesToCreate.removeAll { $0 == zone }
-            } else {
-                failure = problem
+            case .setAside: refused[zone] = problem
+            case .retryWithinBound where retryCount + 1 >= settings.maximumItemAttempts:
+                refused[zone] = problem
+            default: failure = problem
             }
         }
         for (zone, problem) in deleted {
@@ -34,18 +39,24 @@ extension SyncSession {
             case .report:
                 hasReported = true
                 zonesToDelete.removeAll { $0 == zone }
+            case .setAside: refused[zone] = problem
+            case .retryWithinBound where retryCount + 1 >= settings.maximumItemAttempts:
+                refused[zone] = problem
             default: failure = problem
             }
         }
-        zonesToCreate.removeAll { madeZones.contains($0) }
+        zonesToCreate.removeAll { madeZones.contains($0) || refused[$0] != nil }
+        zonesToDelete.removeAll { refused[$0] != nil }
+        zonesToReplace.subtract(refused.keys)
         for zone in goneZones { deletionDone(of: zone) }
-        if let failure, madeZones.isEmpty, goneZones.isEmpty, !hasReported {
+        zoneBatchSize.accepted(itemCount: created.count + deleted.count)
+        if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // Nobody could be served: as if the request had failed.
             _ = failed(failure, at: uptimeSeconds)
         } else {
             succeeded(at: uptimeSeconds)
         }
-        return (madeZones, goneZones)
+        return (madeZones, goneZones, refused)
     }
 
     public mutating func subscriptionSaved(at uptimeSeconds: Double) {
@@ -55,6 +66,7 @@ extension SyncSession {
 
     /// All pages of the database's changes were fetched and written down.
     ///
+    /// - Parameter deleted: also zones of ``zonesInDoubt`` that are not worth making again.
     /// - Returns: zones that are missing although nobody deleted them: the shell marks them to be
     ///   created, clears the system fields of their records and queues these again.
     public mutating func databaseFetched(
@@ -65,11 +77,13 @@ extension SyncSession {
             deletionDone(of: zone)
         }
         zonesGivenUp = []
-        let missing = zonesInDoubt
+        expiredFetches.remove(.fetchDatabaseChanges)
+        // A zone that changed is there, also if it was missing a moment ago.
+        let missing = zonesInDoubt.filter { !changed.contains($0) }
         zonesInDoubt = []
         for zone in missing { zoneWanted(zone) }
         for zone in changed
-        where settings.zones.contains(zone) && !zone.isDefault && !missing.contains(zone)
+        where settings.zones.contains(zone) && !zone.isDefault
             && (settings.failurePolicy == .report || !zonesToDelete.contains(zone))
             && !zonesToFetch.contains(zone)
         {
@@ -86,6 +100,7 @@ extension SyncSession {
         _ zone: ZoneID, moreComing: Bool, hasPendingChanges: Bool, at uptimeSeconds: Double
     ) {
         self.hasPendingChanges = hasPendingChanges
+        expiredFetches.remove(.fetchZoneChanges(zone))
         if !moreComing {
             zonesToFetch.removeAll { $0 == zone }
             if zonesToFetchAgain.remove(zone) != nil { zonesToFetch.append(zone) }
@@ -100,6 +115,7 @@ extension SyncSession {
     public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
     {
         owesSend = false
+        resumeSaves(after: outcomes, at: uptimeSeconds)
         var verdicts: [ItemVerdict] = []
         verdicts.reserveCapacity(outcomes.count)
         var hasProgress = outcomes.isEmpty
@@ -115,6 +131,7 @@ extension SyncSession {
         }
         if halt != nil { return verdicts }
         batchSize.accepted(itemCount: outcomes.count)
+        batchBytes.arrived()
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
         } else if let failure = fruitless(outcomes, verdicts) {
@@ -144,10 +161,13 @@ extension SyncSession {
 
     /// An operation failed as a whole.
     ///
-    /// - Parameter batchItemCount: how many items the batch had, if it was one.
+    /// - Parameters:
+    ///   - batchItemCount: how many items the batch had, if it was one.
+    ///   - batchOwners: the owners of the zones into which it had saves.
     /// - Returns: what the shell must write down.
     public mutating func failed(
-        _ failure: SyncFailure, batchItemCount: Int = 0, at uptimeSeconds: Double
+        _ failure: SyncFailure, batchItemCount: Int = 0, batchOwners: Set<String> = [],
+        at uptimeSeconds: Double
     ) -> FailureEffect? {
         let failed = operation
         if failed == .fetchDatabaseChanges { needsDatabaseFetch = true }
@@ -155,9 +175,16 @@ extension SyncSession {
         switch (remedy(forRequest: failure.code), failed) {
         case (.awaitNetwork, _):
             isNetworkReachable = false
+            if case .send = failed, failure.code != .networkUnavailable { batchBytes.lost() }
             penalise(
                 failure, isCounted: false, at: uptimeSeconds,
                 ceilingSeconds: settings.maximumOfflineDelaySeconds)
+        case (let remedy, .modifyZones(let create, let delete))
+        where remedy != .report && self.remedy(forZone: failure.code) == .setAside
+            && create.count + delete.count > 1:
+            // Which zone is meant shows when each has its own request.
+            _ = zoneBatchSize.refused(itemCount: create.count + delete.count)
+            penalise(failure, isCounted: false, at: uptimeSeconds)
         case (.split, .send):
             let canBeSmaller = batchSize.refused(itemCount: batchItemCount)
             if settings.failurePolicy == .report {
@@ -167,15 +194,19 @@ extension SyncSession {
             }
             return canBeSmaller ? nil : .setAsideBatch(failure)
         case (.awaitQuota, .send):
-            awaitQuota(failure, at: uptimeSeconds)
-            finishOperation()
+            for owner in batchOwners { awaitQuota(failure, of: owner, at: uptimeSeconds) }
+            if batchOwners.isEmpty { awaitQuota(failure, of: nil, at: uptimeSeconds) }
+            penalise(failure, isCounted: false, at: uptimeSeconds)
+        case (.awaitQuota, _): penalise(failure, isCounted: false, at: uptimeSeconds)
         case (.awaitAccount, _): halt(.account(failure))
         case (.halt, _): halt(.refused(failure))
         case (.refetch, .fetchDatabaseChanges):
-            expired(failure, at: uptimeSeconds)
+            expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
+            // What forgot the token may have forgotten the subscription too.
+            if settings.failurePolicy == .heal { needsSubscription = settings.savesSubscription }
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
-            expired(failure, at: uptimeSeconds)
+            expired(.fetchZoneChanges(zone), failure, at: uptimeSeconds)
             return .dropZoneToken(zone)
         case (.report, .some(let operation)): giveUp(operation, failure, at: uptimeSeconds)
         case (.recreateZone, .fetchZoneChanges(let zone)):
@@ -210,7 +241,7 @@ extension SyncSession {
         case .setAside, .split, .report: return .setAside(failure)
         case .requeue, .awaitNetwork, .slowDown: return .pending
         case .awaitQuota:
-            awaitQuota(failure, at: uptimeSeconds)
+            awaitQuota(failure, of: change.id.zoneID.ownerName, at: uptimeSeconds)
             return .pending
         case .recreateZone, .purgeZone:
             doubt(change.id.zoneID)
@@ -230,7 +261,7 @@ extension SyncSession {
     /// Every item of a batch failed for a reason that may pass.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
         switch remedy(forRequest: failure.code) {
-        case .awaitQuota: finishOperation()
+        case .awaitQuota: penalise(failure, isCounted: false, at: uptimeSeconds)
         case .awaitNetwork:
             isNetworkReachable = false
             penalise(
@@ -246,20 +277,13 @@ extension SyncSession {
         zonesInDoubt.append(zone)
     }
 
-    private mutating func awaitQuota(_ failure: SyncFailure, at uptimeSeconds: Double) {
-        isQuotaExceeded = true
-        lastFailure = failure
-        sendNotBeforeUptimeSeconds =
-            uptimeSeconds + max(settings.quotaRetrySeconds, failure.retryAfterSeconds ?? 0)
-    }
-
     mutating func finishOperation() {
         lastOperation = operation
         operation = nil
     }
 
     private mutating func succeeded(at uptimeSeconds: Double) {
-        if case .send = operation { isQuotaExceeded = sendNotBeforeUptimeSeconds > uptimeSeconds }
+        if case .send = operation { isQuotaExceeded = !quotaRetries.isEmpty }
         finishOperation()
         pacer.succeeded(at: uptimeSeconds)
         retryCount = 0
@@ -279,6 +303,10 @@ extension SyncSession {
             ceilingSeconds: ceilingSeconds)
         guard isCounted else { return }
         retryCount += 1
-        if retryCount > settings.maximumRetries { halt = .retriesExhausted(failure) }
+        // A service that is overloaded or down says when to come again: at the slowest pace, for as
+        // long as it takes.
+        let isAsked =
+            settings.failurePolicy == .heal && remedy(forRequest: failure.code) == .slowDown
+        if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }
     }
 }

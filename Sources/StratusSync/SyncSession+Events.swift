@@ -40,11 +40,28 @@ extension SyncSession {
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 
+    /// These zones are known to have changed, as the shell wrote down.
+    public mutating func zonesChanged(_ zones: [ZoneID]) {
+        for zone in zones
+        where settings.zones.contains(zone) && !zone.isDefault && !zonesToFetch.contains(zone)
+            && !zonesInDoubt.contains(zone) && !zonesToDelete.contains(zone)
+        {
+            zonesToFetch.append(zone)
+        }
+    }
+
+    /// The zone to fetch is not known on this device: the database's changes tell of it, if it is.
+    public mutating func zoneIsUnknown(_ zone: ZoneID) {
+        forget(zone)
+        needsDatabaseFetch = true
+        operation = nil
+    }
+
     /// The app asked for this activity by hand: an earlier failure delays nothing.
     public mutating func begin(_ activity: SyncActivity, at uptimeSeconds: Double) {
         halt = nil
         retryCount = 0
-        pacer.reset(at: uptimeSeconds)
+        pacer.reset(at: uptimeSeconds, isObedient: false)
         switch activity {
         case .fetching:
             needsDatabaseFetch = true
@@ -66,6 +83,8 @@ extension SyncSession {
         needsDatabaseFetch = true
         sendNotBeforeUptimeSeconds = 0
         isQuotaExceeded = false
+        if !quotaRetries.isEmpty { hasPendingChanges = true }
+        quotaRetries = [:]
         if !isNetworkReachable { pacer.reset(at: uptimeSeconds) }
     }
 
@@ -79,7 +98,10 @@ extension SyncSession {
 
     /// The account came, went or changed. Ends a halt whose cause was the account.
     public mutating func accountChanged(at uptimeSeconds: Double) {
-        if case .account = halt { restart(at: uptimeSeconds) }
+        switch halt {
+        case .account, .otherAccount: restart(at: uptimeSeconds)
+        default: break
+        }
         needsDatabaseFetch = true
     }
 
@@ -114,6 +136,7 @@ extension SyncSession {
     mutating func forget(_ zone: ZoneID) {
         zonesToCreate.removeAll { $0 == zone }
         zonesToFetch.removeAll { $0 == zone }
+        zonesToFetchAgain.remove(zone)
         zonesInDoubt.removeAll { $0 == zone }
     }
 }

@@ -16,10 +16,12 @@ extension SyncSession {
         settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
     }
 
-    /// A change token is no more. Whoever asks anew without one cannot be told so again, so where
-    /// an app waits for the answer the next request follows at once.
-    mutating func expired(_ failure: SyncFailure, at uptimeSeconds: Double) {
-        if settings.failurePolicy == .report {
+    /// A change token is no more. Whoever asks anew without one cannot be told so again, so the next
+    /// request follows at once, and only a service that does say so again is a failing one.
+    mutating func expired(
+        _ fetch: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
+    ) {
+        if settings.failurePolicy == .report || expiredFetches.insert(fetch).inserted {
             finishOperation()
         } else {
             penalise(failure, isCounted: true, at: uptimeSeconds)

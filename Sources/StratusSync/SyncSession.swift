@@ -28,7 +28,7 @@ public struct SyncSession: Sendable {
     /// the next fetch of the database, or a person.
     var zonesGivenUp: Set<ZoneID> = []
     /// Zones that were missing: the database's changes tell whether somebody deleted them.
-    var zonesInDoubt: [ZoneID] = []
+    public internal(set) var zonesInDoubt: [ZoneID] = []
     var needsSubscription: Bool
     var needsDatabaseFetch = true
     var hasPendingChanges: Bool
@@ -40,8 +40,15 @@ public struct SyncSession: Sendable {
     // When.
     var pacer: Pacer
     var batchSize: BatchSize
+    var batchBytes: BatchBytes
+    var zoneBatchSize: BatchSize
     var sendNotBeforeUptimeSeconds: Double = 0
     var nextFetchUptimeSeconds: Double?
+
+    /// Owners whose quota is used up, and when saves into their zones are tried again, in seconds.
+    var quotaRetries: [String: Double] = [:]
+    /// Fetches whose token expired and that have not succeeded since.
+    var expiredFetches: Set<SyncOperation> = []
 
     var fruitlessBatchCount = 0
 
@@ -68,13 +75,19 @@ public struct SyncSession: Sendable {
         hasPendingChanges = backlog.hasPendingChanges
         pacer = Pacer(settings)
         batchSize = BatchSize(maximum: settings.itemsPerBatch)
+        batchBytes = BatchBytes(maximum: settings.bytesPerBatch)
+        zoneBatchSize = BatchSize(maximum: settings.itemsPerBatch)
+        isEnabled = backlog.isEnabled
     }
 
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double { pacer.delaySeconds }
 
     /// Whether nothing is left to do now; a planned fetch at a later time does not count.
-    public var isAtRest: Bool { operation == nil && nextOperation(at: .infinity) == nil }
+    public var isAtRest: Bool { operation == nil && !hasWork && quotaRetries.isEmpty }
+
+    /// Whether there is something to do, be it after a pause; what waits for room does not count.
+    public var hasWork: Bool { nextOperation(at: .infinity) != nil }
 
     /// Decides what to do now. A step to perform counts as begun.
     ///
@@ -85,17 +98,18 @@ public struct SyncSession: Sendable {
         if let halt { return .halted(halt) }
         guard isEnabled else { return .rest(untilUptimeSeconds: nil) }
         precondition(operation == nil, "Tell the session how its operation ended before the next.")
+        resumeSaves(at: uptimeSeconds)
         if let nextFetchUptimeSeconds, nextFetchUptimeSeconds <= uptimeSeconds {
             self.nextFetchUptimeSeconds = nil
             needsDatabaseFetch = true
         }
         guard let planned = nextOperation(at: uptimeSeconds, only: activity) else {
             isFetchingRound = false
-            return .rest(untilUptimeSeconds: nextFetchUptimeSeconds)
+            return .rest(untilUptimeSeconds: earliest(nextFetchUptimeSeconds))
         }
         let ready = readyTime(for: planned)
         if ready > uptimeSeconds {
-            return .wait(untilUptimeSeconds: min(ready, nextFetchUptimeSeconds ?? ready))
+            return .wait(untilUptimeSeconds: earliest(nextFetchUptimeSeconds, ready) ?? ready)
         }
         if case .fetchZoneChanges = planned {
             isFetchingRound = true
@@ -120,9 +134,7 @@ public struct SyncSession: Sendable {
         let sendComesFirst =
             owesSend && hasPendingChanges && sendNotBeforeUptimeSeconds <= uptimeSeconds
         if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
-        if !zonesToCreate.isEmpty || !zonesToDelete.isEmpty {
-            return .modifyZones(create: zonesToCreate, delete: zonesToDelete)
-        }
+        if let zones = zonesOperation { return zones }
         if needsSubscription { return .saveSubscription }
         // A round of fetching is finished before anything else starts.
         if let zone = nextZone, isFetchingRound || !sendComesFirst {
@@ -134,11 +146,21 @@ public struct SyncSession: Sendable {
 
     /// Zones before the records that shall be in them.
     private var nextSend: SyncOperation? {
-        if !zonesToCreate.isEmpty || !zonesToDelete.isEmpty {
-            return .modifyZones(create: zonesToCreate, delete: zonesToDelete)
-        }
+        if let zones = zonesOperation { return zones }
         guard hasPendingChanges else { return nil }
-        return .send(itemLimit: batchSize.itemLimit, bytesLimit: settings.bytesPerBatch)
+        return .send(itemLimit: batchSize.itemLimit, bytesLimit: batchBytes.bytesLimit)
+    }
+
+    private var zonesOperation: SyncOperation? {
+        guard !zonesToCreate.isEmpty || !zonesToDelete.isEmpty else { return nil }
+        let create = zonesToCreate.prefix(zoneBatchSize.itemLimit)
+        let delete = zonesToDelete.prefix(zoneBatchSize.itemLimit - create.count)
+        return .modifyZones(create: Array(create), delete: Array(delete))
+    }
+
+    /// The earliest of these times and of those at which a full quota is tried again.
+    private func earliest(_ times: Double?...) -> Double? {
+        (times.compactMap(\.self) + quotaRetries.values).min()
     }
 
     /// The database before its zones, but not between the zones of a round.

@@ -15,7 +15,7 @@ public enum SyncStep: Hashable, Sendable {
 
 /// One operation on the cloud database. A session never has two at a time.
 public enum SyncOperation: Hashable, Sendable {
-    /// Create and delete these zones.
+    /// Create and delete these zones, as many as one request takes.
     case modifyZones(create: [ZoneID], delete: [ZoneID])
     /// Save the database subscription.
     case saveSubscription
@@ -69,11 +69,14 @@ public struct SyncBacklog: Hashable, Sendable {
     public var zonesToFetch: [ZoneID]
     public var isSubscriptionSaved: Bool
     public var hasPendingChanges: Bool
+    /// False where somebody turned syncing off and not on again.
+    public var isEnabled: Bool
 
     public init(
         zonesToCreate: [ZoneID] = [], zonesToDelete: [ZoneID] = [],
         zonesToReplace: [ZoneID] = [], zonesToFetch: [ZoneID] = [],
-        isSubscriptionSaved: Bool = false, hasPendingChanges: Bool = false
+        isSubscriptionSaved: Bool = false, hasPendingChanges: Bool = false,
+        isEnabled: Bool = true
     ) {
         self.zonesToCreate = zonesToCreate
         self.zonesToDelete = zonesToDelete
@@ -81,6 +84,7 @@ public struct SyncBacklog: Hashable, Sendable {
         self.zonesToFetch = zonesToFetch
         self.isSubscriptionSaved = isSubscriptionSaved
         self.hasPendingChanges = hasPendingChanges
+        self.isEnabled = isEnabled
     }
 }
 
@@ -106,7 +110,7 @@ public enum ItemVerdict: Hashable, Sendable {
     case deletedElsewhere
     /// Leave it as it is.
     case pending
-    /// Leave it pending and count the attempt.
+    /// Leave it pending, behind all others, and count the attempt.
     case countAttempt
     /// Move it to the list that needs attention.
     case setAside(SyncFailure)

@@ -26,6 +26,48 @@ import Testing
         #expect(error?.code == .newerFormat)
     }
 
+    @Test func aFileOfTheFirstVersionIsTakenOverWithItsQueue() async throws {
+        let cloud = MemoryCloud()
+        let device = try Device(cloud)
+        try device.save("a", "1")
+        try await device.cache.sync()
+        try device.save("b", "1")
+        try device.delete("a")
+        // As version 1 had it.
+        try await device.cache.store.pool.write { database in
+            try database.execute(
+                sql: """
+                    DROP TABLE tombstone;
+                    ALTER TABLE pending DROP COLUMN isMadeAnew;
+                    ALTER TABLE pending DROP COLUMN isUncertain;
+                    DELETE FROM flag WHERE name = 'userRecordName';
+                    PRAGMA user_version = 1;
+                    """)
+        }
+        try device.restart()
+        let version = try await device.cache.store.pool.read { database in
+            try Int.fetchOne(database, sql: "PRAGMA user_version")
+        }
+        #expect(version == 2)
+        try device.save("c", "1")
+        try device.delete("c")
+        try await device.cache.sync()
+        #expect(cloud.names() == ["b"])
+    }
+
+    @Test func aFileThatIsNoCacheIsCalledDamaged() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        try Data(repeating: 0x55, count: 8_192).write(to: URL(fileURLWithPath: path))
+        defer {
+            // Nobody minds a file in the temporary folder.
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        let error = #expect(throws: CacheError.self) {
+            try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        }
+        #expect(error?.code == .damaged)
+    }
+
     @Test func aFolderThatIsNotThereIsOneClearSentence() {
         let error = #expect(throws: CacheError.self) {
             try RecordCache(path: "/nowhere/at/all/cache.sqlite", remote: CloudLink(MemoryCloud()))

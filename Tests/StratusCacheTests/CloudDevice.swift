@@ -25,7 +25,10 @@ final class CloudDevice: Sendable {
         time: TestTime = TestTime(), settings: SyncSettings = .quick
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
-        transport = FaultyTransport(link.transport)
+        guard let inner = link.transport as? any AccountTransport else {
+            throw CacheError(.unwritable, "Give the test a transport whose account can change.")
+        }
+        transport = FaultyTransport(inner)
         connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, keyStore: cloud.keyStore)
         self.time = time
@@ -83,17 +86,28 @@ extension CKRecordZoneID {
 }
 
 /// A transport that loses requests or answers by script.
-final class FaultyTransport: Transport {
+final class FaultyTransport: AccountTransport {
     enum Fault {
         case requestLost
         case answerLost
     }
 
-    private let inner: any Transport
+    private let inner: any AccountTransport
     private let state = Mutex<(count: Int, script: [Int: Fault])>((0, [:]))
 
-    init(_ inner: any Transport) {
+    init(_ inner: any AccountTransport) {
         self.inner = inner
+    }
+
+    func changeAccount(webAuthToken: String?) {
+        inner.changeAccount(webAuthToken: webAuthToken)
+    }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        try await inner.webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 
     var requestCount: Int { state.withLock { $0.count } }

@@ -200,7 +200,8 @@ import Testing
         #expect(try tablet.texts() == ["b": "new"])
     }
 
-    @Test func runningLoopsBringAChangeAcrossByThemselves() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func runningLoopsBringAChangeAcrossByThemselves() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")

@@ -20,9 +20,10 @@ final class Device: Sendable {
 
     init(
         _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
-        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt"
+        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
+        createsZones: Bool = true
     ) throws {
-        link = CloudLink(cloud)
+        link = CloudLink(cloud, createsZones: createsZones)
         self.time = time
         self.settings = settings
         self.editDateKey = editDateKey

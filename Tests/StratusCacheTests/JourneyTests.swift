@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Two devices and a cloud.
-@Suite struct TwoDeviceTests {
+@Suite(.timeLimit(.minutes(1))) struct TwoDeviceTests {
     @Test func whatOneSavesTheOtherSees() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)

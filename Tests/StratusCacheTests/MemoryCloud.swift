@@ -31,6 +31,13 @@ final class MemoryCloud: Sendable {
         var saveCount = 0
         var expiredTokens: Set<String> = []
         var refusals: [String: SyncFailure] = [:]
+        var zoneRefusals: [ZoneID: SyncFailure] = [:]
+        /// Zones in one request at the most.
+        var zoneLimit = 400
+        /// Living records that fit into the zones of an owner.
+        var room: [String: Int] = [:]
+        /// Whether a parent must be there before its children and stay as long as they do.
+        var checksParents = false
         var subscriptionCount = 0
     }
 
@@ -62,6 +69,15 @@ final class MemoryCloud: Sendable {
             $0.zones[zone] = nil
             $0.changedAt[zone] = nil
         }
+    }
+
+    /// Forgets a record without telling, as a restored service does.
+    func loseRecord(_ name: String, in zone: ZoneID = .list) {
+        state.withLock { $0.zones[zone]?.records[name] = nil }
+    }
+
+    func createZone(_ zone: ZoneID) {
+        state.withLock { $0.createZone(zone) }
     }
 
     /// Makes every token given out so far expire, and purges tombstones.
@@ -96,12 +112,38 @@ extension MemoryCloud.State {
         return "\(generation).\(number)"
     }
 
-    mutating func answer(_ item: OutgoingChange) -> OutgoingAnswer {
+    private func recordCount(of owner: String) -> Int {
+        zones.filter { $0.key.ownerName == owner }.values
+            .map { $0.records.values.count { $0.record != nil } }.reduce(0, +)
+    }
+
+    /// Whether the record's parent, or a child of it, stands against a change.
+    private func violatesReference(_ item: OutgoingChange, in batch: [OutgoingChange]) -> Bool {
+        guard checksParents else { return false }
+        let records = zones[item.change.id.zoneID]?.records ?? [:]
+        let changed = Dictionary(
+            batch.map { ($0.change.id.name, $0.client) }, uniquingKeysWith: { $1 })
+        if let client = item.client {
+            guard let parent = client.parentRecordName else { return false }
+            return (changed[parent] ?? records[parent]?.record) == nil
+        }
+        return records.contains { name, stored in
+            stored.record?.parentRecordName == item.change.id.name
+                && !(changed.keys.contains(name) && changed[name] == .some(nil))
+        }
+    }
+
+    mutating func answer(
+        _ item: OutgoingChange, in batch: [OutgoingChange] = []
+    ) -> OutgoingAnswer {
         let id = item.change.id
         guard zones[id.zoneID] != nil else {
             return .failed(SyncFailure(.zoneNotFound), server: nil)
         }
         if let refusal = refusals[id.name] { return .failed(refusal, server: nil) }
+        if violatesReference(item, in: batch) {
+            return .failed(SyncFailure(.referenceViolation), server: nil)
+        }
         let found = zones[id.zoneID]?.records[id.name]?.record
         guard var client = item.client else {
             if found != nil { _ = store(nil, id.name, id.zoneID) }
@@ -114,6 +156,11 @@ extension MemoryCloud.State {
         case (let base?, let found?) where base.changeTag != found.system?.changeTag:
             return .failed(SyncFailure(.serverRecordChanged), server: found)
         default: break
+        }
+        if found == nil, let room = room[id.zoneID.ownerName],
+            recordCount(of: id.zoneID.ownerName) >= room
+        {
+            return .failed(SyncFailure(.quotaExceeded), server: nil)
         }
         clockMilliseconds += 1_000
         saveCount += 1
@@ -139,11 +186,34 @@ final class CloudLink: RemoteDatabase {
     let cloud: MemoryCloud
     private let script = Mutex<[Int: Fault]>([:])
     private let calls = Mutex<[String]>([])
-    private let duringSend = Mutex<(@Sendable () throws -> Void)?>(nil)
+    private let duringSend = Mutex<(@Sendable () async throws -> Void)?>(nil)
+    private let duringPage = Mutex<(@Sendable () async throws -> Void)?>(nil)
+    private let user = Mutex("_alice")
+    private let accounts = Mutex<[AsyncStream<Void>.Continuation]>([])
+    private let databasePages = Mutex<[DatabasePage]>([])
+    let createsZones: Bool
 
-    init(_ cloud: MemoryCloud) {
+    init(_ cloud: MemoryCloud, createsZones: Bool = true) {
         self.cloud = cloud
+        self.createsZones = createsZones
     }
+
+    func userRecordName() async throws -> String { user.withLock { $0 } }
+
+    func accountChanges() -> AsyncStream<Void> {
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+        accounts.withLock { $0.append(continuation) }
+        return changes
+    }
+
+    /// Somebody else signs in on the device.
+    func signIn(_ name: String) {
+        user.withLock { $0 = name }
+        for continuation in accounts.withLock({ $0 }) { continuation.yield() }
+    }
+
+    /// Answers the next fetch of the database's changes with these pages.
+    func give(_ pages: [DatabasePage]) { databasePages.withLock { $0 = pages } }
 
     var callNames: [String] { calls.withLock { $0 } }
 
@@ -154,8 +224,13 @@ final class CloudLink: RemoteDatabase {
     }
 
     /// Runs once while the next batch is under way.
-    func duringNextSend(_ body: @escaping @Sendable () throws -> Void) {
+    func duringNextSend(_ body: @escaping @Sendable () async throws -> Void) {
         duringSend.withLock { $0 = body }
+    }
+
+    /// Runs once while the next page of a zone is under way.
+    func duringNextPage(_ body: @escaping @Sendable () async throws -> Void) {
+        duringPage.withLock { $0 = body }
     }
 
     private func call<Answer>(
@@ -174,12 +249,21 @@ final class CloudLink: RemoteDatabase {
 
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
         try call("zones") { state in
+            if create.count + delete.count > state.zoneLimit { throw SyncFailure(.limitExceeded) }
             var outcomes = ZoneOutcomes()
             for id in create {
+                if let refusal = state.zoneRefusals[id] {
+                    outcomes.created[id] = .some(refusal)
+                    continue
+                }
                 state.createZone(id)
                 outcomes.created[id] = .some(nil)
             }
             for id in delete {
+                if let refusal = state.zoneRefusals[id] {
+                    outcomes.deleted[id] = .some(refusal)
+                    continue
+                }
                 outcomes.deleted[id] =
                     state.zones[id] == nil ? SyncFailure(.zoneNotFound) : .some(nil)
                 state.version += 1
@@ -198,18 +282,20 @@ final class CloudLink: RemoteDatabase {
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
         let answers = try call("send") { state in
             if changes.count > state.itemLimit { throw SyncFailure(.limitExceeded) }
-            return changes.map { state.answer($0) }
+            return changes.map { state.answer($0, in: changes) }
         }
         let body = duringSend.withLock { body in
             defer { body = nil }
             return body
         }
-        try body?()
+        try await body?()
         return answers
     }
 
     func databaseChanges(since token: String?) async throws -> DatabasePage {
-        try call("database") { state in
+        let scripted = databasePages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        if let scripted { return scripted }
+        return try call("database") { state in
             let parts = (token ?? "\(state.generation).0").split(separator: ".").map {
                 Int($0) ?? 0
             }
@@ -230,25 +316,69 @@ final class CloudLink: RemoteDatabase {
     func hint(of notification: CKNotification) -> RemoteHint? { nil }
 
     func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
-        try call("page") { state in
-            guard let zone = state.zones[id] else { throw SyncFailure(.zoneNotFound) }
-            let parts = (token ?? "\(zone.generation).0").split(separator: ".").map { Int($0) ?? 0 }
-            guard parts[0] == zone.generation else { throw SyncFailure(.changeTokenExpired) }
-            let since = token == nil ? 0 : parts[1]
-            let changes = zone.records.filter { $0.value.version > since }
-                .sorted { $0.value.version < $1.value.version }
-            let page = changes.prefix(state.pageSize)
-            let isLast = page.count == changes.count
-            return ZonePage(
-                records: page.compactMap(\.value.record),
-                deletedNames: page.filter { $0.value.record == nil }.map(\.key),
-                token:
-                    "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
-                moreComing: !isLast)
+        let page = try call("page") { state in try state.page(of: id, since: token) }
+        let body = duringPage.withLock { body in
+            defer { body = nil }
+            return body
         }
+        try await body?()
+        return page
+    }
+}
+
+extension MemoryCloud.State {
+    fileprivate func page(of id: ZoneID, since token: String?) throws -> ZonePage {
+        guard let zone = zones[id] else { throw SyncFailure(.zoneNotFound) }
+        let parts = (token ?? "\(zone.generation).0").split(separator: ".").map { Int($0) ?? 0 }
+        guard parts[0] == zone.generation else { throw SyncFailure(.changeTokenExpired) }
+        let since = token == nil ? 0 : parts[1]
+        let changes = zone.records.filter { $0.value.version > since }
+            .sorted { $0.value.version < $1.value.version }
+        let page = changes.prefix(pageSize)
+        let isLast = page.count == changes.count
+        return ZonePage(
+            records: page.compactMap(\.value.record),
+            deletedNames: page.filter { $0.value.record == nil }.map(\.key),
+            token:
+                "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
+            moreComing: !isLast)
+    }
+}
+
+/// Holds whoever passes until it is opened, cancelled or not.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var isReached = false
+        var held: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    var isReached: Bool { state.withLock { $0.isReached } }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                state.isReached = true
+                if !state.isOpen { state.held.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isOpen = true
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
     }
 }
 
 extension ZoneID {
     static let list = ZoneID(name: "List")
+    static let other = ZoneID(name: "Other")
 }

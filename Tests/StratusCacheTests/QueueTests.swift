@@ -131,7 +131,8 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test func theRunningLoopUploadsLocalChangesAndFetchesOnHints() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func theRunningLoopUploadsLocalChangesAndFetchesOnHints() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)

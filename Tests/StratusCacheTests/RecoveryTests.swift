@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Crashes, expired tokens and lost zones: the same end, whatever happens on the way.
-@Suite struct RecoveryTests {
+@Suite(.timeLimit(.minutes(5))) struct RecoveryTests {
     /// The story that is cut short at every step, and what must come of it.
     private func story(_ cloud: MemoryCloud, _ phone: Device, sync: () async throws -> Void)
         async throws
@@ -103,8 +103,9 @@ import Testing
         try await phone.sync()
         cloud.expireTokens()
         try phone.save("r0", "2")
-        // database (expired), database, page (expired), page, page: the second page is lost.
-        phone.link.fail(call: 4, .requestLost(SyncFailure(.networkFailure)))
+        // database (expired), subscription, database, page (expired), page, page: the second page is
+        // lost.
+        phone.link.fail(call: 5, .requestLost(SyncFailure(.networkFailure)))
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         try phone.restart()
         #expect(try phone.texts().count == 9)
@@ -156,6 +157,68 @@ import Testing
         try await phone.sync()
         #expect(cloud.names() == ["a", "b", "c"])
         #expect(try phone.texts().count == 3)
+    }
+
+    /// As `stratus restored` does: the zone came after the backup, and no token counts any more.
+    @Test func whatARestoredServiceDoesNotHaveIsSentAgain() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try phone.save("x", "1", zone: .other)
+        try await phone.sync()
+        cloud.loseZone(.list)
+        cloud.expireTokens()
+        try phone.save("c", "1")
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b", "c"])
+        #expect(cloud.names(in: .other) == ["x"])
+        #expect(try phone.texts().count == 3)
+        // Only the first answer after the loss is taken like that.
+        cloud.deleteZone(.list)
+        try await phone.sync()
+        #expect(try phone.texts().isEmpty)
+    }
+
+    @Test func theLastCopiesOfWhatAFullFetchDoesNotBringAreHandedToTheApp() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try await phone.sync()
+        cloud.loseRecord("b")
+        cloud.expireTokens()
+        var events = phone.cache.events().makeAsyncIterator()
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1"])
+        guard case .recordsMissing(let records) = await events.next() else {
+            Issue.record("the app was not told")
+            return
+        }
+        #expect(records.map(\.recordID.recordName) == ["b"])
+        // Saving them is all that it takes.
+        try phone.cache.save(records)
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b"])
+        #expect(cloud.record("b")?["text"] == .string("1"))
+    }
+
+    @Test func aPersonWhoRemovesTheDataOfAnAppIsToldToIt() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.save("b", "1")
+        await phone.cache.fetchSoon(CKRecordZone.ID(.list))
+        cloud.deleteZone(.list, reason: .purged)
+        phone.link.fail(call: 0, .requestLost(SyncFailure(.userDeletedZone)))
+        var events = phone.cache.events().makeAsyncIterator()
+        try await phone.sync()
+        guard case .zoneDeleted(let zone, .purged, let lost) = await events.next() else {
+            Issue.record("the app was not told")
+            return
+        }
+        #expect(ZoneID(zone) == .list)
+        #expect(lost.map(\.recordName) == ["b"])
+        #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func aZoneDeletedHereGoesEverywhere() async throws {

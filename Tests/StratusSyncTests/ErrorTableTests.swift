@@ -17,8 +17,10 @@ import Testing
             #expect(session.halt == nil)
             #expect(session.delaySeconds <= session.settings.maximumOfflineDelaySeconds)
         }
-        // Back by itself: the next success is enough.
-        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+        // Back by itself: the next success is enough. What was lost again and again, perhaps for its
+        // size, is tried smaller; a network that is not there says nothing of the size.
+        let bytesLimit = code == .networkUnavailable ? 1_500_000 : BatchBytes.minimum
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: bytesLimit))
         #expect(session.sent([.saved("a")], at: now) == [.confirmed])
         #expect(session.isNetworkReachable)
     }
@@ -32,11 +34,38 @@ import Testing
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 33))
         #expect(session.delaySeconds == 4)
         #expect(session.retryCount == 1)
-        for _ in 0..<session.settings.maximumRetries {
+        // An outage ends by itself: the session goes on as slowly as it can, and says why.
+        for _ in 0..<100 {
             _ = session.perform(&now)
             _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
         }
-        #expect(session.halt == .retriesExhausted(SyncFailure(code)))
+        #expect(session.halt == nil)
+        #expect(session.delaySeconds == session.settings.maximumDelaySeconds)
+        #expect(session.retryCount == 101)
+        #expect(session.lastFailure == SyncFailure(code))
+    }
+
+    @Test func whatTheServiceAskedToWaitIsWaitedOverARestart() {
+        var session = SyncSession.sending()
+        var now = 10.0
+        _ = session.perform(&now)
+        _ = session.failed(
+            SyncFailure(.requestRateLimited, retryAfterSeconds: 600), batchItemCount: 1, at: now)
+        session.restart(at: now + 1)
+        #expect(session.preview(at: now + 1) == .wait(untilUptimeSeconds: now + 600))
+        session.setEnabled(false, at: now + 2)
+        session.setEnabled(true, at: now + 3)
+        #expect(session.preview(at: now + 3) == .wait(untilUptimeSeconds: now + 600))
+        // An engine's app that asks by hand makes its one request all the same.
+        var byHand = session
+        byHand.begin(.fetching, at: now + 4)
+        #expect(byHand.next(at: now + 4, only: .fetching) == .perform(.fetchDatabaseChanges))
+        // A failure that the service did not pace is forgiven.
+        now += 600
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(.internalError), at: now)
+        session.restart(at: now)
+        #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
     }
 
     @Test func limitExceededHalvesAgainAndAgainAndSetsASingleItemAside() {
@@ -117,12 +146,48 @@ import Testing
         }
     }
 
-    @Test func aZoneThatThePersonDeletedIsToldToTheApp() {
+    @Test func aZoneThatThePersonDeletedIsNotFetchedAgain() {
         var session = SyncSession.fetching(.list)
         var now = 0.0
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
         #expect(session.failed(SyncFailure(.userDeletedZone), at: now) == .zonePurged(.list))
         #expect(session.perform(&now) == nil)
+    }
+
+    @Test func aZoneThatIsMissingAndChangesIsThere() {
+        var session = SyncSession.fetching(.list)
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(.zoneNotFound), at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        #expect(session.databaseFetched(changed: [.list], deleted: [], at: now) == [])
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+    }
+
+    @Test func aHundredExpiredTokensAreReplacedWithoutAPenalty() {
+        let zones = (0..<100).map { ZoneID(name: "Z\($0)") }
+        var session = SyncSession.prepared(zonesToFetch: zones)
+        session.needsDatabaseFetch = false
+        var now = 0.0
+        for zone in zones {
+            #expect(session.perform(&now) == .fetchZoneChanges(zone))
+            #expect(
+                session.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(zone))
+            #expect(session.perform(&now) == .fetchZoneChanges(zone))
+            session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: now)
+        }
+        #expect(now == 0)
+        #expect(session.delaySeconds == 2)
+        #expect(session.retryCount == 0)
+    }
+
+    @Test func aServiceWhoseEveryTokenExpiresIsAFailingOne() {
+        var session = SyncSession.fetching(.list)
+        var now = 0.0
+        for _ in 0..<20 where session.perform(&now) != nil {
+            _ = session.failed(SyncFailure(.changeTokenExpired), at: now)
+        }
+        #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
     }
 
     @Test func anExpiredTokenIsDroppedAndEverythingFetchedAgain() {
@@ -136,6 +201,9 @@ import Testing
         now = 0
         #expect(database.perform(&now) == .fetchDatabaseChanges)
         #expect(database.failed(SyncFailure(.changeTokenExpired), at: now) == .dropDatabaseToken)
+        // What forgot the token may have forgotten the subscription too.
+        #expect(database.perform(&now) == .saveSubscription)
+        database.subscriptionSaved(at: now)
         #expect(database.perform(&now) == .fetchDatabaseChanges)
     }
 
@@ -147,6 +215,8 @@ import Testing
         #expect(session.isQuotaExceeded)
         #expect(session.halt == nil)
         session.notified()
+        // A refusal is a failure like others: the next request waits.
+        #expect(session.preview(at: now) == .wait(untilUptimeSeconds: now + 4))
         #expect(session.perform(&now) == .fetchDatabaseChanges)
         _ = session.databaseFetched(changed: [], deleted: [], at: now)
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 60))
@@ -195,8 +265,8 @@ import Testing
     }
 
     @Test(arguments: [
-        CKError.Code.invalidArguments, .constraintViolation, .referenceViolation,
-        .permissionFailure, .serverRejectedRequest, .assetFileNotFound, .assetFileModified,
+        CKError.Code.invalidArguments, .constraintViolation, .permissionFailure,
+        .serverRejectedRequest, .assetFileNotFound, .assetFileModified,
         .assetNotAvailable, .limitExceeded,
     ])
     func aRefusedItemIsSetAsideAndTheRestGoesOn(code: CKError.Code) {
@@ -229,7 +299,7 @@ import Testing
                 == .setAside(SyncFailure(code)))
     }
 
-    @Test(arguments: [CKError.Code.internalError, .resultsTruncated])
+    @Test(arguments: [CKError.Code.internalError, .resultsTruncated, .referenceViolation])
     func anUnexplainedErrorIsRetriedUpToTheBound(code: CKError.Code) {
         var change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
         let failure = SyncFailure(code)
@@ -251,14 +321,25 @@ import Testing
         #expect(session.halt == .retriesExhausted(failure))
     }
 
-    @Test func everyCodeHasARow() {
+    @Test func whateverFailsNothingIsDropped() {
         for code in CKError.Code.allCases {
-            let remedies = [
-                Remedy.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
-            ]
-            #expect(remedies.count == 4)
-            // Nothing is ever dropped: a save is only confirmed by a success.
+            // A save is only confirmed by a success.
             #expect(Remedy.forSave(code) != .confirm)
+            // Nothing is told as failed and forgotten: the cache heals.
+            for remedy in [
+                Remedy.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
+            ] {
+                #expect(remedy != .report, "\(code)")
+            }
+            // Whatever the request's failure is, the session does not do the same again at once.
+            var session = SyncSession.sending()
+            var now = 0.0
+            let first = session.perform(&now)
+            _ = session.failed(SyncFailure(code), batchItemCount: 2, at: now)
+            #expect(session.hasPendingChanges, "\(code)")
+            if code != .changeTokenExpired {
+                #expect(session.next(at: now) != first.map { .perform($0) }, "\(code)")
+            }
         }
     }
 }

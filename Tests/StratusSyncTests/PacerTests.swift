@@ -25,6 +25,13 @@ import Testing
         #expect(pacer.readyUptimeSeconds == 1_100)
         pacer.failed(at: 200, retryAfterSeconds: 1)
         #expect(pacer.readyUptimeSeconds == 208)
+        // Also over failures that say nothing, and over a restart.
+        pacer.failed(at: 300, retryAfterSeconds: 1_000)
+        pacer.failed(at: 400)
+        pacer.reset(at: 500)
+        #expect(pacer.readyUptimeSeconds == 1_300)
+        pacer.reset(at: 2_000)
+        #expect(pacer.readyUptimeSeconds <= 2_000)
     }
 
     @Test func withoutAPauseThereIsNoneUntilSomethingFails() {

@@ -158,13 +158,97 @@ import Testing
         #expect(session.perform(&now) == .fetchDatabaseChanges)
     }
 
-    @Test func aZoneThatCannotBeMadeHaltsInsteadOfLooping() {
+    @Test func aZoneThatCannotBeMadeIsSetAsideInsteadOfLooping() {
         var session = SyncSession(backlog: SyncBacklog(zonesToCreate: [.list]))
         var now = 0.0
         _ = session.perform(&now)
-        _ = session.zonesModified(
-            created: [.list: SyncFailure(.invalidArguments)], deleted: [:], at: now)
-        #expect(session.halt == .refused(SyncFailure(.invalidArguments)))
+        let refusal = SyncFailure(.invalidArguments)
+        let done = session.zonesModified(created: [.list: refusal], deleted: [:], at: now)
+        #expect(done.refused == [.list: refusal])
+        #expect(session.halt == nil)
+        #expect(session.perform(&now) == .saveSubscription)
+    }
+
+    @Test func aZoneThatFailsForNoReasonIsSetAsideInTheEnd() {
+        var session = SyncSession(backlog: SyncBacklog(zonesToCreate: [.list]))
+        var now = 0.0
+        var refused: [ZoneID: SyncFailure] = [:]
+        for _ in 0..<session.settings.maximumItemAttempts {
+            #expect(refused.isEmpty)
+            _ = session.perform(&now)
+            refused =
+                session.zonesModified(
+                    created: [.list: SyncFailure(.internalError)], deleted: [:], at: now
+                ).refused
+        }
+        #expect(refused == [.list: SyncFailure(.internalError)])
+        #expect(session.halt == nil)
+    }
+
+    @Test func zonesAreMadeAndDeletedByTheFourHundred() {
+        let zones = (0..<500).map { ZoneID(name: "Z\($0)") }
+        var session = SyncSession(
+            backlog: SyncBacklog(zonesToCreate: zones, zonesToDelete: [.list]))
+        var now = 0.0
+        #expect(
+            session.perform(&now) == .modifyZones(create: Array(zones.prefix(400)), delete: []))
+        // Still too many: halved at each refusal, and nothing is lost or halted by it.
+        for count in [200, 100, 50, 25, 12, 6, 3, 1] {
+            _ = session.failed(SyncFailure(.limitExceeded), at: now)
+            #expect(
+                session.perform(&now)
+                    == .modifyZones(create: Array(zones.prefix(count)), delete: []))
+        }
+        #expect(session.halt == nil)
+        _ = session.zonesModified(created: [zones[0]: nil], deleted: [:], at: now)
+        #expect(session.perform(&now) == .modifyZones(create: [zones[1]], delete: []))
+    }
+
+    @Test func uploadsThatGetLostAreTriedSmallerAndGrowAgain() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        func bytes(_ operation: SyncOperation?) -> Int? {
+            if case .send(_, let bytesLimit) = operation { bytesLimit } else { nil }
+        }
+        for expected in [1_500_000, 1_500_000, 750_000, 750_000, 375_000] {
+            #expect(bytes(session.perform(&now)) == expected)
+            _ = session.failed(SyncFailure(.networkFailure), batchItemCount: 400, at: now)
+        }
+        for _ in 0..<BatchBytes.successesBeforeGrowth {
+            #expect(bytes(session.perform(&now)) == 375_000)
+            _ = session.sent([.saved("a")], at: now)
+        }
+        #expect(bytes(session.perform(&now)) == 750_000)
+    }
+
+    @Test func aFullQuotaWithholdsTheSavesOfItsOwnerUntilThereIsRoom() {
+        var session = SyncSession.sending()
+        session.nextFetchUptimeSeconds = nil
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(
+            SyncFailure(.quotaExceeded), batchItemCount: 3, batchOwners: ["_full"], at: now)
+        #expect(session.withheldOwners == ["_full"])
+        // The shell finds nothing that can be sent.
+        session.setHasPendingChanges(false)
+        #expect(!session.isAtRest)
+        #expect(session.next(at: now) == .rest(untilUptimeSeconds: now + 300))
+        // Something was deleted there: what waits for room is tried at once.
+        session.setHasPendingChanges(true)
+        _ = session.perform(&now)
+        let id = RecordID(name: "a", zoneID: ZoneID(name: "List", ownerName: "_full"))
+        _ = session.sent([ItemOutcome(PendingChange(id: id, kind: .delete))], at: now)
+        session.setHasPendingChanges(false)
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+        #expect(session.withheldOwners.isEmpty)
+    }
+
+    @Test func anotherAccountHaltsUntilTheAccountChanges() {
+        var session = SyncSession.sending()
+        session.halt(.otherAccount)
+        #expect(session.next(at: 0) == .halted(.otherAccount))
+        session.accountChanged(at: 1)
+        #expect(session.next(at: 1) == .perform(.fetchDatabaseChanges))
     }
 
     @Test func aBatchThatIsEmptyAfterAllCostsNothing() {

@@ -88,6 +88,14 @@ extension ShoppingStore {
             tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
         case .halted(let reason):
             tell(ShoppingChange(.trouble(reason.summary)))
+        case .zoneSetAside(_, let failure):
+            tell(
+                ShoppingChange(
+                    .trouble("The service refuses a list; it is kept here. \(failure.message)")))
+        case .recordsMissing:
+            tell(
+                ShoppingChange(
+                    .trouble("The service has lost changes of the lists; they are gone here too.")))
         case .editOverruled, .editOfDeletedRecord:
             // Only a root record can be edited twice; its title is settled by the journal.
             break

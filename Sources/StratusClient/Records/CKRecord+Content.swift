@@ -70,22 +70,51 @@ extension CKRecord {
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     package func content() throws -> RecordContent {
-        let state = self.state.withLock { $0 }
-        return RecordContent(
-            changeTag: state.changeTag, created: Self.stamp(state.creationDate, state.creatorName),
-            modified: Self.stamp(state.modificationDate, state.modifierName),
+        try Self.content(of: state.withLock { $0 })
+    }
+
+    private static func content(of state: RecordState) throws -> RecordContent {
+        RecordContent(
+            changeTag: state.changeTag, created: stamp(state.creationDate, state.creatorName),
+            modified: stamp(state.modificationDate, state.modifierName),
             shareRecordName: state.share?.recordID.recordName,
             parentRecordName: state.parent?.recordID.recordName,
             sharing: state.changeTag == nil ? nil : state.sharing?.content,
-            fields: try Self.fields(Array(state.values.keys), of: state, areLocal: true))
+            fields: try fields(Array(state.values.keys), of: state, areLocal: true))
     }
 
-    /// The fields that were set, or removed (without value), since the record was fetched or made.
+    /// What an app did to a record, at one moment.
+    package struct Edit {
+        /// The record with its changes.
+        package var content: RecordContent
+        /// The record before them.
+        package var original: RecordContent
+        /// The fields that were set, or removed (without value).
+        package var changes: [Field]
+        package var isParentChanged: Bool
+        /// Whether the service, or a store of this device, had the record before.
+        package var isKnown: Bool
+        fileprivate var changeCount: Int
+    }
+
+    /// What was done to the record since it was fetched, made or kept.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
-    package func changedFields() throws -> [Field] {
+    package func edit() throws -> Edit {
         let state = self.state.withLock { $0 }
-        return try Self.fields(Array(state.changes.keys), of: state, areLocal: true)
+        var original = try Self.content(of: state.base)
+        // What the parent was is not remembered.
+        if state.parentSerial != nil { original.parentRecordName = nil }
+        return Edit(
+            content: try Self.content(of: state), original: original,
+            changes: try Self.fields(Array(state.changes.keys), of: state, areLocal: true),
+            isParentChanged: state.parentSerial != nil,
+            isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
+    }
+
+    /// Takes note that a store of this device has an edit: what came later is another one.
+    package func keep(_ edit: Edit) {
+        state.withLock { $0.keep(through: edit.changeCount) }
     }
 
     /// Whether the parent was set or removed since the record was fetched or made.

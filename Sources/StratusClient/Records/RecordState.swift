@@ -26,6 +26,9 @@ struct RecordState: Sendable {
     /// The count at which the parent was changed; nil when it is as the service knows it.
     var parentSerial: Int?
 
+    /// Whether a store of this device took the record over, be it not sent yet.
+    var isKept = false
+
     /// What only a share has.
     var sharing: ShareState? {
         get { shares.first }
@@ -54,6 +57,13 @@ struct RecordState: Sendable {
         } else if value != nil || previous != nil {
             changes[key] = Change(base: previous, serial: changeCount)
         }
+    }
+
+    /// Takes note that a store has the changes up to a count.
+    mutating func keep(through count: Int) {
+        changes = changes.filter { $0.value.serial > count }
+        if let serial = parentSerial, serial <= count { parentSerial = nil }
+        isKept = true
     }
 
     mutating func setParent(_ parent: CKReference?) {

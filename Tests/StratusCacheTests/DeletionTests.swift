@@ -1,0 +1,181 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Deleted stays deleted, and what is made anew stays too.
+@Suite(.timeLimit(.minutes(1))) struct DeletionTests {
+    private func id(_ name: String) -> CKRecord.ID {
+        CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(.list))
+    }
+
+    private func synced() async throws -> (cloud: MemoryCloud, phone: Device) {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        return (cloud, phone)
+    }
+
+    @Test func anAnswerToASaveOfBeforeItsZoneWasDeletedConfirmsNothing() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "old")
+        phone.link.duringNextSend { [phone] in
+            try phone.cache.deleteZone(CKRecordZone.ID(.list))
+            try phone.save("a", "new")
+        }
+        try await phone.cache.sync()
+        #expect(cloud.record("a")?["text"] == .string("new"))
+        #expect(try phone.texts() == ["a": "new"])
+    }
+
+    @Test func aRecordMadeAnewSurvivesTheEndOfTheOldOne() async throws {
+        let (cloud, phone) = try await synced()
+        try phone.delete("a")
+        // The database's changes, the zone's, then the upload.
+        phone.link.fail(call: 2, .answerLost)
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(cloud.record("a") == nil)
+        try phone.save("a", "new")
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "new"])
+        #expect(cloud.record("a")?["text"] == .string("new"))
+    }
+
+    @Test func aRecordMadeAnewSurvivesItsDeletionElsewhere() async throws {
+        let (cloud, phone) = try await synced()
+        try phone.delete("a")
+        try phone.save("a", "new")
+        let tablet = try Device(cloud)
+        try await tablet.cache.sync()
+        // After the fetch and before the upload: the save meets unknownItem.
+        phone.link.duringNextPage { [tablet] in
+            try tablet.delete("a")
+            try await tablet.cache.sync()
+        }
+        await phone.cache.fetchSoon(CKRecordZone.ID(.list))
+        try await phone.cache.sync()
+        #expect(try phone.texts() == ["a": "new"])
+        #expect(cloud.record("a")?["text"] == .string("new"))
+    }
+
+    @Test func aStaleRecordDoesNotBringADeletedOneBack() async throws {
+        let (cloud, phone) = try await synced()
+        let stale = try #require(try phone.cache.record(for: id("a")))
+        try phone.delete("a")
+        // Deleted here and not sent yet, sent, and after a restart.
+        for step in 0..<3 {
+            stale["colour"] = "red \(step)"
+            var events = phone.cache.events().makeAsyncIterator()
+            try phone.cache.save(stale)
+            guard case .editOfDeletedRecord(let client) = await events.next() else {
+                Issue.record("the app was not told")
+                return
+            }
+            #expect(client["colour"] == "red \(step)")
+            #expect(try phone.texts().isEmpty)
+            try await phone.cache.sync()
+            #expect(cloud.record("a") == nil, "step \(step)")
+            if step == 1 { try phone.restart() }
+        }
+    }
+
+    @Test func aStaleRecordOfADeletedZoneDoesNotBringItBack() async throws {
+        let (cloud, phone) = try await synced()
+        let stale = try #require(try phone.cache.record(for: id("a")))
+        stale["colour"] = "red"
+        cloud.deleteZone(.list)
+        try await phone.cache.sync()
+        try phone.cache.save(stale)
+        try await phone.cache.sync()
+        #expect(cloud.state.withLock { $0.zones.isEmpty })
+        #expect(try phone.cache.zoneIDs().isEmpty)
+    }
+
+    @Test func aRecordThatWasMadeHereAndDeletedElsewhereStaysDeleted() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let record = CKRecord(recordType: "Item", recordID: id("a"))
+        record["text"] = "1"
+        try phone.cache.save(record)
+        try await phone.cache.sync()
+        let tablet = try Device(cloud)
+        try await tablet.cache.sync()
+        try tablet.delete("a")
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        // The same object as before, which never heard of a change tag.
+        record["text"] = "2"
+        try phone.cache.save(record)
+        try await phone.cache.sync()
+        #expect(cloud.record("a") == nil)
+        // A new one is another matter.
+        let another = CKRecord(recordType: "Item", recordID: id("a"))
+        another["text"] = "3"
+        try phone.cache.save(another)
+        try await phone.cache.sync()
+        #expect(cloud.record("a")?["text"] == .string("3"))
+    }
+
+    @Test func aResolverMayBringBackWhatAStaleRecordSays() async throws {
+        struct Keeper: ConflictResolver {
+            func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
+            func resolveDeletion(
+                of client: RecordSnapshot, clientEditedMilliseconds: Int64
+            ) -> DeletionResolution { .resurrect }
+        }
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, resolver: Keeper())
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        let stale = try #require(try phone.cache.record(for: id("a")))
+        try phone.delete("a")
+        try await phone.cache.sync()
+        stale["colour"] = "red"
+        try phone.cache.save(stale)
+        try await phone.cache.sync()
+        #expect(cloud.record("a")?["colour"] == .string("red"))
+        #expect(cloud.record("a")?["text"] == .string("1"))
+    }
+
+    @Test func aRecordFetchedByOtherMeansKeepsItsParentAndItsTag() async throws {
+        let cloud = MemoryCloud()
+        let tablet = try Device(cloud)
+        try tablet.cache.save([
+            LocalEdit(
+                id: RecordID(name: "a", zoneID: .list), type: "Item",
+                changes: [
+                    Field(name: "text", value: .string("1")), Field(name: "size", value: .int64(1)),
+                ], parent: .set("root"))
+        ])
+        try await tablet.cache.sync()
+        let fetched = try #require(try tablet.cache.record(for: id("a")))
+        fetched["text"] = "2"
+        let phone = try Device(cloud)
+        try phone.cache.save(fetched)
+        #expect(try phone.cache.record(for: id("a"))?.parent?.recordID == id("root"))
+        try await phone.cache.sync()
+        #expect(cloud.record("a")?["text"] == .string("2"))
+        #expect(cloud.record("a")?["size"] == .int64(1))
+        #expect(cloud.record("a")?.parentRecordName == "root")
+    }
+
+    @Test func aRecordWhoseMakingWasNeverAnsweredAndThatWasDeletedStaysDeleted() async throws {
+        let (cloud, phone) = try await synced()
+        try phone.save("b", "1")
+        phone.link.fail(call: 2, .answerLost)
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(cloud.record("b") != nil)
+        let tablet = try Device(cloud)
+        try await tablet.cache.sync()
+        try tablet.delete("b")
+        try await tablet.cache.sync()
+        try phone.restart()
+        try await phone.sync()
+        #expect(cloud.record("b") == nil)
+        #expect(try phone.text("b") == nil)
+    }
+}

@@ -1,0 +1,110 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// The running loop, its switch, and what a sync answers.
+@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+    @Test func aStartDuringAStopRuns() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let gate = Gate()
+        phone.link.duringNextSend { await gate.pass() }
+        try phone.save("a", "1")
+        await phone.cache.start()
+        while !gate.isReached { await Task.yield() }
+        let stopping = Task { [phone] in await phone.cache.stop() }
+        while try await phone.cache.status().isRunning { await Task.yield() }
+        await phone.cache.start()
+        gate.open()
+        await stopping.value
+        #expect(try await phone.cache.status().isRunning)
+        try phone.save("b", "1")
+        while cloud.names() != ["a", "b"] { await Task.yield() }
+        await phone.cache.stop()
+    }
+
+    @Test func aSyncDuringAStopIsDone() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let gate = Gate()
+        phone.link.duringNextSend { await gate.pass() }
+        try phone.save("a", "1")
+        await phone.cache.start()
+        while !gate.isReached { await Task.yield() }
+        let stopping = Task { [phone] in await phone.cache.stop() }
+        while try await phone.cache.status().isRunning { await Task.yield() }
+        try phone.save("b", "1")
+        let syncing = Task { [phone] in try await phone.cache.sync() }
+        gate.open()
+        await stopping.value
+        try await syncing.value
+        #expect(cloud.names() == ["a", "b"])
+    }
+
+    @Test func aSyncThatIsTurnedOffMeanwhileSaysSo() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        phone.link.duringNextSend { [phone] in
+            try phone.save("b", "1")
+            await phone.cache.setEnabled(false)
+        }
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .disabled)
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func theSwitchStaysOffOverARestart() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        await phone.cache.setEnabled(false)
+        try phone.save("a", "1")
+        try phone.restart()
+        #expect(try await phone.cache.status().isEnabled == false)
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .disabled)
+        await phone.cache.setEnabled(true)
+        try phone.restart()
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func whatAResolverHaltedAtComesAgainInTheSameProcess() async throws {
+        final class Undecided: ConflictResolver {
+            let isDecided = Gate()
+            func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+                isDecided.isReached ? .keepServer : .halt(reason: "Update the app.")
+            }
+        }
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let resolver = Undecided()
+        let tablet = try Device(cloud, resolver: resolver)
+        for name in ["a", "b", "c", "d", "e"] { try phone.save(name, "1") }
+        try await phone.cache.sync()
+        try tablet.save("a", "2")
+        let error = await #expect(throws: CacheError.self) { try await tablet.cache.sync() }
+        #expect(error?.haltReason == .requested("Update the app."))
+        resolver.isDecided.open()
+        await resolver.isDecided.pass()
+        try await tablet.cache.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(try tablet.texts().count == 5)
+    }
+
+    @Test func aServiceThatLostTrackIsAskedForNotificationsAgain() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        cloud.expireTokens()
+        try await phone.cache.sync()
+        #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 2)
+        try phone.restart()
+        try await phone.cache.sync()
+        #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 2)
+    }
+}

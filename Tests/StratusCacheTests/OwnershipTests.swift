@@ -1,0 +1,64 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// A file is one user's.
+@Suite struct OwnershipTests {
+    @Test func withAnotherUserNothingIsSentOrFetchedOrLost() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        phone.link.signIn("_bob")
+        try phone.save("b", "1")
+        try phone.restart()
+        let calls = phone.link.callNames.count
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.haltReason == .otherAccount)
+        #expect(phone.link.callNames.count == calls)
+        #expect(try phone.texts().count == 2)
+        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["b"])
+        phone.link.signIn("_alice")
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a", "b"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aRunningLoopHaltsAndGoesOnWithTheAccount() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        await phone.cache.start()
+        phone.link.signIn("_bob")
+        while try await phone.cache.status().haltReason != .otherAccount { await Task.yield() }
+        try phone.save("b", "1")
+        phone.link.signIn("_alice")
+        while cloud.names() != ["a", "b"] { await Task.yield() }
+        await phone.cache.stop()
+    }
+
+    @Test func onARealServiceASwitchOfAccountsMixesNothing() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone", user: "alice")
+        let bob = try await CloudDevice(cloud, "other", user: "bob")
+        try bob.save("his", "1")
+        try await bob.cache.sync()
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try phone.save("b", "1")
+        try await cloud.signIn("bob", on: phone.connection)
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.haltReason == .otherAccount)
+        #expect(try phone.texts() == ["a": "1", "b": "1"])
+        try await bob.cache.sync()
+        #expect(try bob.texts() == ["his": "1"])
+        try await cloud.signIn("alice", on: phone.connection)
+        try await phone.cache.sync()
+        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+    }
+}
