@@ -400,7 +400,7 @@ import Testing
                     from: try NSKeyedArchiver.archivedData(
                         withRootObject: record, requiringSecureCoding: true)))
             let content = try archived.content()
-            #expect(try archived.changedFields() == content.fields)
+            #expect(try archived.edit().changes == content.fields)
             let cached = try CKRecord.made(
                 recordType: "Hut", recordID: record.recordID, content: RecordContent(),
                 edited: content)
