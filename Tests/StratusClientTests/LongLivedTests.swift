@@ -7,7 +7,7 @@ import StratusWire
 import Testing
 
 /// Long-lived operations whose process is killed, and which the next process goes on with.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct LongLivedTests {
     /// When the process is killed.
     enum Moment: String, CaseIterable, Codable, Sendable {
@@ -328,6 +328,9 @@ struct LongLivedTests {
             operation.database = phone.privateCloudDatabase
             await run(operation, on: phone)
             #expect(log.all == ["true"])
+            // The journal goes after the completion block.
+            while try await !phone.allLongLivedOperationIDs().isEmpty { await Task.yield() }
+            try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Later"))
             withExtendedLifetime(cloud) {}
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
