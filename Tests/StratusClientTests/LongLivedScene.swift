@@ -61,7 +61,10 @@ struct LongLivedScene: Sendable {
 
     /// The end of the completion block, after which nothing is kept, is told by nothing else.
     func waitUntilForgotten() async {
-        for _ in 0..<100_000 where !journals.isEmpty { await Task.yield() }
+        for _ in 0..<100_000 {
+            if journals.isEmpty { return }
+            await Task.yield()
+        }
         #expect(journals.isEmpty)
     }
 }
