@@ -37,7 +37,6 @@ import Testing
         let conflict = outcome.saveResults[theirs.recordID]?.failure as? CKError
         #expect(conflict?.code == .serverRecordChanged)
         #expect(conflict?.serverRecord?.recordChangeTag == theirs.recordChangeTag)
-        #expect(conflict?.serverRecord?.encryptedValues["diary"] == nil)
     }
 
     @Test func whatWasJoinedInOneContainerCountsThoughAnotherDoesNotAnswer() async throws {

@@ -19,8 +19,9 @@ struct TimeoutTests {
         let transport = ScriptedTransport { request, _ in
             try await clock.sleep(seconds: seconds)
             if let failing { throw failing }
-            if request is ChangesDatabase.Request {
-                return ChangesDatabase.Answer(zones: [], syncToken: "t", moreComing: true)
+            if let request = request as? ChangesDatabase.Request {
+                return ChangesDatabase.Answer(
+                    zones: [], syncToken: (request.syncToken ?? "") + "t", moreComing: true)
             }
             return RecordsLookup.Answer(records: [served("a")])
         }

@@ -101,7 +101,7 @@ import Testing
 
     /// Saves that nobody is told of leave nothing in memory either.
     @Test func databasesWithoutSubscribersAreForgottenToo() async throws {
-        let world = World(sleep: { _ in })
+        let world = World(sleep: { _ in await Task.yield() })
         try await world.service.tellWhatWasLeft()
         for name in ["alice", "bob", "carol"] {
             try await world.person(name).modify([hut(.create, "hut")])

@@ -77,14 +77,11 @@ struct AssetFileState: Hashable {
 }
 
 extension AssetFolder {
-    /// A slow disk holds up threads that wait for it alone, and no task.
-    private static let copying = DispatchQueue(
-        label: "stratus.assets.copying", attributes: .concurrent)
-
-    /// The same as ``copy(_:expected:)``, on a thread apart.
+    /// The same as ``copy(_:expected:)``, on a thread apart: a slow disk holds up no task.
     func copied(_ url: URL, expected: AssetFileState) async throws -> AssetFile {
         try await withCheckedThrowingContinuation { continuation in
-            Self.copying.async {
+            // A serial queue has a thread beyond those that tasks and concurrent queues share.
+            DispatchQueue(label: "stratus.assets.copying").async {
                 continuation.resume(with: Result { try self.copy(url, expected: expected) })
             }
         }
