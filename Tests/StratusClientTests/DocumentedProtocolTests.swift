@@ -2,6 +2,7 @@ import Foundation
 import StratusRecords
 import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 @testable import StratusClient
@@ -104,6 +105,35 @@ import Testing
             #expect(conflict?.ancestorRecord?["beds"] as? Int == 3)
         }
         try check()
+    }
+
+    /// Somebody else signs in between the requests of two zones.
+    @Test func whatIsAskedZoneByZoneIsOneAccounts() async throws {
+        let cloud = TestCloud()
+        let switching = Mutex<(@Sendable () throws -> Void)?>(nil)
+        var proxy = proxy
+        proxy.served = { path in
+            if path.hasSuffix("records/modify") {
+                try switching.withLock { $0.take() }?()
+            }
+        }
+        try await proxy.serve(cloud) { origin in
+            let container = try await self.device(origin, cloud, "ida@example.org")
+            let database = container.privateCloudDatabase
+            let huts = CKRecordZone.ID(zoneName: "Huts")
+            _ = try await database.modifyRecordZones(
+                saving: [CKRecordZone(zoneID: trips), CKRecordZone(zoneID: huts)], deleting: [])
+            let token = try await cloud.service.signInForDevelopment(user: "bo@example.org")
+                .webAuthToken
+            switching.withLock {
+                $0 = { try container.connection.signIn(webAuthToken: token) }
+            }
+            let records = [hut("a"), CKRecord(recordType: "Hut", recordID: .init(zoneID: huts))]
+            await #expect(throws: CKError(.notAuthenticated)) {
+                try await database.modifyRecords(saving: records, deleting: [])
+            }
+        }
+        #expect(proxy.log.all.count { $0.path.hasSuffix("records/modify") } == 1)
     }
 
     @Test func queriesChangesAndSubscriptions() async throws {

@@ -25,6 +25,8 @@ struct RecordingProxy: Sendable {
     }
 
     let log = Log()
+    /// Called with the path of each request that was served, before its answer is handed on.
+    var served: @Sendable (_ path: String) async throws -> Void = { _ in }
 
     /// Serves a cloud, with the proxy before it, while `body` runs.
     func serve(
@@ -49,7 +51,7 @@ struct RecordingProxy: Sendable {
     ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let router = Router(context: BasicRequestContext.self)
-        router.add(middleware: Forward(origin: origin, log: log))
+        router.add(middleware: Forward(origin: origin, log: log, served: served))
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) },
@@ -69,6 +71,7 @@ struct RecordingProxy: Sendable {
 
         let origin: String
         let log: Log
+        let served: @Sendable (String) async throws -> Void
 
         func handle(
             _ request: Request, context: Context,
@@ -83,7 +86,9 @@ struct RecordingProxy: Sendable {
                 }
                 log.add(Sent(path: uri.path, query: names, body: data))
             }
-            return try await forward(request, data)
+            let response = try await forward(request, data)
+            try await served(uri.path)
+            return response
         }
 
         private func forward(_ request: Request, _ body: Data) async throws -> Response {

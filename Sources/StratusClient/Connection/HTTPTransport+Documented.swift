@@ -86,7 +86,10 @@ extension HTTPTransport {
     ) async throws -> [RecordResult] {
         var results: [RecordResult?] = Array(repeating: nil, count: count)
         let inOrder = groups.sorted { ($0.value.first ?? 0) < ($1.value.first ?? 0) }
+        let changeCount = session.changeCount
         for (zoneID, indices) in inOrder {
+            // What one account asked is not gone on with as the next; the sender says so.
+            guard session.changeCount == changeCount else { throw CancellationError() }
             let answers: [RecordResult]
             do {
                 answers = try await ask(zoneID, indices)

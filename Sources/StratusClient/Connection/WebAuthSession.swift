@@ -10,6 +10,7 @@ final class WebAuthSession: Sendable {
         /// Signs in under this name where there is no token, or none that is good.
         var developmentUser: String?
         var signIn: Task<String, any Error>?
+        var changeCount = 0
     }
 
     private let state: Mutex<State>
@@ -20,9 +21,12 @@ final class WebAuthSession: Sendable {
 
     var canSignIn: Bool { state.withLock { $0.developmentUser != nil } }
 
+    /// How often another account took over.
+    var changeCount: Int { state.withLock { $0.changeCount } }
+
     /// Goes on with another account's token; nil is nobody's.
     func change(to token: String?) {
-        state.withLock { $0 = State(token: token) }
+        state.withLock { $0 = State(token: token, changeCount: $0.changeCount + 1) }
     }
 
     /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
