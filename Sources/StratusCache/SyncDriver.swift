@@ -133,6 +133,7 @@ actor SyncDriver {
         do {
             try store.setEnabled(isEnabled)
         } catch {
+            // Told as the reason of the halt: a switch that is not kept would turn itself back.
             session.halt(.localStorage("\(error)"))
         }
         session.setEnabled(isEnabled, at: now)

@@ -24,6 +24,7 @@ extension ShoppingStore {
                     : try cache.records(inZoneWith: zoneID)
                 take(records, of: listID)
             } catch {
+                // Told to the person, and read with the next changes.
                 unreadIDs.formUnion(ids)
                 tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
             }

@@ -32,6 +32,7 @@ extension CKContainer {
             operation.origin = OperationOrigin(author: description.author, folder: url)
             return operation
         } catch {
+            // Files that are damaged or another version's are no operation of this app's.
             OperationFolder.log.warning(
                 "What is kept of a long-lived operation cannot be read; remove it.",
                 metadata: ["path": "\(url.path)", "error": "\(error)"])

@@ -67,6 +67,7 @@ extension ContainerSession {
                     accepted[metadata] = result
                 }
             } catch {
+                // Told for each share of the container; thrown below if no container answered.
                 let error = CKError(requestFailedWith: error)
                 failures.append(error)
                 for metadata in group { accepted[metadata] = .failure(error) }

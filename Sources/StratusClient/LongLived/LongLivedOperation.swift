@@ -116,6 +116,7 @@ extension CKDatabaseOperation {
             deliver { self.longLivedOperationWasPersistedBlock?() }
             return journal
         } catch {
+            // The operation itself needs no journal: it runs as any other (decision 12).
             OperationFolder.log.warning(
                 "Make the folder of long-lived operations writable; this one is not kept.",
                 metadata: ["path": "\(folder.root.path)", "error": "\(error)"])

@@ -70,6 +70,7 @@ struct OperationFolder: Sendable {
         do {
             return try OperationJournal.description(in: url)
         } catch {
+            // As if it were not there: one damaged file must not hide the others.
             Self.log.warning(
                 "What is kept of a long-lived operation cannot be read; remove it.",
                 metadata: ["path": "\(url.path)", "error": "\(error)"])

@@ -123,6 +123,7 @@ final class OperationJournal: Sendable {
                 files.outcome = handle
             }
         } catch {
+            // The app is told all the same; what is kept no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }
@@ -147,6 +148,7 @@ final class OperationJournal: Sendable {
                 try outcome.synchronize()
             }
         } catch {
+            // The app is told all the same; what is kept no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }
@@ -166,6 +168,7 @@ final class OperationJournal: Sendable {
             }
             try Self.flush(folder)
         } catch {
+            // Without an end the next process does it again, under the same identifier.
             warn(error)
         }
     }

@@ -123,6 +123,7 @@ extension EngineDriver {
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
         } catch {
+            // Zones that earlier pages named are fetched all the same; the failure is told below.
             for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
             failed(error, hadToken: token != nil, nil, &round)
         }
