@@ -207,9 +207,9 @@ let package = Package(
         // What the founding documents show, in the manner of their time: only `import CloudKit`.
         .executableTarget(
             name: "document-programs", dependencies: ["CloudKit"],
-            path: "Tests/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
+            path: "Tests/Documents/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
         // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
-        .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Huts"),
+        .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Documents/Huts"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -233,3 +233,35 @@ let package = Package(
         target.dependencies.append("CSimdjson")
     }
 #endif
+
+// The wings in the tree, and the folder of each module.
+let folders: [String: String] = [
+    "CSimdjson": "Sources/Shared/CSimdjson",
+    "CloudKit": "Sources/Device/CloudKit",
+    "ConformanceTests": "Tests/Server/ConformanceTests",
+    "CoreLocation": "Sources/Device/CoreLocation",
+    "DocumentationTests": "Tests/Documents/DocumentationTests",
+    "ShoppingTests": "Tests/Apps/ShoppingTests",
+    "StratusCache": "Sources/Device/Cache",
+    "StratusCacheTests": "Tests/Device/CacheTests",
+    "StratusClient": "Sources/Device/Client",
+    "StratusClientTests": "Tests/Device/ClientTests",
+    "StratusMapping": "Sources/Device/Mapping",
+    "StratusRecords": "Sources/Shared/Records",
+    "StratusRecordsTests": "Tests/Shared/RecordsTests",
+    "StratusServer": "Sources/Server/Server",
+    "StratusServerTests": "Tests/Server/ServerTests",
+    "StratusService": "Sources/Server/Service",
+    "StratusServiceTests": "Tests/Server/ServiceTests",
+    "StratusStorage": "Sources/Server/Storage",
+    "StratusStorageTests": "Tests/Server/StorageTests",
+    "StratusSync": "Sources/Device/Sync",
+    "StratusSyncTests": "Tests/Device/SyncTests",
+    "StratusTesting": "Sources/Testing",
+    "StratusWire": "Sources/Shared/Wire",
+    "StratusWireTests": "Tests/Shared/WireTests",
+    "stratus": "Sources/Server/stratus",
+]
+for target in package.targets {
+    if let folder = folders[target.name] { target.path = folder }
+}
