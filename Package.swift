@@ -9,8 +9,6 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
-let hashTrees = Target.Dependency.product(
-    name: "HashTreeCollections", package: "swift-collections")
 let orderedCollections = Target.Dependency.product(
     name: "OrderedCollections", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
@@ -24,6 +22,7 @@ let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -39,7 +38,8 @@ let package = Package(
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
-        .library(name: "StratusService", targets: ["StratusService"]),
+        // Its face names types of StratusSchema.
+        .library(name: "StratusService", targets: ["StratusService", "StratusSchema"]),
         .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
         .library(name: "StratusRecords", targets: ["StratusRecords"]),
@@ -66,22 +66,47 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: [
-        // Both sides: plain values, then the protocol.
-        .target(name: "StratusRecords"),
+        // Both sides: what a run depends on, plain values, the protocol, and what a query means.
+        .target(name: "StratusRuntime", path: "Sources/Shared/Runtime"),
+        .target(name: "StratusRecords", path: "Sources/Shared/Records"),
         .target(
             name: "StratusWire",
-            dependencies: ["StratusRecords"]),
+            dependencies: ["StratusRecords"],
+            path: "Sources/Shared/Wire"),
+        .target(
+            name: "StratusMatching",
+            dependencies: ["StratusRecords", "StratusWire"],
+            path: "Sources/Shared/Matching"),
+        // How service and cache open a database and bring it up to date.
+        .target(name: "StratusSQLite", dependencies: [grdb], path: "Sources/Shared/SQLite"),
 
         // The server.
         .target(
             name: "StratusStorage",
-            dependencies: ["StratusRecords", grdb, grdbSQLite, hashTrees]),
+            dependencies: [
+                "StratusRecords", "StratusSQLite", grdb, grdbSQLite, logging,
+            ],
+            path: "Sources/Server/Storage"),
+        .target(
+            name: "StratusSchema",
+            dependencies: ["StratusRecords", "StratusStorage"],
+            path: "Sources/Server/Schema",
+            exclude: ["DESIGN.md"]),
+        .target(
+            name: "StratusQuery",
+            dependencies: [
+                "StratusMatching", "StratusRecords", "StratusSchema", "StratusStorage",
+                "StratusWire", heap, logging,
+            ],
+            path: "Sources/Server/Query",
+            exclude: ["DESIGN.md"]),
         .target(
             name: "StratusService",
             dependencies: [
-                "StratusRecords", "StratusStorage", "StratusWire", crypto, cryptoExtras, heap,
-                jwtKit, logging,
+                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
+                "StratusStorage", "StratusWire", crypto, cryptoExtras, heap, jwtKit, logging,
             ],
+            path: "Sources/Server/Service",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
@@ -90,38 +115,45 @@ let package = Package(
                 httpTypes,
                 hummingbird, hummingbirdCore, hummingbirdTLS, jwtKit, lifecycle, logging, mustache,
                 nio, nioHTTP, nioSSL,
-            ]),
+            ],
+            path: "Sources/Server/Server"),
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                argumentParser, hummingbird, lifecycle, logging, nio,
-            ]),
+                "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
+                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio,
+            ],
+            path: "Sources/Server/stratus"),
 
         // The device.
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusRecords", "StratusWire", asyncHTTPClient, crypto, logging, nio, nioHTTP,
-                nioPosix, nioSSL,
-            ]),
+                "StratusMatching", "StratusRecords", "StratusWire", asyncHTTPClient, crypto,
+                logging, nio, nioHTTP, nioPosix, nioSSL,
+            ],
+            path: "Sources/Device/Client"),
         .target(
             name: "StratusSync",
             dependencies: ["StratusClient", "StratusRecords", orderedCollections],
+            path: "Sources/Device/Sync",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusCache",
             dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb],
+            path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusMapping",
-            dependencies: ["StratusCache"]),
+            dependencies: ["StratusCache"],
+            path: "Sources/Device/Mapping"),
         .target(
             name: "StratusTesting",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
                 "StratusWire",
-            ]),
+            ],
+            path: "Sources/Testing"),
 
         // The apps.
         .target(
@@ -138,72 +170,127 @@ let package = Package(
             path: "Apps/Shopping/Terminal"),
 
         // The proofs.
-        .testTarget(name: "StratusRecordsTests", dependencies: ["StratusRecords"]),
+        .testTarget(
+            name: "StratusRuntimeTests", dependencies: ["StratusRuntime"],
+            path: "Tests/Shared/RuntimeTests"),
+        .testTarget(
+            name: "StratusRecordsTests", dependencies: ["StratusRecords"],
+            path: "Tests/Shared/RecordsTests"),
         .testTarget(
             name: "StratusSyncTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
                 "StratusSync", "StratusTesting", "StratusWire", logging,
-            ]),
+            ],
+            path: "Tests/Device/SyncTests"),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
                 grdb,
-            ]),
+            ],
+            path: "Tests/Device/CacheTests"),
         .testTarget(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
                 "shopping",
-            ]),
+            ],
+            path: "Tests/Apps/ShoppingTests"),
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusStorage", "StratusWire", crypto,
+                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
+                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto,
                 jwtKit,
-            ]),
+            ],
+            path: "Tests/Server/ServiceTests"),
+        .testTarget(
+            name: "StratusSchemaTests",
+            dependencies: ["StratusRecords", "StratusSchema", "StratusTesting"],
+            path: "Tests/Server/SchemaTests"),
+        .testTarget(
+            name: "StratusQueryTests",
+            dependencies: [
+                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
+                "StratusStorage", "StratusTesting", "StratusWire", logging,
+            ],
+            path: "Tests/Server/QueryTests"),
+        .testTarget(
+            name: "StratusMatchingTests",
+            dependencies: ["StratusMatching", "StratusRecords"],
+            path: "Tests/Shared/MatchingTests"),
         .testTarget(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
                 "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
                 hummingbirdTesting, jwtKit, logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
-            ]),
+            ],
+            path: "Tests/Server/ServerTests"),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
                 "StratusClient", "StratusServer", "StratusService", "StratusStorage",
                 "StratusTesting", hummingbird, logging,
-            ]),
+            ],
+            path: "Tests/Server/ConformanceTests"),
         .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
+            path: "Tests/Shared/WireTests",
             resources: [.copy("Fixtures")]),
         .testTarget(
             name: "StratusStorageTests",
-            dependencies: ["StratusRecords", "StratusStorage", "StratusTesting", grdb]),
+            dependencies: [
+                "StratusRecords", "StratusSQLite", "StratusStorage", "StratusTesting", grdb,
+                inMemoryLogging, logging,
+            ],
+            path: "Tests/Server/StorageTests"),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["StratusCache", "StratusTesting", "StratusWire"]),
+            dependencies: [
+                "StratusCache", "StratusRecords", "StratusService", "StratusStorage",
+                "StratusTesting", "StratusWire",
+            ],
+            path: "Tests/Documents/DocumentationTests"),
+        // Reads the tree's texts alone.
+        .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
+        // Where property tests begin; any test may have some.
+        .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
         .testTarget(
             name: "StratusClientTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
                 "StratusStorage", "StratusTesting", "StratusWire", httpTypes, hummingbird, logging,
-            ]),
+            ],
+            path: "Tests/Device/ClientTests"),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
 
+// Scripts/docs makes the site with it; whoever depends on this package does not fetch it.
+if Context.environment["STRATUS_DOCUMENTATION"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
+for target in package.targets where target.type == .test {
+    target.dependencies.append("TestSeeds")
+}
+
 #if os(Linux)
     // Apple's platforms have the real CloudKit; there StratusClient is imported under its own name.
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
-        .target(name: "CloudKit", dependencies: ["StratusClient", "StratusSync"]),
-        .target(name: "CoreLocation"),
+        .target(
+            name: "CloudKit", dependencies: ["StratusClient", "StratusSync"],
+            path: "Sources/Device/CloudKit"),
+        .target(
+            name: "CoreLocation", dependencies: ["StratusMatching", "StratusRecords"],
+            path: "Sources/Device/CoreLocation"),
         // What the founding documents show, in the manner of their time: only `import CloudKit`.
         .executableTarget(
             name: "document-programs", dependencies: ["CloudKit"],
@@ -211,7 +298,7 @@ let package = Package(
         // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
         .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Documents/Huts"),
         .target(
-            name: "CSimdjson",
+            name: "CSimdjson", path: "Sources/Shared/CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
     ]
     for target in package.targets
@@ -233,35 +320,3 @@ let package = Package(
         target.dependencies.append("CSimdjson")
     }
 #endif
-
-// The wings in the tree, and the folder of each module.
-let folders: [String: String] = [
-    "CSimdjson": "Sources/Shared/CSimdjson",
-    "CloudKit": "Sources/Device/CloudKit",
-    "ConformanceTests": "Tests/Server/ConformanceTests",
-    "CoreLocation": "Sources/Device/CoreLocation",
-    "DocumentationTests": "Tests/Documents/DocumentationTests",
-    "ShoppingTests": "Tests/Apps/ShoppingTests",
-    "StratusCache": "Sources/Device/Cache",
-    "StratusCacheTests": "Tests/Device/CacheTests",
-    "StratusClient": "Sources/Device/Client",
-    "StratusClientTests": "Tests/Device/ClientTests",
-    "StratusMapping": "Sources/Device/Mapping",
-    "StratusRecords": "Sources/Shared/Records",
-    "StratusRecordsTests": "Tests/Shared/RecordsTests",
-    "StratusServer": "Sources/Server/Server",
-    "StratusServerTests": "Tests/Server/ServerTests",
-    "StratusService": "Sources/Server/Service",
-    "StratusServiceTests": "Tests/Server/ServiceTests",
-    "StratusStorage": "Sources/Server/Storage",
-    "StratusStorageTests": "Tests/Server/StorageTests",
-    "StratusSync": "Sources/Device/Sync",
-    "StratusSyncTests": "Tests/Device/SyncTests",
-    "StratusTesting": "Sources/Testing",
-    "StratusWire": "Sources/Shared/Wire",
-    "StratusWireTests": "Tests/Shared/WireTests",
-    "stratus": "Sources/Server/stratus",
-]
-for target in package.targets {
-    if let folder = folders[target.name] { target.path = folder }
-}

@@ -41,6 +41,13 @@ let package = Package(
                 .product(name: "StratusStorage", package: "stratus"),
                 .product(name: "StratusWire", package: "stratus"),
             ]),
+        .executableTarget(
+            name: "TestCloudBenchmark",
+            dependencies: [
+                .product(name: "StratusClient", package: "stratus"),
+                .product(name: "StratusRecords", package: "stratus"),
+                .product(name: "StratusTesting", package: "stratus"),
+            ]),
         // The service is the real one, in a process of its own.
         .executableTarget(
             name: "FetchBenchmark",

@@ -4,14 +4,15 @@ import StratusService
 import StratusWire
 import Synchronization
 
-/// The way from a client straight into a service of the same process: typed requests go in, typed
-/// answers come out, no byte is written.
+/// Connects a client to a service in the same process: typed requests and answers, nothing is encoded.
 public final class InProcessTransport: AccountTransport {
     private let service: CloudService
     private let device: String
     private let webAuthToken: Mutex<String?>
 
     /// - Parameter webAuthToken: As `signInForDevelopment(user:)` made it; nil for nobody.
+    /// - Parameter device: The device's identifier.
+    /// - Parameter service: Answers the requests.
     public init(service: CloudService, webAuthToken: String?, device: String) {
         self.service = service
         self.device = device
@@ -83,7 +84,7 @@ public final class InProcessTransport: AccountTransport {
         }
     }
 
-    /// Bytes of an asset that are handed over at a time.
+    /// Bytes of an asset that are passed on at a time.
     private static let pieceBytes = 256 * 1_024
 
     public func changeAccount(webAuthToken token: String?) {
@@ -126,8 +127,8 @@ public final class InProcessTransport: AccountTransport {
                 webAuthToken.withLock { if $0 == token { $0 = next } }
             }
             return answer
-        } catch  where error.error == .connectionDropped {
-            // As HTTPTransport tells it: nobody knows whether the request was served.
+        } catch  where error.error.code == .connectionDropped {
+            // As HTTPTransport reports it: the request may have been served.
             throw TransportError(
                 .answerLost, "The connection was lost; the request may have been served.")
         } catch {

@@ -4,7 +4,7 @@ import StratusWire
 
 extension ServiceConformance {
     static let queries: [Case] = [
-        Case("filters hold together, and the order is the query's") { stage in
+        Case("all filters apply, and the order is the query's") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             try await alice.modify(
@@ -76,7 +76,7 @@ extension ServiceConformance {
                 }
             }
         },
-        Case("another user's zone is not there, by whatever name") { stage in
+        Case("another user's zone does not exist, by whatever name") { stage in
             let alice = try await stage.person("alice")
             let bob = try await stage.person("bob")
             try await alice.makeZone("Trips")

@@ -71,7 +71,7 @@ extension ServiceConformance {
 
     /// Records that need each other.
     static let references: [Case] = [
-        Case("a parent comes along or is there") { stage in
+        Case("a parent exists or is saved in the same request") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             let orphan = try await alice.modify(
@@ -80,7 +80,7 @@ extension ServiceConformance {
             let both = try await alice.modify([.saving("child", parent: "root"), .saving("root")])
             try expect(both.map(\.code), equals: [nil, nil])
         },
-        Case("a parent goes with its children or not at all") { stage in
+        Case("a parent is deleted with its children or not at all") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             try await alice.modify([.saving("root"), .saving("child", parent: "root")])
@@ -96,7 +96,7 @@ extension ServiceConformance {
             try await alice.save("child", parent: "root")
             try await alice.save("root", kind: .update, tag: root.recordChangeTag)
         },
-        Case("a deleted target takes its referrers along, in any depth and in cycles") { stage in
+        Case("a deleted target deletes its referrers, at any depth and in cycles") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             func pointing(at name: String) -> [Field] {
@@ -117,11 +117,12 @@ extension ServiceConformance {
             try expect(
                 try await alice.lookup(["a", "b", "c", "d", "stays"]).map(\.code),
                 equals: [.notFound, .notFound, .notFound, .notFound, nil])
-            let told = try await alice.changes(since: token).records
+            let changes = try await alice.changes(since: token).records
             try expect(
-                Set(told.map { try $0.asTombstone().recordName }), equals: ["a", "b", "c", "d"])
+                Set(changes.map { try $0.asTombstone().recordName }), equals: ["a", "b", "c", "d"])
         },
-        Case("a validated target must be there and stays while it is named") { stage in
+        Case("a validated target must exist and cannot be deleted while it is referred to") {
+            stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             let field = Field(

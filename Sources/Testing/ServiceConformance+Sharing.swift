@@ -4,7 +4,7 @@ import StratusWire
 
 extension ServiceConformance {
     static let sharing: [Case] = [
-        Case("an invitation is followed, lived with and left") { stage in
+        Case("an invitation is accepted, used and left") { stage in
             let alice = try await stage.person("alice")
             let bob = try await stage.person("bob")
             let bobsName = try await bob.ask(UsersCaller.self, .init(), in: .public).identity
@@ -24,7 +24,7 @@ extension ServiceConformance {
             try await expectAccept(link, by: bob)
             _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
         },
-        Case("who asks for access waits on the owner's list and is let in") { stage in
+        Case("an access request waits for the owner and is granted") { stage in
             let alice = try await stage.person("alice")
             let bob = try await stage.person("bob")
             let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
@@ -46,7 +46,7 @@ extension ServiceConformance {
             try await expectAccept(link, by: bob)
             _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
         },
-        Case("a link is nothing to those it is not for") { stage in
+        Case("a link does nothing for users who are not invited") { stage in
             let alice = try await stage.person("alice")
             let bob = try await stage.person("bob")
             let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")

@@ -19,7 +19,7 @@ extension ServiceConformance {
             _ = try await alice.lookup(["hut"])[0].asRecord()
             try await alice.deleteZone("Nothing")
         },
-        Case("a missing zone is said of each record") { stage in
+        Case("a missing zone fails each record") { stage in
             let alice = try await stage.person("alice")
             let saved = try await alice.modify([.saving("a"), .saving("b")], isAtomic: false)
             try expect(saved.map(\.code), equals: [.zoneNotFound, .zoneNotFound])
@@ -82,18 +82,18 @@ extension ServiceConformance {
             } while page.moreComing
             try expect(seen, equals: names)
         },
-        Case("deletions are told to who knew, and not to who begins") { stage in
+        Case("deletions are shown to readers with a token, and not to new ones") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             try await alice.save("hut")
             let token = try await alice.changes().syncToken
             try await alice.modify([.deleting("hut")])
-            let told = try await alice.changes(since: token).records
-            try expect(try told.map { try $0.asTombstone().recordName }, equals: ["hut"])
+            let changes = try await alice.changes(since: token).records
+            try expect(try changes.map { try $0.asTombstone().recordName }, equals: ["hut"])
             let tablet = try await stage.person("alice", device: "tablet")
             try expect(try await tablet.changes().records, equals: [])
         },
-        Case("the database tells which zones changed") { stage in
+        Case("the database's changes name the changed zones") { stage in
             let alice = try await stage.person("alice")
             try await alice.makeZone("Trips")
             try await alice.makeZone("Other")

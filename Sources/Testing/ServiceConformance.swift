@@ -2,10 +2,10 @@ import StratusClient
 import StratusRecords
 import StratusWire
 
-/// What every service that speaks the protocol must do, as cases that any test framework can run, over
-/// any transport: the same cases hold a service in this process and one across a socket.
+/// What every service that implements the protocol must do, as cases that any test framework can run over
+/// any transport: the same cases test a service in this process and one across a socket.
 ///
-/// Each case gets a stage of its own: people who meet nobody of another case.
+/// Each case gets users of its own.
 ///
 /// ```swift
 /// @Test(arguments: ServiceConformance.cases)
@@ -14,15 +14,15 @@ import StratusWire
 /// }
 /// ```
 public enum ServiceConformance {
-    /// A service for development, as a case meets it.
+    /// The service in development mode that a case talks to.
     public struct Stage: Sendable {
-        /// Signs a user in on a device; nil is nobody, who shows an API token only.
+        /// Signs a user in on a device; nil sends requests with an API token only.
         let connect: @Sendable (_ user: String?, _ device: String) async throws -> any Transport
         let container: ContainerAddress
 
         /// - Parameters:
         ///   - container: Names the container of all cases.
-        ///   - prefix: Stands before the users' names, so that one service can be asked repeatedly.
+        ///   - prefix: Begins the users' names, so that cases can run repeatedly against one service.
         ///   - connect: Makes the transport of a signed-in device.
         public init(
             container: String = "iCloud.org.example.Conformance", prefix: String = "",
@@ -54,7 +54,7 @@ public enum ServiceConformance {
         /// Runs the case.
         ///
         /// - Throws: ``StoreConformance/Failure`` when the rule is broken, and what the transport throws
-        ///   unasked.
+        ///   unexpectedly.
         public func run(on stage: Stage) async throws {
             try await body(stage)
         }
@@ -65,7 +65,7 @@ public enum ServiceConformance {
         records + batches + references + zones + changes + queries + access + sharing
 }
 
-/// Somebody at a device.
+/// A user at a device.
 struct StagePerson: Sendable {
     let transport: any Transport
     let container: ContainerAddress

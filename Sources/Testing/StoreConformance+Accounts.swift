@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let accounts: [Case] = [
-        Case("API tokens keep their origins, are listed by age and deleted") { house in
-            let directory = house.directory
+        Case("API tokens keep their origins, are listed by age and deleted") { storage in
+            let directory = storage.directory
             let young = APITokenRow(
                 token: "a", address: container, name: "web",
                 allowedOrigins: ["https://a.example.org", "https://b.example.org"],
@@ -20,16 +20,16 @@ extension StoreConformance {
             try expect(await directory.apiTokens(), equals: [old])
         },
 
-        Case("containers are listed in order") { house in
-            let directory = house.directory
+        Case("containers are listed in order") { storage in
+            let directory = storage.directory
             var other = container
             other.environment = .production
             for address in [other, container] { try await directory.createContainer(address) }
             try expect(await directory.containers(), equals: [container, other])
         },
 
-        Case("a user's account is updated, but for its names") { house in
-            let directory = house.directory
+        Case("a user's account is updated, but for its names") { storage in
+            let directory = storage.directory
             var ida = UserRow(
                 recordName: "_ida", name: "ida@example.org", emailAddress: "ida@example.org",
                 passwordHash: "hash", givenName: "Ida", createdMilliseconds: 7)
@@ -48,8 +48,8 @@ extension StoreConformance {
             try expect(await directory.user(recordName: "_nobody"), equals: nil)
         },
 
-        Case("a verified e-mail address is one user's") { house in
-            let directory = house.directory
+        Case("a verified e-mail address is one user's") { storage in
+            let directory = storage.directory
             let address = "ida@example.org"
             var ida = UserRow(recordName: "_ida", name: "ida", emailAddress: address)
             var eve = UserRow(recordName: "_eve", name: "eve", emailAddress: address)
@@ -67,8 +67,8 @@ extension StoreConformance {
             try expect(await directory.user(verifiedEmailAddress: address), equals: eve)
         },
 
-        Case("users are listed page by page") { house in
-            let directory = house.directory
+        Case("users are listed page by page") { storage in
+            let directory = storage.directory
             let names = ["_a", "_b", "_c", "_d"]
             for name in names.reversed() {
                 _ = try await directory.insert(UserRow(recordName: name, name: "user \(name)"))
@@ -79,8 +79,9 @@ extension StoreConformance {
             try expect(rest.map(\.recordName), equals: ["_d"])
         },
 
-        Case("a deleted user takes along what lets somebody in, and nobody else's") { house in
-            let directory = house.directory
+        Case("a deleted user loses sessions, identities, devices and keys; other users keep theirs")
+        { storage in
+            let directory = storage.directory
             for name in ["_ida", "_bob"] {
                 _ = try await directory.insert(UserRow(recordName: name, name: name))
                 try await directory.put(
@@ -115,8 +116,8 @@ extension StoreConformance {
             try expect(await directory.insert(again), equals: again)
         },
 
-        Case("sessions know their container and use, and end by user and age") { house in
-            let directory = house.directory
+        Case("sessions know their container and use, and end by user and age") { storage in
+            let directory = storage.directory
             func session(_ name: String, _ user: String, stays: Bool, used: Int64) -> SessionRow {
                 SessionRow(
                     identifier: name, userRecordName: user, staysSignedIn: stays,
@@ -145,8 +146,8 @@ extension StoreConformance {
             try expect(await directory.session("b") != nil, equals: true)
         },
 
-        Case("an identity is the first user's whom it was given to") { house in
-            let directory = house.directory
+        Case("an identity stays linked to its first user") { storage in
+            let directory = storage.directory
             for name in ["_ida", "_bob"] {
                 _ = try await directory.insert(UserRow(recordName: name, name: name))
             }
@@ -159,8 +160,8 @@ extension StoreConformance {
             try expect(await directory.user(identity: other), equals: nil)
         },
 
-        Case("who can be found is said per container") { house in
-            let directory = house.directory
+        Case("discoverability is set per container") { storage in
+            let directory = storage.directory
             var production = container
             production.environment = .production
             try await directory.setDiscoverable(true, "_ida", in: container)
@@ -172,8 +173,8 @@ extension StoreConformance {
             try expect(await directory.isDiscoverable("_ida", in: container), equals: false)
         },
 
-        Case("a server's key remembers how far its signatures were used") { house in
-            let directory = house.directory
+        Case("a server's key remembers how far its signatures were used") { storage in
+            let directory = storage.directory
             var key = serverKey("k", user: "_server")
             try await directory.put(key)
             try expect(await directory.serverKey("k"), equals: key)

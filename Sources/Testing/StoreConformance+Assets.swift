@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let assets: [Case] = [
-        Case("an asset is admitted once and counted by record") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("an asset is admitted once and counted by record") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let first = asset(1, generation: 1)
             try await store.write { writer in
                 var second = asset(1, generation: 2)
@@ -28,8 +28,8 @@ extension StoreConformance {
             try await expect(.other) { try await hold(asset(7, generation: 1), in: store, zone) }
         },
 
-        Case("only assets without a record are taken, the longest untouched first") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("only assets without a record are taken, the longest untouched first") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let rows = (1...4).map { asset(UInt8($0), generation: 1) }
             try await store.write { writer in
                 for row in rows { _ = try writer.admit(row) }
@@ -55,8 +55,8 @@ extension StoreConformance {
             }
         },
 
-        Case("a deleted zone lets go of its assets, another keeps its own") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a deleted zone lets go of its assets, another keeps its own") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let row = asset(1, generation: 1)
             let references = try await store.write { writer in
                 let other = try writer.createZone(named: "Plans", hasFeed: true).key
@@ -72,9 +72,9 @@ extension StoreConformance {
             try expect(references, equals: [1, 0])
         },
 
-        Case("a blob is there when it is kept, listed, and gone when it is deleted") { house in
-            _ = try await house.store(for: address)
-            let blobs = try await house.blobs(for: address)
+        Case("a blob is there when it is kept, listed, and gone when it is deleted") { storage in
+            _ = try await storage.store(for: address)
+            let blobs = try await storage.blobs(for: address)
             let name = BlobName(sha256: Array(repeating: 0xAB, count: 32), generation: .max)
             let writer = try await blobs.begin()
             try await writer.write([1, 2])
@@ -94,7 +94,7 @@ extension StoreConformance {
             try expect(try await reader.read(at: 0, count: 2), equals: [1, 2])
             try expect(try await reader.read(at: 2, count: 9), equals: [3])
             try expect(try await reader.read(at: 3, count: 9), equals: [])
-            try expect(try await house.databasesWithBlobs(), equals: [address])
+            try expect(try await storage.databasesWithBlobs(), equals: [address])
         },
     ]
 

@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let changes: [Case] = [
-        Case("changes come oldest first, each record once, as it is now") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("changes come oldest first, each record once, as it is now") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a", "b", "c"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone) }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
@@ -17,8 +17,8 @@ extension StoreConformance {
         },
 
         Case("the last page returns the zone's version, also where nothing is left to show") {
-            house in
-            let (store, zone) = try await storeWithZone(house)
+            storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a", "b"], in: zone) }
             // A change of visibility takes a version without a record.
             try await store.write { _ = try $0.takeVersions(5, in: zone) }
@@ -27,8 +27,8 @@ extension StoreConformance {
             try expect(page.moreComing, equals: false)
         },
 
-        Case("no page ends inside a request") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("no page ends inside a request") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             for batch in 0..<4 {
                 let names = (0..<5).map { "\(batch).\($0)" }
                 try await store.write { _ = try $0.save(names, in: zone) }
@@ -48,8 +48,8 @@ extension StoreConformance {
             try expect(sizes, equals: [10, 10])
         },
 
-        Case("a full last page says that nothing comes after it") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a full last page says that nothing comes after it") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             for name in ["a", "b"] { try await store.write { _ = try $0.save([name], in: zone) } }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 2) }
             try expect(page.moreComing, equals: false)
@@ -60,8 +60,8 @@ extension StoreConformance {
             try expect(first.version, equals: 1)
         },
 
-        Case("old tombstones are skipped, but for the device that made the record") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("old tombstones are skipped, but for the device that made the record") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 try writer.save(["phone's"], in: zone, device: "phone")
                 try writer.save(["tablet's"], in: zone, device: "tablet")
@@ -82,8 +82,8 @@ extension StoreConformance {
             try expect(await names(6, "other"), equals: ["living"])
         },
 
-        Case("a page whose rest is skipped tombstones is the last one") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a page whose rest is skipped tombstones is the last one") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a"], in: zone) }
             try await store.write { _ = try $0.save(["b"], in: zone, deleted: true) }
             let cursor = ChangeCursor(version: 0, skipTombstonesThrough: 2, device: "")
@@ -93,8 +93,9 @@ extension StoreConformance {
             try expect(page.version, equals: 2)
         },
 
-        Case("a purge removes tombstones up to its version and raises the floor") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a purge removes tombstones up to its version and raises the purge horizon") {
+            storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a", "b", "c"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
             try await store.write { _ = try $0.save(["b"], in: zone, deleted: true) }
@@ -102,19 +103,19 @@ extension StoreConformance {
             try await store.read { reader in
                 let page = try reader.changes(in: zone, after: .after(0), limit: 9)
                 try expect(page.rows.map(\.name), equals: ["c", "b"])
-                try expect(reader.zone(named: "Trails")?.floor, equals: 4)
+                try expect(reader.zone(named: "Trails")?.purgeHorizon, equals: 4)
                 try expect(reader.zone(named: "Trails")?.version, equals: 5)
             }
             _ = try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
-            let floor = try await store.read { try $0.zone(named: "Trails")?.floor }
-            try expect(floor, equals: 4)
+            let horizon = try await store.read { try $0.zone(named: "Trails")?.purgeHorizon }
+            try expect(horizon, equals: 4)
             _ = try await store.write { try $0.purgeTombstones(through: 99, in: zone) }
-            let top = try await store.read { try $0.zone(named: "Trails")?.floor }
+            let top = try await store.read { try $0.zone(named: "Trails")?.purgeHorizon }
             try expect(top, equals: 5)
         },
 
-        Case("a name deleted and saved again lives again") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a name deleted and saved again lives again") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
             try await store.write { _ = try $0.save(["a"], in: zone) }
@@ -124,8 +125,8 @@ extension StoreConformance {
             try expect(page.rows.map(\.isDeleted), equals: [false])
         },
 
-        Case("a scan gives the living records of a type in byte order") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a scan gives the living records of a type in byte order") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let names = (0..<300).map { "n\($0)" }
             try await store.write { writer in
                 try writer.save(names, in: zone)
@@ -149,8 +150,8 @@ extension StoreConformance {
             try expect(await scan(after: "~", count: 2), equals: [])
         },
 
-        Case("a scan may ask and write while it goes on") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a scan may ask and write while it goes on") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let names = (100..<400).map(String.init)
             try await store.write { _ = try $0.save(names, in: zone) }
             let seen = try await store.write { writer in
@@ -165,8 +166,8 @@ extension StoreConformance {
             try expect(seen, equals: names)
         },
 
-        Case("children are found by their parent") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("children are found by their parent") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 try writer.save(["root"], in: zone)
                 try writer.save(["b", "a", "gone"], in: zone, parent: "root")

@@ -4,14 +4,14 @@ import Synchronization
 
 extension StoreConformance {
     static let directory: [Case] = [
-        Case("the signing key stays") { house in
-            let key = try await house.directory.signingKey()
+        Case("the signing key stays") { storage in
+            let key = try await storage.directory.signingKey()
             try expect(key.count, equals: 32)
-            try expect(await house.directory.signingKey(), equals: key)
+            try expect(await storage.directory.signingKey(), equals: key)
         },
 
-        Case("containers are there after they were created") { house in
-            let directory = house.directory
+        Case("containers are there after they were created") { storage in
+            let directory = storage.directory
             try expect(await directory.container(container), equals: false)
             try await directory.createContainer(container)
             try await directory.createContainer(container)
@@ -21,8 +21,8 @@ extension StoreConformance {
             try expect(await directory.container(other), equals: false)
         },
 
-        Case("API tokens are kept and replaced") { house in
-            let directory = house.directory
+        Case("API tokens are kept and replaced") { storage in
+            let directory = storage.directory
             var token = APITokenRow(token: "t", address: container, name: "one")
             try expect(await directory.apiToken("t"), equals: nil)
             try await directory.put(token)
@@ -32,8 +32,8 @@ extension StoreConformance {
             try expect(await directory.apiToken("t"), equals: token)
         },
 
-        Case("a name is one user's, also when many sign up at once") { house in
-            let directory = house.directory
+        Case("a name belongs to one user, also when many sign up at once") { storage in
+            let directory = storage.directory
             let users = try await withThrowingTaskGroup(of: UserRow.self) { group in
                 for number in 0..<20 {
                     group.addTask {
@@ -53,8 +53,8 @@ extension StoreConformance {
             try expect(await directory.insert(bob), equals: bob)
         },
 
-        Case("sessions are kept, replaced and deleted") { house in
-            let directory = house.directory
+        Case("sessions are kept, replaced and deleted") { storage in
+            let directory = storage.directory
             var session = SessionRow(
                 identifier: "s", userRecordName: "_alice", staysSignedIn: true,
                 createdMilliseconds: 5)
@@ -66,8 +66,8 @@ extension StoreConformance {
             try expect(await directory.session("s"), equals: nil)
         },
 
-        Case("devices are found by user and container, the longest unused first") { house in
-            let directory = house.directory
+        Case("devices are found by user and container, the longest unused first") { storage in
+            let directory = storage.directory
             func device(_ token: String, _ user: String, used: Int64) -> DeviceRow {
                 DeviceRow(
                     pushToken: token, address: container, userRecordName: user,
@@ -104,7 +104,7 @@ extension StoreConformance {
     ]
 }
 
-/// A flag that one task raises and another looks at.
+/// A flag that one task sets and another reads.
 final class Flag: Sendable {
     private let raised = Mutex(false)
     var isSet: Bool { raised.withLock { $0 } }

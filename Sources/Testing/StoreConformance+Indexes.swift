@@ -2,8 +2,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let indexes: [Case] = [
-        Case("entries are in the order of their keys, then of their names") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("entries are in the order of their keys, then of their names") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let index = try await store.write { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .building)
                 for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
@@ -38,8 +38,8 @@ extension StoreConformance {
                 }
             }
         },
-        Case("an entry that is removed is gone, and its neighbours stay") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("an entry that is removed is gone, and its neighbours stay") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let left = try await store.write { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .readable)
                 for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
@@ -52,8 +52,8 @@ extension StoreConformance {
             }
             try expect(left, equals: scrambled.prefix(3).sorted())
         },
-        Case("a deleted zone has no entries, and another zone keeps its own") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a deleted zone has no entries, and another zone keeps its own") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let counts = try await store.write { writer in
                 let other = try writer.createZone(named: "Huts", hasFeed: true).key
                 let index = try writer.createIndex(definition("beds"), phase: .readable).key
@@ -68,8 +68,8 @@ extension StoreConformance {
             }
             try expect(counts, equals: [0, 1])
         },
-        Case("an index keeps its phase and progress, and its key is given once") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("an index keeps its phase and progress, and its key is given once") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let keys = try await store.write { writer in
                 var first = try writer.createIndex(definition("beds"), phase: .building)
                 let second = try writer.createIndex(definition("name"), phase: .readable)
@@ -87,8 +87,8 @@ extension StoreConformance {
             }
             try expect(Set(keys).count, equals: 3)
         },
-        Case("what a refused write did to indexes is undone") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a write that throws leaves indexes unchanged") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             do {
                 try await store.write { writer in
                     let index = try writer.createIndex(definition("beds"), phase: .readable)
@@ -98,8 +98,8 @@ extension StoreConformance {
             } catch is Refusal {}  // the case's own
             try await store.read { try expect($0.indexes(), equals: []) }
         },
-        Case("a zone's records of all types come by name, tombstones too") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a zone's records of all types come by name, tombstones too") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let names = try await store.write { writer in
                 try writer.save(["c", "a"], in: zone)
                 try writer.save(["b"], in: zone, type: "Hut")

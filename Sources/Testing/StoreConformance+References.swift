@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let references: [Case] = [
-        Case("references are found by target and action, in order, once each") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("references are found by target and action, in order, once each") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let other = try await store.write { try $0.createZone(named: "Other", hasFeed: true) }
             @Sendable func row(
                 _ holder: String, _ action: ReferenceRow.Action = .deleteSelf,
@@ -37,8 +37,8 @@ extension StoreConformance {
             try expect(try await holders(.validate), equals: ["d"])
         },
 
-        Case("a deleted zone's references and replaced states go with it") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a deleted zone's references and replaced states go with it") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 try writer.put(
                     ReferenceRow(zone: zone, target: "t", action: .validate, holder: "h"))
@@ -54,8 +54,8 @@ extension StoreConformance {
             }
         },
 
-        Case("replaced states are found by the change that replaced them") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("replaced states are found by the change that replaced them") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let rows = (1...5).map { version in
                 AncestorRow(
                     record("r", in: zone, version: version, commit: version, parent: "p"),
@@ -81,8 +81,8 @@ extension StoreConformance {
         },
 
         Case("tombstones are counted, and the old ones found in the order of their versions") {
-            house in
-            let (store, zone) = try await storeWithZone(house)
+            storage in
+            let (store, zone) = try await storeWithZone(storage)
             // A record of version n was modified n milliseconds after the beginning.
             let start: Int64 = 1_700_000_000_000
             try await store.write { writer in
@@ -106,7 +106,7 @@ extension StoreConformance {
                 let counts = try reader.counts(of: zone)
                 try expect(counts, equals: ZoneCounts(records: 3, tombstones: 1))
                 let row = try unwrap(try reader.zone(named: "Trails"))
-                try expect(row.floor, equals: 7)
+                try expect(row.purgeHorizon, equals: 7)
             }
         },
     ]

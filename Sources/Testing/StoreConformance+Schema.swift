@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let schemas: [Case] = [
-        Case("a field keeps its first type; a type may have no fields") { house in
-            let directory = house.directory
+        Case("a field keeps its first type; a type may have no fields") { storage in
+            let directory = storage.directory
             let name = field("name", .string, indexes: [.queryable, .searchable])
             let secret = SchemaFieldRow(
                 recordType: "Trail", field: "secret", type: .bytes, isEncrypted: true)
@@ -26,8 +26,8 @@ extension StoreConformance {
             try expect(await directory.schema(of: production), equals: SchemaRows())
         },
 
-        Case("a field keeps its first marks, a system field among them") { house in
-            let directory = house.directory
+        Case("a field keeps its first marks, a system field among them") { storage in
+            let directory = storage.directory
             let recordID = SchemaFieldRow(recordType: "Trail", .recordID, indexes: .queryable)
             let name = field("name", .string, indexes: [.queryable, .sortable, .searchable])
             try await directory.extendSchema(of: container, with: [name, recordID])
@@ -37,8 +37,8 @@ extension StoreConformance {
             try expect(await directory.schema(of: container).fields, equals: [recordID, name])
         },
 
-        Case("of two that add one field at once, both see the same type") { house in
-            let directory = house.directory
+        Case("two requests that add one field at once see the same type") { storage in
+            let directory = storage.directory
             let types: [FieldType] = [.string, .int64, .double, .bytes]
             let answers = try await withThrowingTaskGroup(of: [SchemaFieldRow].self) { group in
                 for type in types {
@@ -54,8 +54,8 @@ extension StoreConformance {
             try expect(answers.first, equals: await directory.schema(of: container).fields)
         },
 
-        Case("what a type or a container has no room for is left out") { house in
-            let directory = house.directory
+        Case("fields and types beyond the limits are left out") { storage in
+            let directory = storage.directory
             var limits = Limits()
             limits.fieldsPerRecordType = 2
             limits.recordTypesPerContainer = 2
@@ -82,8 +82,8 @@ extension StoreConformance {
             try expect(grown.fields.count, equals: 1)
         },
 
-        Case("a schema is replaced as a whole, unless there is another by now") { house in
-            let directory = house.directory
+        Case("a schema is replaced as a whole, unless it has changed meanwhile") { storage in
+            let directory = storage.directory
             try await directory.extendSchema(of: container, with: [field("name", .string)])
             try await directory.setRole("editor", of: "_alice", in: container, isAssigned: true)
             try await directory.setRole("guest", of: "_alice", in: container, isAssigned: true)
@@ -105,8 +105,8 @@ extension StoreConformance {
             try expect(await directory.schema(of: production), equals: SchemaRows())
         },
 
-        Case("roles are given and taken, and only a change counts") { house in
-            let directory = house.directory
+        Case("roles are given and taken, and only a change counts") { storage in
+            let directory = storage.directory
             func give(_ role: String, _ user: String, _ isAssigned: Bool) async throws {
                 try await directory.setRole(
                     role, of: user, in: container, isAssigned: isAssigned)

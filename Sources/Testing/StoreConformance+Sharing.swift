@@ -11,8 +11,8 @@ extension StoreConformance {
     }
 
     private static let shares: [Case] = [
-        Case("shares and who has access by them are found") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("shares and who has access by them are found") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let first = ShareRow(zone: zone, name: "S", root: "r", shortGUID: "g1")
             let second = ShareRow(zone: zone, name: "T", root: nil, shortGUID: "g2")
             try await store.write { writer in
@@ -48,8 +48,8 @@ extension StoreConformance {
             }
         },
 
-        Case("with a zone go its shares") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a deleted zone loses its shares") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 try writer.put(
                     ShareRow(zone: zone, name: "S", root: "r", shortGUID: "g"),
@@ -67,8 +67,8 @@ extension StoreConformance {
             }
         },
 
-        Case("what a record says of sharing is kept") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a record's sharing data is kept") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 let versions = try writer.takeVersions(2, in: zone)
                 var row = record(
@@ -94,8 +94,8 @@ extension StoreConformance {
     }
 
     private static let views: [Case] = [
-        Case("what is below a record is found at any depth, and cycles end") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("descendants are found at any depth, and cycles end") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 try writer.save(["a"], in: zone, parent: "c")
                 try writer.save(["b"], in: zone, parent: "a")
@@ -112,15 +112,16 @@ extension StoreConformance {
             }
         },
 
-        Case("a view has the records of its roots and what left it, by version") { house in
+        Case("a share's view has the records of its roots and those that left it, by version") {
+            storage in
             for count in [1, 3, 40] {
                 try await checkView(
-                    of: (0..<count).map { "r\($0)" }, in: "Trails\(count)", house)
+                    of: (0..<count).map { "r\($0)" }, in: "Trails\(count)", storage)
             }
         },
 
-        Case("with the tombstones goes what left a view before them") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a purge of tombstones removes older share events") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { writer in
                 let versions = try writer.takeVersions(2, in: zone)
                 try writer.put(event("a", in: zone, version: versions.lowerBound))
@@ -137,9 +138,9 @@ extension StoreConformance {
 
     /// Ten records under the roots in turn, one elsewhere; then every third one leaves, and one is back.
     private static func checkView(
-        of roots: [String], in zoneName: String, _ house: any Storehouse
+        of roots: [String], in zoneName: String, _ storage: any StorageEngine
     ) async throws {
-        let store = try await house.store(for: address)
+        let store = try await storage.store(for: address)
         let zone = try await store.write { writer in
             let zone = try writer.createZone(named: zoneName, hasFeed: true).key
             for number in 0..<10 {
@@ -198,8 +199,8 @@ extension StoreConformance {
     }
 
     private static let sharedZones: [Case] = [
-        Case("zones of others are listed, in the order of their changes too") { house in
-            let store = try await house.store(for: address)
+        Case("zones of others are listed, in the order of their changes too") { storage in
+            let store = try await storage.store(for: address)
             let start = try await store.read { try $0.databaseVersion }
             try await store.write { writer in
                 let first = try writer.put(othersZone("_b"))
@@ -220,15 +221,15 @@ extension StoreConformance {
             }
         },
 
-        Case("short GUIDs lead to owners until they are deleted") { house in
+        Case("short GUIDs lead to owners until they are deleted") { storage in
             let rows = ["g1", "g2"].map {
                 ShortGUIDRow(shortGUID: $0, address: container, owner: "_alice")
             }
-            try await house.directory.put(rows)
-            try await expect(house.directory.shortGUID("g2"), equals: rows[1])
-            try await house.directory.deleteShortGUIDs(["g2", "g3"])
-            try await expect(house.directory.shortGUID("g2"), equals: nil)
-            try await expect(house.directory.shortGUID("g1"), equals: rows[0])
+            try await storage.directory.put(rows)
+            try await expect(storage.directory.shortGUID("g2"), equals: rows[1])
+            try await storage.directory.deleteShortGUIDs(["g2", "g3"])
+            try await expect(storage.directory.shortGUID("g2"), equals: nil)
+            try await expect(storage.directory.shortGUID("g1"), equals: rows[0])
         },
     ]
 }

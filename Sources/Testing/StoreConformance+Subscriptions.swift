@@ -2,9 +2,9 @@ import StratusRecords
 import StratusStorage
 
 extension StoreConformance {
-    static let notes: [Case] = [
-        Case("subscriptions belong to their users") { house in
-            let store = try await house.store(for: address)
+    static let subscriptions: [Case] = [
+        Case("subscriptions belong to their users") { storage in
+            let store = try await storage.store(for: address)
             let rows = [
                 SubscriptionRow(user: "_alice", identifier: "a", body: [1]),
                 SubscriptionRow(user: "_alice", identifier: "b", body: []),
@@ -28,8 +28,8 @@ extension StoreConformance {
             try expect(left, equals: [changed, rows[2]])
         },
 
-        Case("outcomes are found by user, device and operation, until they expire") { house in
-            let store = try await house.store(for: address)
+        Case("outcomes are found by user, device and operation, until they expire") { storage in
+            let store = try await storage.store(for: address)
             let key = OperationKey(user: "_alice", device: "phone", operation: "1")
             let strangers = [
                 OperationKey(user: "_bob", device: "phone", operation: "1"),
@@ -57,23 +57,23 @@ extension StoreConformance {
             }
         },
 
-        Case("the outbox keeps its order and gives no identifier twice") { house in
-            let store = try await house.store(for: address)
+        Case("the outbox keeps its order and gives no identifier twice") { storage in
+            let store = try await storage.store(for: address)
             for body: [UInt8] in [[1], [2], [3]] {
                 try await store.write { try $0.enqueue(body) }
             }
             let rows = try await store.read { try $0.outbox(limit: 2) }
             try expect(rows.map(\.body), equals: [[1], [2]])
-            let told = try unwrap(rows.last?.identifier)
-            let later = try await store.read { try $0.outbox(after: told, limit: 9) }
+            let sent = try unwrap(rows.last?.identifier)
+            let later = try await store.read { try $0.outbox(after: sent, limit: 9) }
             try expect(later.map(\.body), equals: [[3]])
-            let none = try await store.read { try $0.outbox(after: told + 1, limit: 9) }
+            let none = try await store.read { try $0.outbox(after: sent + 1, limit: 9) }
             try expect(none, equals: [])
-            try await store.write { try $0.dequeue(through: told) }
+            try await store.write { try $0.dequeue(through: sent) }
             let rest = try await store.read { try $0.outbox(limit: 9) }
             try expect(rest.map(\.body), equals: [[3]])
             let last = try unwrap(rest.last?.identifier)
-            try expect(last > told, "the outbox goes backwards")
+            try expect(last > sent, "the outbox goes backwards")
             try await store.write { writer in
                 try writer.dequeue(through: last)
                 try writer.enqueue([4])

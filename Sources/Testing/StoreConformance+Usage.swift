@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let usage: [Case] = [
-        Case("records are counted by name and fields, however they come and go") { house in
-            let (store, trails) = try await storeWithZone(house)
+        Case("records are counted by name and fields, however they come and go") { storage in
+            let (store, trails) = try await storeWithZone(storage)
             try await expect(try store.read { try $0.recordBytes }, equals: 0)
             try await store.write { writer in
                 try writer.save(["é", "b", "c"], in: trails)
@@ -34,8 +34,8 @@ extension StoreConformance {
             try await expectBytes(left.values.reduce(0) { $0 + $1.sizeBytes }, store)
         },
 
-        Case("a deleted zone counts nothing, also when it comes back") { house in
-            let (store, trails) = try await storeWithZone(house)
+        Case("a deleted zone counts nothing, also when it comes back") { storage in
+            let (store, trails) = try await storeWithZone(storage)
             let huts = try await store.write { try $0.createZone(named: "Huts", hasFeed: true).key }
             try await store.write { writer in
                 try writer.save(["a", "b"], in: trails)
@@ -49,8 +49,8 @@ extension StoreConformance {
             try await expectBytes(bytes, store)
         },
 
-        Case("a closure that throws counts nothing") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a closure that throws counts nothing") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             do {
                 try await store.write { writer in
                     try writer.save(["a"], in: zone)

@@ -3,16 +3,16 @@ import StratusStorage
 
 extension StoreConformance {
     static let writes: [Case] = [
-        Case("a new database has its default zone, without a feed") { house in
-            let store = try await house.store(for: address)
+        Case("a new database has its default zone, without a feed") { storage in
+            let store = try await storage.store(for: address)
             try expect(store.address, equals: address)
             let zones = try await store.read { try $0.zones() }
             try expect(zones.map(\.name), equals: [ZoneID.defaultZoneName])
             try expect(zones.first?.hasFeed, equals: false)
         },
 
-        Case("a record comes back as it was put, whatever its text and bytes") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a record comes back as it was put, whatever its text and bytes") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let row = RecordRow(
                 zone: zone, name: "a ~ name", type: "T", version: 1, commitVersion: 1,
                 changeTag: "", isDeleted: false, creatorDevice: "dévice \u{1F3D4}",
@@ -29,8 +29,8 @@ extension StoreConformance {
             try expect(later, equals: ["a ~ name": row])
         },
 
-        Case("a tombstone is found under its name") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a tombstone is found under its name") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a"], in: zone) }
             try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
             let row = try await store.read { try $0.records(named: ["a"], in: zone)["a"] }
@@ -39,8 +39,8 @@ extension StoreConformance {
             try expect(row?.payload, equals: [])
         },
 
-        Case("a closure that throws leaves nothing behind and takes no version") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a closure that throws leaves nothing behind and takes no version") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let before = try await store.read { try $0.databaseVersion }
             do {
                 try await store.write { writer in
@@ -66,8 +66,8 @@ extension StoreConformance {
             try expect(next, equals: 1...1)
         },
 
-        Case("a closure sees what it wrote, and the next sees it too") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a closure sees what it wrote, and the next sees it too") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let inside = try await store.write { writer in
                 try writer.save(["a"], in: zone)
                 return try writer.changes(in: zone, after: .after(0), limit: 10).rows.map(\.name)
@@ -79,8 +79,8 @@ extension StoreConformance {
             try expect(next, equals: 1)
         },
 
-        Case("what a closure throws comes out as it is") { house in
-            let (store, _) = try await storeWithZone(house)
+        Case("an error thrown by a closure is rethrown unchanged") { storage in
+            let (store, _) = try await storeWithZone(storage)
             do {
                 try await store.read { _ in throw Refusal(number: 7) }
                 throw Failure(message: "no error", file: #fileID, line: #line)
@@ -89,7 +89,7 @@ extension StoreConformance {
             }
         },
 
-        Case("databases keep apart") { house in
+        Case("databases are separate") { storage in
             let other = ContainerAddress(
                 container: container.container, environment: .production)
             let addresses = [
@@ -100,33 +100,33 @@ extension StoreConformance {
                 DatabaseAddress(container, .private(owner: "../../up")),
             ]
             for (index, address) in addresses.enumerated() {
-                let store = try await house.store(for: address)
+                let store = try await storage.store(for: address)
                 _ = try await store.write { try $0.createZone(named: "\(index)", hasFeed: true) }
             }
             for (index, address) in addresses.enumerated() {
-                let store = try await house.store(for: address)
+                let store = try await storage.store(for: address)
                 let names = try await store.read { try $0.zones().map(\.name) }
                 try expect(names, equals: ["\(index)", ZoneID.defaultZoneName])
             }
-            try expect(Set(try await house.databases()), equals: Set(addresses))
+            try expect(Set(try await storage.databases()), equals: Set(addresses))
         },
 
-        Case("the store of one address is the same database each time") { house in
-            let (store, zone) = try await storeWithZone(house)
-            let again = try await house.store(for: address)
+        Case("the store of one address is the same database each time") { storage in
+            let (store, zone) = try await storeWithZone(storage)
+            let again = try await storage.store(for: address)
             try await store.write { _ = try $0.save(["a"], in: zone) }
             let found = try await again.read { try $0.records(named: ["a"], in: zone).count }
             try expect(found, equals: 1)
         },
 
-        Case("a closed house refuses") { house in
-            let (store, zone) = try await storeWithZone(house)
-            try await house.close()
+        Case("a closed engine refuses") { storage in
+            let (store, zone) = try await storeWithZone(storage)
+            try await storage.close()
             try await expect(.closed) { _ = try await store.read { try $0.zones() } }
             try await expect(.closed) { try await store.write { _ = try $0.save(["a"], in: zone) } }
-            try await expect(.closed) { _ = try await house.store(for: address) }
-            try await expect(.closed) { _ = try await house.directory.signingKey() }
-            try await expect(.closed) { try await house.directory.createContainer(container) }
+            try await expect(.closed) { _ = try await storage.store(for: address) }
+            try await expect(.closed) { _ = try await storage.directory.signingKey() }
+            try await expect(.closed) { try await storage.directory.createContainer(container) }
         },
     ]
 }

@@ -3,8 +3,8 @@ import StratusStorage
 
 extension StoreConformance {
     static let zones: [Case] = [
-        Case("a zone is made once; making it again changes nothing") { house in
-            let store = try await house.store(for: address)
+        Case("creating a zone that exists changes nothing") { storage in
+            let store = try await storage.store(for: address)
             let first = try await store.write { try $0.createZone(named: "Trails", hasFeed: true) }
             try expect(first.generation, equals: 1)
             try expect(first.version, equals: 0)
@@ -17,8 +17,8 @@ extension StoreConformance {
             try expect(absent, equals: nil)
         },
 
-        Case("a zone keeps its encryption scope until it is created again") { house in
-            let store = try await house.store(for: address)
+        Case("a zone keeps its encryption scope until it is created again") { storage in
+            let store = try await storage.store(for: address)
             func create(_ scope: ZoneEncryptionScope) async throws -> ZoneRow {
                 try await store.write {
                     try $0.createZone(named: "Vault", hasFeed: true, encryptionScope: scope)
@@ -37,8 +37,8 @@ extension StoreConformance {
             try expect(found?.encryptionScope, equals: .perRecord)
         },
 
-        Case("zones are listed by name, deleted ones not") { house in
-            let store = try await house.store(for: address)
+        Case("zones are listed by name, deleted ones not") { storage in
+            let store = try await storage.store(for: address)
             let names = try await store.write { writer in
                 for name in ["b", "B", "a", "c"] {
                     _ = try writer.createZone(named: name, hasFeed: true)
@@ -50,8 +50,8 @@ extension StoreConformance {
             try expect(names, equals: ["B", ZoneID.defaultZoneName, "a", "b"])
         },
 
-        Case("versions are dense and belong to the zone") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("versions are dense and belong to the zone") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             let other = try await store.write {
                 try $0.createZone(named: "Other", hasFeed: true).key
             }
@@ -66,8 +66,8 @@ extension StoreConformance {
             try expect(version, equals: 5)
         },
 
-        Case("no versions of a zone that is gone, and none at all are no versions") { house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("taking no versions, or those of a deleted zone, is refused") { storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await expect(.other) {
                 try await store.write { _ = try $0.takeVersions(0, in: zone) }
             }
@@ -84,9 +84,9 @@ extension StoreConformance {
             }
         },
 
-        Case("a deleted zone says why; made again, its versions go on in a new generation") {
-            house in
-            let (store, zone) = try await storeWithZone(house)
+        Case("a zone that is created again goes on with its versions in a new generation") {
+            storage in
+            let (store, zone) = try await storeWithZone(storage)
             try await store.write { _ = try $0.save(["a", "b"], in: zone) }
             try await store.write { try $0.deleteZone(zone, reason: .encryptedDataReset) }
             let deleted = try await store.read { try unwrap($0.zone(named: "Trails")) }
@@ -104,8 +104,8 @@ extension StoreConformance {
             try expect(page.rows.map(\.name), equals: ["a"])
         },
 
-        Case("the database feed has each changed zone once, oldest change first") { house in
-            let store = try await house.store(for: address)
+        Case("the database feed has each changed zone once, oldest change first") { storage in
+            let store = try await storage.store(for: address)
             let keys = try await store.write { writer in
                 try ["a", "b", "c"].map { try writer.createZone(named: $0, hasFeed: true).key }
             }
@@ -134,14 +134,14 @@ extension StoreConformance {
             try expect(cursor, equals: version)
         },
 
-        Case("a new incarnation is kept") { house in
-            let store = try await house.store(for: address)
+        Case("a new incarnation is kept") { storage in
+            let store = try await storage.store(for: address)
             let first = try await store.read { try $0.incarnation }
             let next = Incarnation(number: first.number + 1, identifier: .max)
             try await store.write { try $0.renewIncarnation(next) }
             let found = try await store.read { try $0.incarnation }
             try expect(found, equals: next)
-            let other = try await house.store(for: DatabaseAddress(container, .public))
+            let other = try await storage.store(for: DatabaseAddress(container, .public))
             let theirs = try await other.read { try $0.incarnation }
             try expect(theirs.identifier != first.identifier, "two databases share a history")
         },

@@ -1,34 +1,34 @@
 import StratusRecords
 import StratusStorage
 
-/// What every store must keep, as cases that any test framework can run.
+/// What every storage engine promises, as cases that any test framework can run.
 ///
-/// Each case gets an empty storehouse of its own and throws ``Failure`` when a promise is broken.
+/// Each case gets an empty engine of its own and throws ``Failure`` when a promise is broken.
 ///
 /// ```swift
 /// @Test(arguments: StoreConformance.cases)
 /// func keeps(_ promise: StoreConformance.Case) async throws {
-///     try await promise.run(MyStorehouse())
+///     try await promise.run(MyStorageEngine())
 /// }
 /// ```
 public enum StoreConformance {
     /// One promise.
     public struct Case: Sendable, CustomStringConvertible {
         public let name: String
-        private let body: @Sendable (any Storehouse) async throws -> Void
+        private let body: @Sendable (any StorageEngine) async throws -> Void
 
-        init(_ name: String, _ body: @escaping @Sendable (any Storehouse) async throws -> Void) {
+        init(_ name: String, _ body: @escaping @Sendable (any StorageEngine) async throws -> Void) {
             self.name = name
             self.body = body
         }
 
         public var description: String { name }
 
-        /// Runs the case on an empty storehouse.
+        /// Runs the case on an empty engine.
         ///
-        /// - Throws: ``Failure`` when the promise is broken, and what the store throws unasked.
-        public func run(_ house: any Storehouse) async throws {
-            try await body(house)
+        /// - Throws: ``Failure`` when the promise is broken, and what the store throws unexpectedly.
+        public func run(_ storage: any StorageEngine) async throws {
+            try await body(storage)
         }
     }
 
@@ -41,9 +41,10 @@ public enum StoreConformance {
         public var description: String { "\(message) (\(file):\(line))" }
     }
 
-    /// All cases, in the order from small to large.
+    /// All cases that every engine passes, in the order from small to large.
     public static let cases: [Case] =
-        writes + zones + changes + references + notes + assets + usage + indexes + concurrency
+        writes + zones + changes + references + subscriptions + assets + usage + indexes
+        + concurrency
         + directory + accounts + schemas + sharing
 }
 
@@ -85,7 +86,7 @@ extension StoreConformance {
     }
 }
 
-// MARK: The world the cases play in
+// MARK: What the cases work with
 
 extension StoreConformance {
     /// What a closure of a case throws on purpose.
@@ -99,9 +100,9 @@ extension StoreConformance {
 
     /// The store of the cases with one zone that has a feed.
     static func storeWithZone(
-        _ house: any Storehouse
+        _ storage: any StorageEngine
     ) async throws -> (any RecordStore, ZoneRow.Key) {
-        let store = try await house.store(for: address)
+        let store = try await storage.store(for: address)
         let zone = try await store.write { try $0.createZone(named: "Trails", hasFeed: true).key }
         return (store, zone)
     }

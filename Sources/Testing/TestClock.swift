@@ -7,15 +7,15 @@ import Synchronization
 /// A clock that stands still until a test advances it: retries, pauses and long polls without
 /// waiting.
 ///
-/// Give it to the cloud and to its devices; then an automatic `CKSyncEngine` sleeps until the test
-/// says how late it is.
+/// Give it to the cloud and to its devices; then an automatic `CKSyncEngine` sleeps until the test advances
+/// the clock.
 ///
 /// ```swift
 /// let clock = TestClock()
 /// let cloud = TestCloud(clock: clock)
 /// let connection = try await cloud.connect(user: "alice", device: "phone", world: clock.world)
 /// cloud.faults.next(of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 30))
-/// // … the app saves something, and its engine is told to come back in 30 seconds.
+/// // … the app saves something, and its engine is told to retry in 30 seconds.
 /// await clock.waitForSleeper(seconds: 30)
 /// clock.advance(bySeconds: 30)
 /// ```
@@ -51,7 +51,7 @@ public final class TestClock: Sendable {
 
     public var now: Date { start.addingTimeInterval(uptimeSeconds) }
 
-    /// Sleepers whose time has not come.
+    /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// The clock as a connection takes it.
@@ -62,7 +62,7 @@ public final class TestClock: Sendable {
             timeout: { try await self.sleep(seconds: $0) })
     }
 
-    /// Lets time pass, and wakes whose time has come, the earliest first.
+    /// Advances the clock and resumes the tasks whose deadline has passed, the earliest first.
     public func advance(bySeconds seconds: Double) {
         let woken = state.withLock { state in
             state.uptime += max(0, seconds)
@@ -73,16 +73,14 @@ public final class TestClock: Sendable {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Waits, without time passing, until somebody wants to be woken so many seconds from now, to
-    /// the millisecond.
+    /// Waits, without time passing, until a task sleeps until so many seconds from now, to the millisecond.
     ///
-    /// The way to know that an engine has nothing to do until then. Sleepers who were there before
-    /// count.
+    /// Shows that an engine has nothing to do until then. Tasks that slept before the call count.
     public func waitForSleeper(seconds: Double) async {
         await waitForSleeper(seconds: seconds - 0.001...seconds + 0.001)
     }
 
-    /// Waits, without time passing, until somebody wants to be woken in so many seconds from now.
+    /// Waits, without time passing, until a task sleeps until so many seconds from now.
     public func waitForSleeper(seconds: ClosedRange<Double>) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -146,12 +144,12 @@ public final class TestClock: Sendable {
 }
 
 extension TestCloud {
-    /// A cloud whose time is the test's; see ``TestClock``.
+    /// A cloud whose time is controlled by the test; see ``TestClock``.
     public convenience init(
-        storehouse: any Storehouse = MemoryStorehouse(), clock: TestClock
+        storage: any StorageEngine = SQLiteStorageEngine.inMemory(), clock: TestClock
     ) {
         self.init(
-            storehouse: storehouse,
+            storage: storage,
             settings: ServiceSettings(
                 isForDevelopment: true,
                 nowMilliseconds: { Int64(clock.now.timeIntervalSince1970 * 1_000) },

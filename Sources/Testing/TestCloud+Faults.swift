@@ -3,12 +3,17 @@ import StratusService
 import StratusWire
 
 extension TestCloud {
-    /// What shall go wrong in this cloud.
-    public var faults: CloudFaults { CloudFaults(script: service.faults) }
+    /// The faults to inject into this cloud, whose settings must be for development.
+    public var faults: CloudFaults {
+        guard let script = service.faults else {
+            preconditionFailure("A cloud whose settings are not for development has no faults.")
+        }
+        return CloudFaults(script: script)
+    }
 }
 
-/// The fault script of a test's cloud: the next calls of an operation fail, are late, lose their
-/// connection or what they know, as a test wants it.
+/// The fault script of a test's cloud: makes the next requests fail, come late, lose their connection, or
+/// find their change tokens expired.
 ///
 /// ```swift
 /// let cloud = TestCloud()
@@ -17,8 +22,8 @@ extension TestCloud {
 /// cloud.faults.resetZone("Trips", reason: .purged)
 /// ```
 ///
-/// A request meets the first fault that fits it; the others wait for the next ones. ``remaining`` is
-/// empty when everything has happened: check that at a test's end.
+/// A request meets the first fault that fits it; the others wait for later requests. ``remaining`` is
+/// empty when all have happened: check that at a test's end.
 public struct CloudFaults: Sendable {
     let script: FaultScript
 
@@ -29,10 +34,10 @@ public struct CloudFaults: Sendable {
         /// The request is not served; its answer is an error.
         ///
         /// - Parameters:
-        ///   - code: The protocol's code; `CKError` follows from it as from the service's own errors.
-        ///   - retryAfterSeconds: When the client may ask again, in seconds.
-        ///   - frameworkCode: The raw value of the `CKError.Code` where the protocol's code says too
-        ///     little, such as 27 for "limit exceeded".
+        ///   - code: The protocol's code, from which `CKError` follows as for the service's own errors.
+        ///   - retryAfterSeconds: When the client may retry, in seconds.
+        ///   - frameworkCode: The raw value of the `CKError.Code` where the protocol's code is not enough,
+        ///     such as 27 for "limit exceeded".
         public static func answer(
             _ code: ServiceError.Code, retryAfterSeconds: Double? = nil, frameworkCode: Int? = nil
         ) -> Effect {
@@ -64,6 +69,7 @@ public struct CloudFaults: Sendable {
     ///   - userRecordName: Only this user's requests.
     ///   - zoneName: Only requests that name this zone.
     ///   - container: Only requests to the container of this identifier.
+    ///   - effect: What happens to them.
     public func next(
         _ times: Int = 1, of endpoint: any Endpoint.Type, by userRecordName: String? = nil,
         inZone zoneName: String? = nil, container: String? = nil, _ effect: Effect
@@ -74,7 +80,7 @@ public struct CloudFaults: Sendable {
                 userRecordName: userRecordName, zoneName: zoneName, container: container))
     }
 
-    /// The next requests, whatever they ask, meet a fault.
+    /// The next requests to any endpoint meet a fault.
     public func nextRequests(
         _ times: Int = 1, by userRecordName: String? = nil, container: String? = nil,
         _ effect: Effect
@@ -88,6 +94,9 @@ public struct CloudFaults: Sendable {
     /// is served.
     ///
     /// - Parameter endpoint: Waits for a request to it; nil takes the next one.
+    /// - Parameter reason: What the devices are told.
+    /// - Parameter userRecordName: The zone's owner; nil is whoever asks next.
+    /// - Parameter zoneName: The zone's name.
     public func resetZone(
         _ zoneName: String, reason: Fault.ZoneResetReason, by userRecordName: String? = nil,
         beforeNext endpoint: (any Endpoint.Type)? = nil
@@ -108,7 +117,7 @@ public struct CloudFaults: Sendable {
         add(Fault(.duplicateNotification, times: times, userRecordName: userRecordName))
     }
 
-    /// What has not happened yet.
+    /// The faults that have not happened yet.
     public var remaining: [Fault] { script.remaining }
 
     public func clear() {

@@ -4,8 +4,8 @@ import StratusRecords
 import StratusService
 import StratusStorage
 
-/// A whole cloud in one process: the real service over a store in memory, and as many users and
-/// devices as a test wants. No network, no account, no other process.
+/// A whole cloud in one process: the real service with its databases in memory, and as many users and
+/// devices as a test needs. No network, no account, no other process.
 ///
 /// ```swift
 /// let cloud = TestCloud()
@@ -14,24 +14,24 @@ import StratusStorage
 /// try await phone.privateCloudDatabase.save(CKRecord(recordType: "Hut"))
 /// ```
 public final class TestCloud: Sendable {
-    /// The service itself, for what only its operator can do.
+    /// The service itself, for what only an operator can do.
     public let service: CloudService
-    /// Keys of encrypted values: all devices of a user have them, as if they had been carried over.
+    /// The keys of encrypted values, shared by all devices of a user.
     public let keyStore: any CloudKeyStore = MemoryKeyStore()
-    /// Long-lived operations, a folder for each device: what one device left undone goes on when it is
-    /// connected again. Made by the first of them; removed with the cloud.
+    /// Long-lived operations, in a folder for each device: what a device left unfinished continues when it
+    /// is connected again. Created by the first such operation; removed with the cloud.
     public let operationFolder: URL
 
     /// - Parameters:
-    ///   - storehouse: Where the cloud keeps its data; a new store in memory by default.
-    ///   - settings: Limits, clock and chance of the service.
+    ///   - storage: Where the cloud keeps its data; new databases in memory by default.
+    ///   - settings: Limits, clock and randomness of the service.
     ///   - identifier: Names the folder of long-lived operations.
     public init(
-        storehouse: any Storehouse = MemoryStorehouse(),
+        storage: any StorageEngine = SQLiteStorageEngine.inMemory(),
         settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
         identifier: UUID = UUID()
     ) {
-        service = CloudService(storehouse: storehouse, settings: settings)
+        service = CloudService(storage: storage, settings: settings)
         operationFolder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "stratus-operations-" + identifier.uuidString)
     }
@@ -44,9 +44,10 @@ public final class TestCloud: Sendable {
     /// Connects a device.
     ///
     /// - Parameters:
-    ///   - user: Who is signed in; nil for nobody. A user comes into being at the first sign-in.
+    ///   - user: The user who is signed in; nil for none. A user is created at the first sign-in.
     ///   - device: The device's identifier: it is not notified of its own changes.
     ///   - keyStore: The device's own keys; nil takes ``keyStore``.
+    ///   - world: Time and chance; others in tests.
     public func connect(
         user: String?, device: String, world: CloudConnection.World = .init(),
         keyStore: (any CloudKeyStore)? = nil
@@ -67,7 +68,7 @@ public final class TestCloud: Sendable {
             identifier: identifier, connection: try await connect(user: user, device: device))
     }
 
-    /// Signs somebody in on a device, in place of who was; `CKAccountChanged` is posted.
+    /// Signs a user in on a device, in place of the current one; `CKAccountChanged` is posted.
     ///
     /// Signing out is `connection.signOut()`.
     public func signIn(_ user: String, on connection: CloudConnection) async throws {

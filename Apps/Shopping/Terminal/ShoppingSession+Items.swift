@@ -103,6 +103,7 @@ extension ShoppingSession {
         let finder = finder(list)
         // A name may have "to" in it: the cut whose left side is an item is the right one.
         for (left, right) in cuts {
+            // Not an item: another cut may be, and after the last one the error is thrown.
             guard let item = try? finder.item(left) else { continue }
             let name = String(right.prefix(ShoppingLimits.nameCharacters))
             try await perform([.rename(itemID: item.id, name: name)], listID)

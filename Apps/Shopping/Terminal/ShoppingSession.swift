@@ -77,6 +77,7 @@ actor ShoppingSession {
             await withTaskGroup { group in
                 // Not reaching the service now loses nothing: the next start sends it.
                 group.addTask { try? await store.sync() }
+                // Sleeping ends early when the sync is done.
                 group.addTask { try? await Task.sleep(for: .seconds(Self.farewellSeconds)) }
                 await group.next()
                 group.cancelAll()

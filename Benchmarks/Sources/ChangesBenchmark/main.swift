@@ -13,10 +13,10 @@ let fetchesPerRound = 200
 let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
 defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
 
-let storehouse = try SQLiteStorehouse(folder: folder)
+let storage = try SQLiteStorageEngine(folder: folder)
 let cloud = Cloud(
     service: CloudService(
-        storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true)))
+        storage: storage, settings: ServiceSettings(isForDevelopment: true)))
 try await cloud.signIn()
 
 var tokens: [String] = []
@@ -53,7 +53,7 @@ print(
     String(
         format: "ratio large/small by round: least %.2f, median %.2f, greatest %.2f",
         ratios[0], ratios[rounds / 2], ratios[rounds - 1]))
-try await storehouse.close()
+try await storage.close()
 
 extension Duration {
     var seconds: Double {

@@ -75,11 +75,11 @@ func besideGreedy(
 for isThrottled in [true, false] {
     let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
-    let storehouse = try SQLiteStorehouse(folder: folder)
+    let storage = try SQLiteStorageEngine(folder: folder)
     var limits = Limits()
     limits.privateDatabaseBytes = .max / 2
     let service = CloudService(
-        storehouse: storehouse,
+        storage: storage,
         settings: ServiceSettings(
             isForDevelopment: true, limits: limits, isThrottled: isThrottled))
     let quiet = try await Person("quiet", service: service)
@@ -115,6 +115,6 @@ for isThrottled in [true, false] {
         String(
             format: "  all rounds: p99 %.2f and %.2f ms, ratio %.2f", alone, beside, beside / alone)
     )
-    await service.settle()
-    try await storehouse.close()
+    await service.waitUntilIdle()
+    try await storage.close()
 }

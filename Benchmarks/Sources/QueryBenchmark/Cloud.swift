@@ -47,5 +47,5 @@ struct Cloud: Sendable {
         ).records.count
     }
 
-    func settle() async { await service.settle() }
+    func waitUntilIdle() async { await service.waitUntilIdle() }
 }

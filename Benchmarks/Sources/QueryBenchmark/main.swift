@@ -14,10 +14,10 @@ let queriesPerRound = 50
 let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
 defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
 
-let storehouse = try SQLiteStorehouse(folder: folder)
+let storage = try SQLiteStorageEngine(folder: folder)
 let cloud = try await Cloud(
     service: CloudService(
-        storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true)))
+        storage: storage, settings: ServiceSettings(isForDevelopment: true)))
 
 func seconds(_ body: () async throws -> Void) async throws -> Double {
     let duration = try await ContinuousClock().measure { try await body() }
@@ -34,7 +34,7 @@ func spread(_ values: [Double], digits: Int = 2) -> String {
 
 // A type of which nothing is marked: its schema is there before its first record.
 let plain = "Plain"
-_ = try await storehouse.directory.extendSchema(
+_ = try await storage.directory.extendSchema(
     of: ContainerAddress(container: "iCloud.org.example.Benchmark", environment: .development),
     with: [
         ("rank", FieldType.int64), ("length", .double), ("opened", .timestamp),
@@ -72,7 +72,7 @@ for size in sizes {
     }
     print("saved \(size) records: \(Int(Double(size) / time)) records/s")
 }
-await cloud.settle()
+await cloud.waitUntilIdle()
 
 print("microseconds a query in \(sizes[0]) and \(sizes[1]) records, and the ratio by round")
 for question in Trail.questions {
@@ -96,4 +96,4 @@ for question in Trail.questions {
         "  \(question.name): \(spread(times[0], digits: 0)); \(spread(times[1], digits: 0));"
             + " ratio \(spread(ratios))")
 }
-try await storehouse.close()
+try await storage.close()

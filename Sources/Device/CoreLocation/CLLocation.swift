@@ -1,4 +1,6 @@
 import Foundation
+import StratusMatching
+import StratusRecords
 
 /// Degrees of arc.
 public typealias CLLocationDegrees = Double
@@ -73,15 +75,11 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// Metres along the great circle, on a sphere of the earth's mean radius.
     public func distance(from location: CLLocation) -> CLLocationDistance {
-        let radians = Double.pi / 180
-        let here = coordinate.latitude * radians
-        let there = location.coordinate.latitude * radians
-        let halfLatitude = sin((there - here) / 2)
-        let halfLongitude =
-            sin((location.coordinate.longitude - coordinate.longitude) * radians / 2)
-        let haversine =
-            halfLatitude * halfLatitude + cos(here) * cos(there) * halfLongitude * halfLongitude
-        return 2 * 6_371_008.8 * asin(min(1, haversine.squareRoot()))
+        place.distance(to: location.place)
+    }
+
+    private var place: Location {
+        Location(latitude: coordinate.latitude, longitude: coordinate.longitude)
     }
 
     public override func isEqual(_ object: Any?) -> Bool {

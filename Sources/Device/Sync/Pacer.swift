@@ -36,6 +36,8 @@ public struct Pacer: Hashable, Sendable {
     ///
     /// - Parameter ceilingSeconds: a shorter ceiling than the settings' own, for failures that cost
     ///   the service nothing.
+    /// - Parameter retryAfterSeconds: how long the service asked to wait.
+    /// - Parameter uptimeSeconds: now, by the session's clock.
     public mutating func failed(
         at uptimeSeconds: Double, retryAfterSeconds: Double? = nil, ceilingSeconds: Double? = nil
     ) {
@@ -49,6 +51,7 @@ public struct Pacer: Hashable, Sendable {
     /// wait longer.
     ///
     /// - Parameter isObedient: false for a single request by hand, whatever the service said.
+    /// - Parameter uptimeSeconds: now, by the session's clock.
     public mutating func reset(at uptimeSeconds: Double, isObedient: Bool = true) {
         if !isObedient { serviceUptimeSeconds = -.infinity }
         delaySeconds = minimumSeconds

@@ -1,12 +1,12 @@
 import StratusClient
 
-extension Remedy {
-    /// The remedy for a request where the app deals with whatever no retry cures.
+extension RecoveryAction {
+    /// The recovery for a request where the app deals with whatever no retry cures.
     ///
     /// The retry list is `CKSyncEngine`'s own, and `serverResponseLost`: nobody knows whether the
     /// request was served, and a change that is told as failed would be lost in most apps.
     /// `limitExceeded` is halved, as only the session knows how much went into the request.
-    public static func forReportingRequest(_ code: CKError.Code) -> Remedy {
+    public static func forReportingRequest(_ code: CKError.Code) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
         case .serviceUnavailable, .requestRateLimited, .zoneBusy, .notAuthenticated,
@@ -19,11 +19,11 @@ extension Remedy {
         }
     }
 
-    /// The remedy for one item where the app deals with whatever no retry cures.
-    public static func forReportingItem(_ code: CKError.Code) -> Remedy {
+    /// The recovery for one item where the app deals with whatever no retry cures.
+    public static func forReportingItem(_ code: CKError.Code) -> RecoveryAction {
         switch forReportingRequest(code) {
         case .split, .refetch: .report
-        case let remedy: remedy
+        case let recovery: recovery
         }
     }
 

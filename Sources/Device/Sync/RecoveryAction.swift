@@ -4,7 +4,7 @@ import StratusClient
 ///
 /// The same code can mean the whole request or one item of it; ``forRequest(_:)`` and
 /// ``forSave(_:)``, ``forDelete(_:)`` and ``forZone(_:)`` tell which.
-public enum Remedy: Hashable, Sendable {
+public enum RecoveryAction: Hashable, Sendable {
     /// Retry with backoff for as long as it takes; the network is to blame.
     case awaitNetwork
     /// Retry with backoff, obey retry-after, count the retry.
@@ -40,9 +40,9 @@ public enum Remedy: Hashable, Sendable {
     case report
 }
 
-extension Remedy {
-    /// The remedy when the whole request failed.
-    public static func forRequest(_ code: CKError.Code) -> Remedy {
+extension RecoveryAction {
+    /// The recovery when the whole request failed.
+    public static func forRequest(_ code: CKError.Code) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
         case .serviceUnavailable, .requestRateLimited, .zoneBusy: .slowDown
@@ -65,8 +65,8 @@ extension Remedy {
         }
     }
 
-    /// The remedy when one record of a request could not be saved.
-    public static func forSave(_ code: CKError.Code) -> Remedy {
+    /// The recovery when one record of a request could not be saved.
+    public static func forSave(_ code: CKError.Code) -> RecoveryAction {
         switch code {
         case .serverRecordChanged: .resolveConflict
         case .batchRequestFailed, .operationCancelled: .requeue
@@ -82,8 +82,8 @@ extension Remedy {
         }
     }
 
-    /// The remedy when one record of a request could not be deleted.
-    public static func forDelete(_ code: CKError.Code) -> Remedy {
+    /// The recovery when one record of a request could not be deleted.
+    public static func forDelete(_ code: CKError.Code) -> RecoveryAction {
         switch code {
         // What shall be gone is gone, alone or with its zone.
         case .unknownItem, .zoneNotFound, .userDeletedZone: .confirm
@@ -92,8 +92,8 @@ extension Remedy {
         }
     }
 
-    /// The remedy when one zone of a request could not be created or deleted.
-    public static func forZone(_ code: CKError.Code) -> Remedy {
+    /// The recovery when one zone of a request could not be created or deleted.
+    public static func forZone(_ code: CKError.Code) -> RecoveryAction {
         switch code {
         case .zoneNotFound, .userDeletedZone: .confirm
         case .batchRequestFailed, .operationCancelled: .requeue

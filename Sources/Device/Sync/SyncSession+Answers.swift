@@ -19,7 +19,7 @@ extension SyncSession {
                 madeZones.append(zone)
                 continue
             }
-            switch remedy(forZone: problem.code) {
+            switch recovery(forZone: problem.code) {
             case .report:
                 hasReported = true
                 zonesToCreate.removeAll { $0 == zone }
@@ -34,7 +34,7 @@ extension SyncSession {
                 goneZones.append(zone)
                 continue
             }
-            switch remedy(forZone: problem.code) {
+            switch recovery(forZone: problem.code) {
             case .confirm: goneZones.append(zone)
             case .report:
                 hasReported = true
@@ -67,6 +67,8 @@ extension SyncSession {
     /// All pages of the database's changes were fetched and written down.
     ///
     /// - Parameter deleted: also zones of ``zonesInDoubt`` that are not worth making again.
+    /// - Parameter changed: the zones with changes.
+    /// - Parameter uptimeSeconds: now, by the session's clock.
     /// - Returns: zones that are missing although nobody deleted them: the shell marks them to be
     ///   created, clears the system fields of their records and queues these again.
     public mutating func databaseFetched(
@@ -137,7 +139,7 @@ extension SyncSession {
         } else if let failure = fruitless(outcomes, verdicts) {
             // Whoever adds the same again and again is slowed down.
             penalise(failure, isCounted: true, at: uptimeSeconds)
-        } else if let worst, remedy(forRequest: worst.code) == .slowDown {
+        } else if let worst, recovery(forRequest: worst.code) == .slowDown {
             // Part of the batch was throttled: what got through does not make the pause shorter.
             finishOperation()
             pacer.failed(at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds)
@@ -164,6 +166,8 @@ extension SyncSession {
     /// - Parameters:
     ///   - batchItemCount: how many items the batch had, if it was one.
     ///   - batchOwners: the owners of the zones into which it had saves.
+    ///   - failure: why it failed.
+    ///   - uptimeSeconds: now, by the session's clock.
     /// - Returns: what the shell must write down.
     public mutating func failed(
         _ failure: SyncFailure, batchItemCount: Int = 0, batchOwners: Set<String> = [],
@@ -172,15 +176,15 @@ extension SyncSession {
         let failed = operation
         if failed == .fetchDatabaseChanges { needsDatabaseFetch = true }
         if case .send = failed { owesSend = false }
-        switch (remedy(forRequest: failure.code), failed) {
+        switch (recovery(forRequest: failure.code), failed) {
         case (.awaitNetwork, _):
             isNetworkReachable = false
             if case .send = failed, failure.code != .networkUnavailable { batchBytes.lost() }
             penalise(
                 failure, isCounted: false, at: uptimeSeconds,
                 ceilingSeconds: settings.maximumOfflineDelaySeconds)
-        case (let remedy, .modifyZones(let create, let delete))
-        where remedy != .report && self.remedy(forZone: failure.code) == .setAside
+        case (let recovery, .modifyZones(let create, let delete))
+        where recovery != .report && self.recovery(forZone: failure.code) == .setAside
             && create.count + delete.count > 1:
             // Which zone is meant shows when each has its own request.
             _ = zoneBatchSize.refused(itemCount: create.count + delete.count)
@@ -232,7 +236,7 @@ extension SyncSession {
     private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
-        switch remedy(for: change.kind, failure.code) {
+        switch recovery(for: change.kind, failure.code) {
         case .confirm: return .confirmed
         case .resolveConflict:
             return change.conflictRounds < settings.maximumConflictRounds
@@ -260,7 +264,7 @@ extension SyncSession {
 
     /// Every item of a batch failed for a reason that may pass.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
-        switch remedy(forRequest: failure.code) {
+        switch recovery(forRequest: failure.code) {
         case .awaitQuota: penalise(failure, isCounted: false, at: uptimeSeconds)
         case .awaitNetwork:
             isNetworkReachable = false
@@ -306,7 +310,7 @@ extension SyncSession {
         // A service that is overloaded or down says when to come again: at the slowest pace, for as
         // long as it takes.
         let isAsked =
-            settings.failurePolicy == .heal && remedy(forRequest: failure.code) == .slowDown
+            settings.failurePolicy == .heal && recovery(forRequest: failure.code) == .slowDown
         if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }
     }
 }

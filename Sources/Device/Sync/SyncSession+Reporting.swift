@@ -3,16 +3,16 @@ import StratusRecords
 
 /// What differs where the app deals with failures, as `CKSyncEngine` has it.
 extension SyncSession {
-    func remedy(forRequest code: CKError.Code) -> Remedy {
+    func recovery(forRequest code: CKError.Code) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
     }
 
-    func remedy(for kind: PendingChange.Kind, _ code: CKError.Code) -> Remedy {
+    func recovery(for kind: PendingChange.Kind, _ code: CKError.Code) -> RecoveryAction {
         guard settings.failurePolicy == .heal else { return .forReportingItem(code) }
         return kind == .save ? .forSave(code) : .forDelete(code)
     }
 
-    func remedy(forZone code: CKError.Code) -> Remedy {
+    func recovery(forZone code: CKError.Code) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
     }
 

@@ -2,7 +2,7 @@ import StratusRecords
 
 /// All decisions of syncing one database, as a value: no clock, no waiting, no input or output.
 ///
-/// A shell asks ``next(at:)`` what to do, does it, and tells the session what came of it; events from
+/// A shell asks `next(at:)` what to do, does it, and tells the session what came of it; events from
 /// outside are told as they happen. Times are seconds of any clock that never goes back.
 ///
 /// Invariants:
@@ -92,6 +92,7 @@ public struct SyncSession: Sendable {
     /// Decides what to do now. A step to perform counts as begun.
     ///
     /// - Parameter activity: nothing else is done; nil is everything, in the session's own order.
+    /// - Parameter uptimeSeconds: now, by the session's clock.
     public mutating func next(
         at uptimeSeconds: Double, only activity: SyncActivity? = nil
     ) -> SyncStep {

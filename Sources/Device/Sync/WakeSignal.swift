@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// An event that comes before the wait ends it at once, so none is missed between the look at what is
 /// due and the wait for more. One loop waits at a time.
-package final class LoopPause: Sendable {
+package final class WakeSignal: Sendable {
     private struct State {
         var isWoken = false
         var sleeper: CheckedContinuation<Void, Never>?

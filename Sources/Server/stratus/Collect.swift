@@ -17,11 +17,11 @@ struct Collect: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
+            let storage = try SQLiteStorageEngine(folder: data, access: .beside)
             let service = CloudService(
-                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+                storage: storage, settings: ServiceSettings(isForDevelopment: false))
             let collection = await service.collectAssets()
-            try await storehouse.close()
+            try await storage.close()
             print(
                 "Removed \(collection.unreferencedAssets) assets (\(collection.sizeBytes) bytes) and "
                     + "\(collection.strayBlobs) files that crashes left.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusSchema
 import StratusService
 import StratusStorage
 import StratusWire
@@ -24,28 +25,30 @@ struct CommandFolder: ParsableArguments {
     func withService<Outcome>(
         makesFolder: Bool = false, _ body: (CloudService) async throws -> Outcome
     ) async throws -> Outcome {
-        try await withStorehouse(makesFolder: makesFolder) { service, _ in try await body(service) }
+        try await withStorageEngine(makesFolder: makesFolder) { service, _ in
+            try await body(service)
+        }
     }
 
     /// Opens the folder and closes it, whatever comes of it; refusals become one sentence.
-    func withStorehouse<Outcome>(
-        makesFolder: Bool = false, access: SQLiteStorehouse.Access = .beside,
-        _ body: (CloudService, SQLiteStorehouse) async throws -> Outcome
+    func withStorageEngine<Outcome>(
+        makesFolder: Bool = false, access: SQLiteStorageEngine.Access = .beside,
+        _ body: (CloudService, SQLiteStorageEngine) async throws -> Outcome
     ) async throws -> Outcome {
         guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
         else { throw OneSentence("There is no data folder at \(data).") }
         do {
-            let storehouse = try SQLiteStorehouse(folder: data, access: access)
+            let storage = try SQLiteStorageEngine(folder: data, access: access)
             let service = CloudService(
-                storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+                storage: storage, settings: ServiceSettings(isForDevelopment: false))
             let outcome: Result<Outcome, any Error>
             do {
-                outcome = .success(try await body(service, storehouse))
+                outcome = .success(try await body(service, storage))
             } catch {
                 // Thrown again below, after the files were closed.
                 outcome = .failure(error)
             }
-            try await storehouse.close()
+            try await storage.close()
             return try outcome.get()
         } catch {
             throw OneSentence(error) ?? error

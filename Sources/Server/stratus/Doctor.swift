@@ -9,7 +9,7 @@ struct Examine: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Examine a data folder: every file, every row, every record.",
         discussion: """
-            Changes no data, and may run beside the service. Prints what breaks which law, one line \
+            Changes no data, and may run beside the service. Prints what breaks which invariant, one line \
             each, and exits with status 1; or one line when all is well.
             """)
 
@@ -22,14 +22,14 @@ struct Examine: AsyncParsableCommand {
             throw ValidationError("There is no data folder at \(data).")
         }
         do {
-            let storehouse = try SQLiteStorehouse(folder: data, access: .beside)
-            let diagnosis = try await Doctor(storehouse: storehouse).examine()
-            try await storehouse.close()
+            let storage = try SQLiteStorageEngine(folder: data, access: .beside)
+            let diagnosis = try await Doctor(storage: storage).examine()
+            try await storage.close()
             for finding in diagnosis.findings { print(finding) }
             guard diagnosis.isHealthy else { throw ExitCode(1) }
             print(
                 "healthy: \(diagnosis.folder.files) files, \(diagnosis.records) records, "
-                    + "\(diagnosis.folder.laws) laws hold")
+                    + "\(diagnosis.folder.invariants) invariants hold")
         } catch let error as StorageError {
             throw OneSentence(error)
         }

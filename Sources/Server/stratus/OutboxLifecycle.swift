@@ -2,19 +2,21 @@ import Logging
 import ServiceLifecycle
 import StratusService
 
-/// Tells at the start what a crash left untold, and clears the outboxes at a clean stop.
-struct NotificationTelling: ServiceLifecycle.Service {
+/// Dispatches at the start what a crash left in the outboxes, and clears the outboxes at a clean stop.
+struct OutboxLifecycle: ServiceLifecycle.Service {
     let service: CloudService
     let logger: Logger
 
     func run() async {
         do {
-            try await cancelWhenGracefulShutdown { try await service.tellWhatWasLeft() }
+            try await cancelWhenGracefulShutdown { try await service.dispatchLeftovers() }
         } catch is CancellationError {
-            // The service stops first; the news is told at the next start.
+            // The service stops first; the events are dispatched at the next start.
         } catch {
-            // News of each database is told at its first use in any case.
-            logger.warning("The news that waits could not be told at the start.")
+            // The outbox of each database is dispatched at its first use in any case.
+            logger.warning(
+                "The outboxes could not be dispatched at the start; each is at the first use of its database."
+            )
         }
         // Ends with the service: the sleep is cut short by its stop.
         try? await gracefulShutdown()

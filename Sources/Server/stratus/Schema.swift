@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusSchema
 import StratusService
 import StratusStorage
 
@@ -9,7 +10,7 @@ struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Read, check, replace and deploy the record types of a container.",
         discussion: """
-            The language and the laws are described in Documentation/Schema.md. All but the resets \
+            The language and the invariants are described in Documentation/Schema.md. All but the resets \
             work beside a running service, which notices within two seconds.
             """,
         subcommands: [
@@ -36,7 +37,7 @@ struct Schema: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Put a text in the place of the development schema.",
             discussion: """
-                The text is the whole schema: what it leaves out is removed, which the laws forbid \
+                The text is the whole schema: what it leaves out is removed, which the invariants forbid \
                 where production has it or a stored record uses it. --reset deletes all records of \
                 the development environment first; the service must not be running then.
                 """)
@@ -58,9 +59,9 @@ struct Schema: AsyncParsableCommand {
             let schema = try file.schema()
             let review = try await place.withSchemas(
                 makesFolder: true, access: reset ? .alone : .beside
-            ) { schemas, storehouse in
+            ) { schemas, storage in
                 guard reset else { return try await schemas.replace(with: schema) }
-                try await storehouse.deleteDatabases(of: place.development)
+                try await storage.deleteDatabases(of: place.development)
                 return try await schemas.reset(to: schema)
             }
             Schema.show(review)
@@ -102,7 +103,7 @@ struct Schema: AsyncParsableCommand {
             abstract: "Print what a deployment would change, or an import.",
             discussion: """
                 Without a file: what `deploy` would change in production. With one: what `import` \
-                would change in development. What breaks a law says so.
+                would change in development. Changes that break an invariant say so.
                 """)
 
         @OptionGroup var place: ContainerOptions
@@ -154,9 +155,9 @@ struct Schema: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let review = try await place.withSchemas(access: .alone) { schemas, storehouse in
+            let review = try await place.withSchemas(access: .alone) { schemas, storage in
                 _ = try await schemas.schema(in: .development)
-                try await storehouse.deleteDatabases(of: place.development)
+                try await storage.deleteDatabases(of: place.development)
                 return try await schemas.reset(to: nil)
             }
             Schema.show(review)
@@ -221,10 +222,10 @@ struct ContainerOptions: ParsableArguments {
     ///
     /// - Parameter makesFolder: Whether a folder that is not there is made.
     func withSchemas<Outcome>(
-        makesFolder: Bool = false, access: SQLiteStorehouse.Access = .beside,
-        _ body: (SchemaDeployment, SQLiteStorehouse) async throws -> Outcome
+        makesFolder: Bool = false, access: SQLiteStorageEngine.Access = .beside,
+        _ body: (SchemaDeployment, SQLiteStorageEngine) async throws -> Outcome
     ) async throws -> Outcome {
-        try await folder.withStorehouse(makesFolder: makesFolder, access: access) {
+        try await folder.withStorageEngine(makesFolder: makesFolder, access: access) {
             try await body($0.schemaDeployment(of: container), $1)
         }
     }

@@ -115,19 +115,19 @@ struct Serve: AsyncParsableCommand {
         settings.accounts = AccountSettings(
             signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
             identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
-        let storehouse: any Storehouse
+        let storage: any StorageEngine
         do {
-            storehouse = try openStorehouse()
+            storage = try openStorageEngine(logger)
         } catch let error as StorageError {
             throw OneSentence(error)
         }
         let stop = StopReason()
         settings.pushDelivery = try apns.delivery()
-        let service = CloudService(storehouse: storehouse, settings: settings)
+        let service = CloudService(storage: storage, settings: settings)
         service.onFatalStorageError { stop.tell($0) }
         var configuration = ServiceGroupConfiguration(
             services: [
-                .init(service: NotificationTelling(service: service, logger: logger)),
+                .init(service: OutboxLifecycle(service: service, logger: logger)),
                 .init(service: try makeServer(service, tls, logger)),
                 .init(service: AssetCollector(service: service)),
                 .init(
@@ -146,7 +146,7 @@ struct Serve: AsyncParsableCommand {
         } catch let error as IOError {
             throw OneSentence(listeningFailed: error, host: host, port: port)
         }
-        try await storehouse.close()
+        try await storage.close()
         if let error = await stop.error { throw OneSentence(error) }
     }
 
@@ -171,10 +171,10 @@ struct Serve: AsyncParsableCommand {
         return limits
     }
 
-    private func openStorehouse() throws -> any Storehouse {
-        if memory { return MemoryStorehouse() }
+    private func openStorageEngine(_ logger: Logger) throws -> any StorageEngine {
+        if memory { return SQLiteStorageEngine.inMemory() }
         let folder = data ?? Self.defaultFolder
-        return try SQLiteStorehouse(folder: folder)
+        return try SQLiteStorageEngine(folder: folder, logger: logger)
     }
 
     private func readTLSFiles() throws -> TLSFiles? {

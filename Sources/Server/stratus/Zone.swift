@@ -67,11 +67,11 @@ struct Zone: AsyncParsableCommand {
                 container: container,
                 environment: ContainerEnvironment(rawValue: environment) ?? .production)
             let isRemoved = try await withService(of: data) { service in
-                guard let owner = try await service.storehouse.directory.user(named: user) else {
+                guard let owner = try await service.storage.directory.user(named: user) else {
                     throw ValidationError("Nobody signs in with the name \(user).")
                 }
                 let database = DatabaseAddress(address, .private(owner: owner.recordName))
-                guard try await service.storehouse.databases().contains(database) else {
+                guard try await service.storage.databases().contains(database) else {
                     throw ValidationError("\(user) keeps nothing in \(container), \(environment).")
                 }
                 return try await service.removeZone(
@@ -94,12 +94,12 @@ func withService<Outcome>(
         throw ValidationError("There is no data folder at \(folder).")
     }
     do {
-        let storehouse = try SQLiteStorehouse(folder: folder, access: .beside)
+        let storage = try SQLiteStorageEngine(folder: folder, access: .beside)
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: false))
+            storage: storage, settings: ServiceSettings(isForDevelopment: false))
         let outcome = try await work(service)
-        await service.settle()
-        try await storehouse.close()
+        await service.waitUntilIdle()
+        try await storage.close()
         return outcome
     } catch let error as StorageError {
         throw OneSentence(error)

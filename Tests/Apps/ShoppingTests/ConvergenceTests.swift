@@ -1,4 +1,5 @@
 import ShoppingCore
+import TestSeeds
 import Testing
 
 @Suite struct ConvergenceTests {
@@ -24,8 +25,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func anyArrivalOrderWithRepetitionGivesTheSameList(seed: UInt64) {
+    @Test(arguments: Seeds.forTest("ConvergenceTests", count: 60))
+    func anyArrivalOrderWithDuplicatesGivesTheSameList(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let entries = randomEntries(using: &generator)
         let journal = Journal(listID: "weekly", entries: entries)
@@ -56,7 +57,7 @@ import Testing
     }
 
     /// Two devices that edit, meet and edit again, with `editTime`: their edits stand as made.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: Seeds.forTest("ConvergenceTests, meeting", count: 20))
     func devicesThatMeetAgree(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let people = [alice, bob]

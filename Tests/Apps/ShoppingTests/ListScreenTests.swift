@@ -1,4 +1,5 @@
 import ShoppingCore
+import TestSeeds
 import Testing
 
 @Suite struct ListScreenTests {
@@ -85,8 +86,9 @@ import Testing
         #expect(screen.mode == .planning)
     }
 
-    @Test func everyItemIsARowOrANotice() {
-        var generator = SeededGenerator(seed: 3)
+    @Test(arguments: Seeds.forTest("ListScreenTests", count: 5))
+    func everyItemIsARowOrANotice(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
         var journal = Journal(listID: "weekly", entries: start)
         var screen = screen(.shopping)
         for number in 0..<200 {

@@ -324,12 +324,12 @@ import Testing
     @Test func whateverFailsNothingIsDropped() {
         for code in CKError.Code.allCases {
             // A save is only confirmed by a success.
-            #expect(Remedy.forSave(code) != .confirm)
+            #expect(RecoveryAction.forSave(code) != .confirm)
             // Nothing is told as failed and forgotten: the cache heals.
-            for remedy in [
-                Remedy.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
+            for recovery in [
+                RecoveryAction.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
             ] {
-                #expect(remedy != .report, "\(code)")
+                #expect(recovery != .report, "\(code)")
             }
             // Whatever the request's failure is, the session does not do the same again at once.
             var session = SyncSession.sending()

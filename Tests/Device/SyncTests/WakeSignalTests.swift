@@ -5,7 +5,7 @@ import Testing
 @testable import StratusSync
 
 /// No event is missed by a loop that is about to wait.
-@Suite(.timeLimit(.minutes(1))) struct LoopPauseTests {
+@Suite(.timeLimit(.minutes(1))) struct WakeSignalTests {
     private final class Count: Sendable {
         private let count = Mutex(0)
 
@@ -14,7 +14,7 @@ import Testing
     }
 
     private let clock = TestClock()
-    private let pause = LoopPause()
+    private let pause = WakeSignal()
 
     private func wait(_ uptimeSeconds: Double? = nil) async {
         let clock = clock

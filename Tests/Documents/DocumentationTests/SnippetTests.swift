@@ -6,6 +6,7 @@ import Testing
 @Suite struct SnippetTests {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     static func text(_ path: String) throws -> String {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
@@ -17,20 +18,33 @@ import Testing
             let names =
                 FileManager.default.enumerator(atPath: documentation.path)?
                 .compactMap { $0 as? String } ?? []
-            return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", article]
+            return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + catalogues
                 + names.filter { $0.hasSuffix(".md") }.map { "Documentation/\($0)" }.sorted()
         }
     }
 
+    /// The pages of the products' DocC catalogues.
+    static var catalogues: [String] {
+        let sources = root.appendingPathComponent("Sources").path
+        return (FileManager.default.enumerator(atPath: sources) ?? .init())
+            .compactMap { $0 as? String }
+            .filter { $0.contains(".docc/") && $0.hasSuffix(".md") }
+            .map { "Sources/\($0)" }.sorted()
+    }
+
     static let article =
-        "Sources/StratusTesting/StratusTesting.docc/TestingCloudKitCodeInCI.md"
+        "Sources/Testing/StratusTesting.docc/TestingCloudKitCodeInCI.md"
     /// The example of the article: an app's source, and tests that run with these.
     static let articleSources = [
-        "Tests/Huts/HutBook.swift", "Tests/DocumentationTests/HutBookTests.swift",
+        "Tests/Documents/Huts/HutBook.swift",
+        "Tests/Documents/DocumentationTests/HutBookTests.swift",
     ]
 
     @Test func everySwiftSnippetIsCompiled() throws {
-        let sources = ["Tests/DocumentationTests/Snippets.swift"] + Self.articleSources
+        let folder = "Tests/Documents/DocumentationTests"
+        let sources =
+            ["\(folder)/Snippets.swift", "\(folder)/CatalogueSnippets.swift"]
+            + Self.articleSources
         let compiled = try sources.flatMap { try Self.text($0).split(separator: "\n") }
             .map { $0.trimmingCharacters(in: .whitespaces) }
         var count = 0
@@ -42,6 +56,40 @@ import Testing
             }
         }
         #expect(count >= 3)
+    }
+
+    /// Overview, tasks and limits of each library product.
+    @Test func everyProductHasACatalogue() throws {
+        let products = try Self.text("Package.swift").matches(of: /\.library\(name: "(\w+)"/)
+        #expect(products.count > 3)
+        for product in products.map(\.output.1) {
+            let page = try #require(
+                Self.catalogues.first { $0.hasSuffix("/\(product).docc/\(product).md") },
+                "\(product) has no DocC catalogue: add \(product).docc/\(product).md")
+            let text = try Self.text(page)
+            for heading in ["# ``\(product)``", "## Overview", "## Limits"] {
+                #expect(text.contains(heading), "\(page) has no \(heading)")
+            }
+        }
+    }
+
+    @Test func theSnippetsOfTheCataloguesRun() async throws {
+        let wire = try CatalogueSnippets.wire()
+        #expect(wire.0 == wire.1 && wire.2 == "records/lookup")
+        #expect(CatalogueSnippets.records().0.count == 2)
+        guard case .perform = CatalogueSnippets.sync() else {
+            Issue.record("a new session has something to do")
+            return
+        }
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("snippets-\(UUID().uuidString)")
+        defer {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(at: folder)
+        }
+        #expect(try await CatalogueSnippets.storage(folder.path + "/storage") == ["Trips"])
+        let (alice, isHealthy) = try await CatalogueSnippets.service(folder.path + "/service")
+        #expect(!alice.isEmpty && isHealthy)
     }
 
     /// The lines of each block of Swift; a line of a package manifest is no snippet.

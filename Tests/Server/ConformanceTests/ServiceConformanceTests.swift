@@ -12,7 +12,7 @@ import Testing
 @Suite struct ServiceConformanceTests {
     @Test(arguments: ServiceConformance.cases)
     func holdsInProcessInMemory(_ rule: ServiceConformance.Case) async throws {
-        try await rule.run(on: Self.inProcess(MemoryStorehouse()))
+        try await rule.run(on: Self.inProcess(SQLiteStorageEngine.inMemory()))
     }
 
     @Test(arguments: ServiceConformance.cases)
@@ -23,11 +23,11 @@ import Testing
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: folder)
         }
-        let storehouse = try SQLiteStorehouse(folder: folder)
-        try await rule.run(on: Self.inProcess(storehouse))
-        // Whatever a case did, the folder keeps its laws.
-        #expect(try await Doctor(storehouse: storehouse).examine().findings == [])
-        try await storehouse.close()
+        let storage = try SQLiteStorageEngine(folder: folder)
+        try await rule.run(on: Self.inProcess(storage))
+        // Whatever a case did, the folder keeps its invariants.
+        #expect(try await Doctor(storage: storage).examine().findings == [])
+        try await storage.close()
     }
 
     @Test(arguments: ServiceConformance.cases)
@@ -47,9 +47,9 @@ import Testing
         }
     }
 
-    private static func inProcess(_ storehouse: any Storehouse) -> ServiceConformance.Stage {
+    private static func inProcess(_ storage: any StorageEngine) -> ServiceConformance.Stage {
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
+            storage: storage, settings: ServiceSettings(isForDevelopment: true))
         return ServiceConformance.Stage { user, device in
             var token: String?
             if let user { token = try await service.signInForDevelopment(user: user).webAuthToken }
@@ -62,7 +62,8 @@ import Testing
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let service = CloudService(
-            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
         let (ports, port) = AsyncStream<Int>.makeStream()
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),

@@ -159,9 +159,9 @@ import Testing
     @Test func aSaveReachesThePushServiceAndABadTokenGoes() async throws {
         let gone = APNsStandIn.Answer(status: 410, body: #"{"reason":"Unregistered"}"#)
         try await withDelivery([gone]) { delivery, standIn in
-            let storehouse = MemoryStorehouse()
+            let storage = SQLiteStorageEngine.inMemory()
             let service = CloudService(
-                storehouse: storehouse,
+                storage: storage,
                 settings: ServiceSettings(isForDevelopment: true, pushDelivery: delivery))
             let signIn = try await service.signInForDevelopment(user: "alice")
             let address = ContainerAddress(
@@ -189,7 +189,7 @@ import Testing
                 try NotificationPayload.read(from: $0)
             }
             #expect(payload?.cause == .database && payload?.subscriptionID == "d")
-            while try await storehouse.directory.device(pushToken: Self.deviceToken) != nil {
+            while try await storage.directory.device(pushToken: Self.deviceToken) != nil {
                 await Task.yield()
             }
         }

@@ -196,7 +196,7 @@ import Testing
         _ limits: Limits = Limits(), _ body: @escaping @Sendable (Server) async throws -> Void
     ) async throws {
         let service = CloudService(
-            storehouse: MemoryStorehouse(),
+            storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: true, limits: limits))
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
         let (ports, port) = AsyncStream<Int>.makeStream()

@@ -20,7 +20,7 @@ import Testing
         var limits = Limits()
         limits.longPollSeconds = 0.05
         service = CloudService(
-            storehouse: MemoryStorehouse(),
+            storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: true, limits: limits))
     }
 
@@ -65,7 +65,7 @@ import Testing
                 ZonesModify.self,
                 .init(operations: [.init(.create, ZoneIDDictionary(zoneName: "Trips"))]),
                 device: "phone")
-            await service.settle()
+            await service.waitUntilIdle()
             var told: [String] = []
             for _ in 0..<2 {
                 let response = try await poll(created.webcourierURL)

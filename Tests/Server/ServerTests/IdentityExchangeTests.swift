@@ -69,7 +69,7 @@ import Testing
                 issuer: "https://id.example.org", audiences: ["org.example.Trails"],
                 fetchKeys: { try await place.fetch() })
         ]
-        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
             makeUUID: { "uuid" }, onListening: { _ in })

@@ -16,7 +16,7 @@ import Testing
         limits.requestReadSeconds = 20
         change(&limits)
         return CloudService(
-            storehouse: MemoryStorehouse(),
+            storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(
                 isForDevelopment: true, limits: limits, isThrottled: isThrottled,
                 // Stopped, so that no rate recovers while a test is slow.
@@ -47,7 +47,7 @@ import Testing
                 issuer: "https://id.example.org", audiences: ["org.example.Trails"],
                 fetchKeys: { "" })
         ]
-        return CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        return CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
     }
 
     /// The bodies are announced and never sent, as above.
@@ -197,7 +197,8 @@ import Testing
 
     @Test func thereIsNoFaultScriptOutsideOfDevelopment() async throws {
         let service = CloudService(
-            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: false))
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: false))
         try await withServer(service) { port in
             let answer = try await BareConnection(port).ask(
                 post("/dev/faults", #"{"faults":[]}"#))

@@ -24,7 +24,7 @@ import Testing
             isForDevelopment: isForDevelopment, nowMilliseconds: { 1_800_000_000_000 })
         settings.accounts = AccountSettings(
             signUp: .open, passwordCost: .init(logRounds: 1, blockSize: 1, parallelism: 1))
-        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let server = try buildServer(

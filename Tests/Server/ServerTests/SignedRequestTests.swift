@@ -47,7 +47,8 @@ import Testing
     private func withServer(_ body: @escaping @Sendable (Server) async throws -> Void) async throws
     {
         let service = CloudService(
-            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: false))
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: false))
         let key = P256.Signing.PrivateKey()
         let row = try await service.accounts.addServerKey(
             key.publicKey.pemRepresentation, name: "test", for: Self.address)

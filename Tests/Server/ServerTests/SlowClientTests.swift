@@ -37,7 +37,7 @@ import Testing
         _ limits: Limits, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let service = CloudService(
-            storehouse: MemoryStorehouse(),
+            storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: true, limits: limits))
         let (ports, port) = AsyncStream<Int>.makeStream()
         let server = try buildServer(

@@ -44,7 +44,8 @@ import Testing
         let files = try Files()
         defer { files.remove() }
         let service = CloudService(
-            storehouse: MemoryStorehouse(), settings: ServiceSettings(isForDevelopment: true))
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
         let (ports, port) = AsyncStream<Int>.makeStream()
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0,

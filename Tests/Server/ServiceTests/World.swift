@@ -1,40 +1,25 @@
 import Foundation
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Synchronization
 
 @testable import StratusService
-
-/// A sequence of numbers that is the same every time.
-struct SeededNumbers: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 /// Where a test's service keeps its data.
 enum Backend: CaseIterable, Sendable {
     case memory
     case sqlite
 
-    func storehouse() throws -> any Storehouse {
+    func storage() throws -> any StorageEngine {
         switch self {
         case .memory:
-            return MemoryStorehouse(random: SeededNumbers(seed: 7))
+            return SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
         case .sqlite:
             let folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)")
-            return try SQLiteStorehouse(folder: folder.path)
+            return try SQLiteStorageEngine(folder: folder.path)
         }
     }
 }
@@ -52,7 +37,7 @@ final class World: Sendable {
     }
 
     init(
-        _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
+        _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil,
         accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
@@ -73,7 +58,7 @@ final class World: Sendable {
                 }
             }, sleep: sleep, pushDelivery: pushDelivery)
         settings.accounts = accounts
-        service = CloudService(storehouse: storehouse, settings: settings)
+        service = CloudService(storage: storage, settings: settings)
         address = ContainerAddress(container: Self.container, environment: environment)
         self.time = time
     }
@@ -110,12 +95,14 @@ struct Person: Sendable {
         _ endpoint: E.Type, _ request: E.Request, in scope: DatabaseScope? = .private
     ) async throws -> E.Answer {
         try await world.service.respond(
-            to: endpoint, request,
-            from: Credentials(
-                apiToken: ServiceSettings.developmentToken, webAuthToken: token, clientID: device,
-                wantsExtensions: true),
-            at: world.address, scope: scope
+            to: endpoint, request, from: credentials, at: world.address, scope: scope
         ).answer
+    }
+
+    var credentials: Credentials {
+        Credentials(
+            apiToken: ServiceSettings.developmentToken, webAuthToken: token, clientID: device,
+            wantsExtensions: true)
     }
 
     /// The failure of a request that must fail as a whole.

@@ -59,7 +59,7 @@ import Testing
     /// A repeated deletion must not take the zone that another device created meanwhile.
     @Test(arguments: Backend.allCases)
     func aRepeatedOperationChangesNoZone(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         func send() async throws -> [ZoneResult] {
             try await alice.ask(

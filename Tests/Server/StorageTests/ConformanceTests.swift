@@ -3,34 +3,35 @@ import StratusStorage
 import StratusTesting
 import Testing
 
+/// The engine keeps the promises of a store in both of its places.
 @Suite struct ConformanceTests {
     @Test(arguments: StoreConformance.cases)
-    func memoryKeeps(_ promise: StoreConformance.Case) async throws {
-        try await promise.run(MemoryStorehouse())
+    func engineInMemoryConforms(_ promise: StoreConformance.Case) async throws {
+        try await promise.run(SQLiteStorageEngine.inMemory())
     }
 
-    @Test(arguments: StoreConformance.cases)
-    func sqliteKeeps(_ promise: StoreConformance.Case) async throws {
+    @Test(arguments: StoreConformance.cases + StoreConformance.snapshotCases)
+    func engineInAFolderConforms(_ promise: StoreConformance.Case) async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            try await promise.run(house)
+            let storage = try SQLiteStorageEngine(folder: folder)
+            try await promise.run(storage)
             // A second time for the case that closes it itself.
-            try await house.close()
+            try await storage.close()
         }
     }
 
     /// Files that are closed and opened again between any two requests keep the same promises.
-    @Test(arguments: StoreConformance.cases)
-    func sqliteKeepsWithOneOpenFile(_ promise: StoreConformance.Case) async throws {
+    @Test(arguments: StoreConformance.cases + StoreConformance.snapshotCases)
+    func engineWithOneOpenFileConforms(_ promise: StoreConformance.Case) async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 1
             limits.writesPerCommit = 3
             limits.logPagesBeforeCheckpoint = 1
             limits.logPagesBeforeForcedCheckpoint = 4
-            let house = try SQLiteStorehouse(folder: folder, limits: limits)
-            try await promise.run(house)
-            try await house.close()
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            try await promise.run(storage)
+            try await storage.close()
         }
     }
 }

@@ -1,23 +1,24 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusSQLite
 import Testing
 
 @testable import StratusStorage
 
-/// What becomes of directories that earlier releases wrote.
+/// Directories that earlier releases wrote.
 @Suite struct DirectoryFormatTests {
     private let container = ContainerAddress(
         container: "iCloud.org.example.Trails", environment: .development)
 
-    @Test func aSchemaWithoutMarksGetsThoseThatASaveGives() async throws {
+    @Test func migratedSchemaGetsTheIndexMarksOfASave() async throws {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-directory-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
         let today = DirectoryFile.format(random: RandomSource(SystemRandomNumberGenerator()))
-        let first = FileFormat(applicationID: today.applicationID, steps: [today.steps[0]])
-        let old = try SQLiteFile(path: path, format: first, limits: StorageLimits())
+        let first = today.through(1)
+        let old = try SQLiteFile(path: path, format: first)
         try await old.write { [container] database in
             for type in FieldType.allCases {
                 try insert(container, "f_" + type.rawValue, type.rawValue, false, in: database)
@@ -26,8 +27,8 @@ import Testing
         }
         try old.close()
 
-        let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
-        let rows = try await SQLiteDirectory(file: new).schema(of: container).fields
+        let new = try SQLiteFile(path: path, format: today)
+        let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
         let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
         for type in FieldType.allCases {
             #expect(marks["f_" + type.rawValue] == type.firstIndexes)

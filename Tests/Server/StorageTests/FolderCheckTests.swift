@@ -5,62 +5,63 @@ import Testing
 
 @testable import StratusStorage
 
-/// Every law of the stored tables is asked, and each is told when it is broken.
+/// Every invariant of the stored tables is checked, and a violation of each is reported.
 @Suite struct FolderCheckTests {
-    /// A law's first words and a statement that breaks it.
-    struct Breach: Sendable, CustomTestStringConvertible {
-        var law: String
+    /// A invariant's first words and a statement that breaks it.
+    struct Violation: Sendable, CustomTestStringConvertible {
+        var invariant: String
         var statement: String
-        var testDescription: String { law }
+        var testDescription: String { invariant }
 
-        init(_ law: String, _ statement: String) {
-            self.law = law
+        init(_ invariant: String, _ statement: String) {
+            self.invariant = invariant
             self.statement = statement
         }
     }
 
-    static let recordBreaches = [
-        Breach(
+    static let recordViolations = [
+        Violation(
             "A database has one history.",
             "PRAGMA ignore_check_constraints = ON; INSERT INTO history VALUES (2, 1, 1, 1)"),
-        Breach("The default zone", "UPDATE zone SET deletion = 1 WHERE name = '_defaultZone'"),
-        Breach("A zone changed", "UPDATE history SET version = 0"),
-        Breach("A zone's floor", "UPDATE zone SET floor = version + 1"),
-        Breach("A record lies", "UPDATE zone SET deletion = 1 WHERE name = 'Trips'"),
-        Breach("A record's version", "UPDATE record SET commit_version = version + 99"),
-        Breach("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
-        Breach("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
-        Breach("An asset is held", "INSERT INTO asset VALUES (x'01', 1, 0, 2, NULL)"),
-        Breach(
+        Violation("The default zone", "UPDATE zone SET deletion = 1 WHERE name = '_defaultZone'"),
+        Violation("A zone changed", "UPDATE history SET version = 0"),
+        Violation("A zone's purge horizon", "UPDATE zone SET floor = version + 1"),
+        Violation("A record lies", "UPDATE zone SET deletion = 1 WHERE name = 'Trips'"),
+        Violation("A record's version", "UPDATE record SET commit_version = version + 99"),
+        Violation("A tombstone holds", "UPDATE record SET payload = x'01' WHERE deleted = 1"),
+        Violation("A tombstone lies", "UPDATE zone SET floor = version WHERE name = 'Trips'"),
+        Violation("An asset is held", "INSERT INTO asset VALUES (x'01', 1, 0, 2, NULL)"),
+        Violation(
             "A record that holds an asset",
             "INSERT INTO asset_reference VALUES (1, 'nobody', x'02')"),
-        Breach("The size of all assets", "UPDATE asset_usage SET size = 7"),
-        Breach("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
-        Breach("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
-        Breach("An entry of an index", "INSERT INTO record_index VALUES (1, 99, x'01', 'nobody')"),
-        Breach(
+        Violation("The size of all assets", "UPDATE asset_usage SET size = 7"),
+        Violation("A database counts", "UPDATE record_usage SET bytes = bytes + 1"),
+        Violation("A record's parent", "UPDATE record SET parent = 'nobody' WHERE deleted = 0"),
+        Violation(
+            "An entry of an index", "INSERT INTO record_index VALUES (1, 99, x'01', 'nobody')"),
+        Violation(
             "A record is found",
             """
             INSERT INTO index_definition
             SELECT 1, type, '', 0, NULL, 1, 0, '' FROM record WHERE deleted = 0 LIMIT 1
             """),
-        Breach(
+        Violation(
             "A share has",
             "INSERT INTO share SELECT zone, 'S', NULL, 'g' FROM zone WHERE name = 'Trips'"),
-        Breach("What lies under", "UPDATE record SET share_root = name WHERE deleted = 0"),
-        Breach(
+        Violation("What lies under", "UPDATE record SET share_root = name WHERE deleted = 0"),
+        Violation(
             "Access is by",
             "INSERT INTO share_access SELECT zone, '_b', 'S', NULL, 0, 1 FROM zone WHERE name = 'Trips'"
         ),
-        Breach(
+        Violation(
             "Who has a reference",
             "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
-        Breach(
+        Violation(
             "The target of",
             """
             INSERT INTO reference_ SELECT zone, 'nobody', 2, name FROM record WHERE deleted = 0
             """),
-        Breach(
+        Violation(
             "A replaced state",
             """
             INSERT INTO record_ancestor
@@ -68,52 +69,52 @@ import Testing
             """),
     ]
 
-    static let directoryBreaches = [
-        Breach("The directory has its", "DELETE FROM setting"),
-        Breach(
+    static let directoryViolations = [
+        Violation("The directory has its", "DELETE FROM setting"),
+        Violation(
             "An API token",
             """
             INSERT INTO api_token (token, container, environment, name)
             VALUES ('t', 'nowhere', 'production', 'n')
             """),
-        Breach(
+        Violation(
             "A session",
             """
             INSERT INTO session (identifier, user, stays_signed_in, created_ms)
             VALUES ('s', '_nobody', 0, 0)
             """),
-        Breach(
+        Violation(
             "A device",
             """
             INSERT INTO device
                 (push_token, container, environment, user, client_id, last_used_ms, is_registered)
             VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
             """),
-        Breach("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
-        Breach("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
-        Breach(
+        Violation("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
+        Violation("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
+        Violation(
             "A server's key",
             "INSERT INTO server_key VALUES ('k', 'c', 'production', 'n', 'p', '_nobody', 0, 0)"),
-        Breach(
+        Violation(
             "A session that is good",
             """
             INSERT INTO session
                 (identifier, user, stays_signed_in, created_ms, container, environment)
             VALUES ('s', '_alice', 0, 0, 'nowhere', 'production')
             """),
-        Breach(
+        Violation(
             "A record type",
             """
             INSERT INTO schema_field (container, environment, record_type, field, type, is_encrypted)
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
-        Breach(
+        Violation(
             "A grant is about",
             "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
-        Breach(
+        Violation(
             "A grant is to",
             "INSERT INTO schema_grant VALUES ('c', 'production', 'T', 'editor', 1)"),
-        Breach(
+        Violation(
             "A role that", "INSERT INTO role_member VALUES ('c', 'production', 'editor', '_a')"),
     ]
 
@@ -121,27 +122,33 @@ import Testing
         ContainerAddress(container: "iCloud.org.example.Check", environment: .development),
         .private(owner: "_alice"))
 
-    @Test func everyLawHasItsBreach() {
-        #expect(Set(RecordFile.laws.map(\.sentence)).count == RecordFile.laws.count)
-        for law in RecordFile.laws {
-            #expect(Self.recordBreaches.contains { law.sentence.hasPrefix($0.law) }, "\(law)")
+    @Test func everyInvariantHasAViolation() {
+        #expect(Set(RecordFile.invariants.map(\.sentence)).count == RecordFile.invariants.count)
+        for invariant in RecordFile.invariants {
+            #expect(
+                Self.recordViolations.contains { invariant.sentence.hasPrefix($0.invariant) },
+                "\(invariant)")
         }
-        for law in DirectoryFile.laws {
-            #expect(Self.directoryBreaches.contains { law.sentence.hasPrefix($0.law) }, "\(law)")
+        for invariant in DirectoryFile.invariants {
+            #expect(
+                Self.directoryViolations.contains { invariant.sentence.hasPrefix($0.invariant) },
+                "\(invariant)")
         }
     }
 
-    @Test(arguments: recordBreaches) func aBreachInADatabaseIsTold(_ breach: Breach) async throws {
-        try await expectFinding(breach) { DataFolder.path(of: Self.address, in: $0) }
+    @Test(arguments: recordViolations) func violationInADatabaseIsReported(_ violation: Violation)
+        async throws
+    {
+        try await expectFinding(violation) { DataFolder.path(of: Self.address, in: $0) }
     }
 
-    @Test(arguments: directoryBreaches) func aBreachInTheDirectoryIsTold(
-        _ breach: Breach
+    @Test(arguments: directoryViolations) func violationInTheDirectoryIsReported(
+        _ violation: Violation
     ) async throws {
-        try await expectFinding(breach) { $0 + "/directory.sqlite" }
+        try await expectFinding(violation) { $0 + "/directory.sqlite" }
     }
 
-    @Test func aDamagedFileIsTold() async throws {
+    @Test func damagedPageIsReported() async throws {
         try await withTemporaryFolder { folder in
             try await Self.fill(folder)
             let file = DataFolder.path(of: Self.address, in: folder)
@@ -154,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func aStrangersFileIsTold() async throws {
+    @Test func unknownFileIsReported() async throws {
         try await withTemporaryFolder { folder in
             try await Self.fill(folder)
             let stray =
@@ -164,29 +171,29 @@ import Testing
         }
     }
 
-    private func expectFinding(_ breach: Breach, in file: (String) -> String) async throws {
+    private func expectFinding(_ violation: Violation, in file: (String) -> String) async throws {
         try await withTemporaryFolder { folder in
             try await Self.fill(folder)
             #expect(try await Self.findings(folder) == [])
             let queue = try DatabaseQueue(path: file(folder))
-            try await queue.writeWithoutTransaction { try $0.execute(sql: breach.statement) }
+            try await queue.writeWithoutTransaction { try $0.execute(sql: violation.statement) }
             try queue.close()
-            let laws = try await Self.findings(folder).map(\.law)
-            #expect(laws.contains { $0.hasPrefix(breach.law) }, "\(laws)")
+            let invariants = try await Self.findings(folder).map(\.invariant)
+            #expect(invariants.contains { $0.hasPrefix(violation.invariant) }, "\(invariants)")
         }
     }
 
     /// A folder with a database, a zone, a living record and a tombstone.
     private static func fill(_ folder: String) async throws {
-        let house = try SQLiteStorehouse(folder: folder)
-        try await house.directory.createContainer(address.containerAddress)
-        try await house.store(for: address).write { writer in
+        let storage = try SQLiteStorageEngine(folder: folder)
+        try await storage.directory.createContainer(address.containerAddress)
+        try await storage.store(for: address).write { writer in
             let zone = try writer.createZone(named: "Trips", hasFeed: true)
             let versions = try writer.takeVersions(2, in: zone.key)
             try writer.put(row("hut", zone.key, versions.lowerBound, versions.upperBound, false))
             try writer.put(row("gone", zone.key, versions.upperBound, versions.upperBound, true))
         }
-        try await house.close()
+        try await storage.close()
     }
 
     private static func row(
@@ -201,9 +208,9 @@ import Testing
     }
 
     private static func findings(_ folder: String) async throws -> [Finding] {
-        let house = try SQLiteStorehouse(folder: folder, access: .beside)
-        let check = try await house.check()
-        try await house.close()
+        let storage = try SQLiteStorageEngine(folder: folder, access: .beside)
+        let check = try await storage.check()
+        try await storage.close()
         return check.findings
     }
 }

@@ -1,25 +1,25 @@
 import Dispatch
 import GRDB
 import StratusRecords
+import StratusSQLite
 import Synchronization
 import Testing
 
 @testable import StratusStorage
 
 @Suite struct GroupCommitTests {
+    private static let format = StoredFormat(
+        applicationID: 1, migrations: [.init("t", sql: "CREATE TABLE t (x)")])
+
     private struct Refusal: Error, Equatable {
         var number: Int
     }
 
-    @Test func writesThatWaitShareCommitsAndKeepTheirOwnOutcomes() async throws {
+    @Test func waitingWritesShareACommitAndKeepTheirOwnOutcomes() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.writesPerCommit = 8
-            let file = try SQLiteFile(
-                path: folder,
-                format: FileFormat(
-                    applicationID: 1, steps: [{ try $0.execute(sql: "CREATE TABLE t (x)") }]),
-                limits: limits)
+            let file = try SQLiteFile(path: folder, format: Self.format, limits: limits)
             let commits = CommitCounter()
             try await file.write { $0.add(transactionObserver: commits) }
             commits.reset()
@@ -62,13 +62,9 @@ import Testing
         }
     }
 
-    @Test func aTransactionThatSQLiteGaveUpFailsAndTheNextGoesOn() async throws {
+    @Test func writeFailsWhenSQLiteRollsBackAndTheNextSucceeds() async throws {
         try await withTemporaryFolder { folder in
-            let file = try SQLiteFile(
-                path: folder,
-                format: FileFormat(
-                    applicationID: 1, steps: [{ try $0.execute(sql: "CREATE TABLE t (x)") }]),
-                limits: StorageLimits())
+            let file = try SQLiteFile(path: folder, format: Self.format)
             await #expect(throws: StorageError.self) {
                 try await file.write { database in
                     try database.execute(sql: "INSERT INTO t VALUES (1)")
@@ -83,13 +79,9 @@ import Testing
         }
     }
 
-    @Test func readersBeyondTheConnectionsWaitTheirTurn() async throws {
+    @Test func readsBeyondTheConnectionsWait() async throws {
         try await withTemporaryFolder { folder in
-            let file = try SQLiteFile(
-                path: folder,
-                format: FileFormat(
-                    applicationID: 1, steps: [{ try $0.execute(sql: "CREATE TABLE t (x)") }]),
-                limits: StorageLimits())
+            let file = try SQLiteFile(path: folder, format: Self.format)
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<50 {
                     group.addTask {

@@ -117,10 +117,10 @@ import Testing
     @Test(arguments: requests)
     func goesByItsIndex(request: Request) async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
+            let storage = try SQLiteStorageEngine(folder: folder)
             let address = DatabaseAddress(
                 ContainerAddress(container: "c", environment: .production), .public)
-            let found: [String] = try await house.withFile(of: address) { file in
+            let found: [String] = try await storage.withDatabase(of: address) { file in
                 try await file.write { try plans(of: request.run, in: $0) }
             }
             #expect(found.contains { $0.contains(request.index) }, "\(found)")
@@ -130,7 +130,7 @@ import Testing
             // What a recursion has found so far is no table.
             let scans = found.filter { $0.hasPrefix("SCAN") && $0 != "SCAN below" }
             #expect(scans.isEmpty && !found.contains { $0.contains("TEMP B-TREE") })
-            try await house.close()
+            try await storage.close()
         }
     }
 

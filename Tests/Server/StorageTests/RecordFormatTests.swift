@@ -1,20 +1,21 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusSQLite
 import Testing
 
 @testable import StratusStorage
 
-/// What becomes of databases that earlier releases wrote.
+/// Databases that earlier releases wrote.
 @Suite struct RecordFormatTests {
-    @Test func referencesOfOlderRecordsAreFound() async throws {
+    @Test func migrationFindsReferencesInStoredRecords() async throws {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
         let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
-        let first = FileFormat(applicationID: today.applicationID, steps: [today.steps[0]])
-        let old = try SQLiteFile(path: path, format: first, limits: StorageLimits())
+        let first = today.through(1)
+        let old = try SQLiteFile(path: path, format: first)
         try await old.write { database in
             try insert(
                 "item",
@@ -31,7 +32,7 @@ import Testing
         }
         try old.close()
 
-        let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
+        let new = try SQLiteFile(path: path, format: today)
         let zone = ZoneRow.Key(rawValue: 1)
         let found = try await new.read { database in
             let transaction = SQLiteTransaction(database)
@@ -49,22 +50,21 @@ import Testing
         try new.close()
     }
 
-    @Test func zonesOfOlderReleasesAreEncryptedPerRecord() async throws {
+    @Test func migratedZonesAreEncryptedPerRecord() async throws {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
         let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
-        let before = FileFormat(
-            applicationID: today.applicationID, steps: Array(today.steps.prefix(6)))
-        let old = try SQLiteFile(path: path, format: before, limits: StorageLimits())
+        let before = today.through(6)
+        let old = try SQLiteFile(path: path, format: before)
         try await old.write { database in
             try database.execute(
                 sql: "INSERT INTO zone VALUES (NULL, 'Trips', 1, 4, 0, 1, 7, NULL)")
         }
         try old.close()
 
-        let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
+        let new = try SQLiteFile(path: path, format: today)
         let zones = try await new.read { try SQLiteTransaction($0).zones() }
         #expect(zones.map(\.name) == ["Trips", "_defaultZone"])
         #expect(zones.map(\.encryptionScope) == [.perRecord, .perRecord])

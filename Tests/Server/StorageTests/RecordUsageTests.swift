@@ -1,20 +1,20 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusSQLite
 import Testing
 
 @testable import StratusStorage
 
 @Suite struct RecordUsageTests {
-    /// A database that an earlier release wrote is counted once when it is opened.
-    @Test func theRecordsOfOlderFilesAreCounted() async throws {
+    @Test func migrationCountsTheBytesOfStoredRecords() async throws {
         try await withTemporaryFolder { folder in
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true)
             let path = folder + "/records.sqlite"
             let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
-            let first = FileFormat(applicationID: today.applicationID, steps: [today.steps[0]])
-            let old = try SQLiteFile(path: path, format: first, limits: StorageLimits())
+            let first = today.through(1)
+            let old = try SQLiteFile(path: path, format: first)
             try await old.write { database in
                 for (name, isDeleted, payload) in [("é", 0, "abc"), ("gone", 1, ""), ("b", 0, "")] {
                     try database.execute(
@@ -27,7 +27,7 @@ import Testing
             }
             try old.close()
 
-            let new = try SQLiteFile(path: path, format: today, limits: StorageLimits())
+            let new = try SQLiteFile(path: path, format: today)
             let bytes = try await new.write { try SQLiteTransaction($0).recordBytes }
             #expect(bytes == Int64("é".utf8.count + 3 + 1))
             try new.close()

@@ -9,20 +9,20 @@ private let container = ContainerAddress(
     container: "iCloud.org.example.Trails", environment: .development)
 private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
-/// What is particular to files: what SQLite was told, what is on the disk, what goes wrong there.
-@Suite struct SQLiteStorehouseTests {
+/// What is particular to a folder: durability, locks, damage, a full disk, open files.
+@Suite struct SQLiteStorageEngineTests {
     // MARK: Durability
 
-    @Test func everyConnectionThatCommitsWaitsForTheDisk() async throws {
+    @Test func everyWritingConnectionHasSynchronousFull() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            let records = try await house.withFile(of: address) { file in
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let records = try await storage.withDatabase(of: address) { file in
                 try await file.write { try pragmas($0) }
             }
             #expect(records == ["2", "wal"])
-            let directory = try #require(house.directory as? SQLiteDirectory)
-            #expect(try await directory.file.write { try pragmas($0) } == ["2", "wal"])
-            try await house.close()
+            let directory = try #require(storage.directory as? SQLiteDirectory)
+            #expect(try await directory.database.write { try pragmas($0) } == ["2", "wal"])
+            try await storage.close()
         }
     }
 
@@ -34,13 +34,13 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     @Test func reopeningKeepsEverything() async throws {
         try await withTemporaryFolder { folder in
-            let first = try SQLiteStorehouse(folder: folder)
+            let first = try SQLiteStorageEngine(folder: folder)
             let key = try await first.directory.signingKey()
             try await first.directory.createContainer(container)
             let incarnation = try await fill(first.store(for: address), names: ["a", "b"])
             try await first.close()
 
-            let second = try SQLiteStorehouse(folder: folder)
+            let second = try SQLiteStorageEngine(folder: folder)
             #expect(try await second.directory.signingKey() == key)
             #expect(try await second.directory.container(container))
             #expect(try await second.databases() == [address])
@@ -51,42 +51,42 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    @Test func aHouseThatWasDroppedWithoutClosingLosesNothing() async throws {
+    @Test func engineThatWasNotClosedLosesNothing() async throws {
         try await withTemporaryFolder { folder in
             do {
-                let house = try SQLiteStorehouse(folder: folder)
-                _ = try await fill(house.store(for: address), names: ["a", "b", "c"])
+                let storage = try SQLiteStorageEngine(folder: folder)
+                _ = try await fill(storage.store(for: address), names: ["a", "b", "c"])
             }
-            let house = try await opened(folder)
-            #expect(try await names(in: house.store(for: address)) == ["a", "b", "c"])
-            try await house.close()
+            let storage = try await opened(folder)
+            #expect(try await names(in: storage.store(for: address)) == ["a", "b", "c"])
+            try await storage.close()
         }
     }
 
     /// What a power cut leaves: the files as they are at one moment, with the log not yet moved.
-    @Test func aCopyOfTheFilesTakenWhileOpenHasAllThatWasAcknowledged() async throws {
+    @Test func copyOfOpenFilesHasAllAcknowledgedWrites() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            _ = try await fill(house.store(for: address), names: ["a", "b"])
+            let storage = try SQLiteStorageEngine(folder: folder)
+            _ = try await fill(storage.store(for: address), names: ["a", "b"])
             let copy = folder + "-copy"
             try FileManager.default.copyItem(atPath: folder, toPath: copy)
             defer {
                 // The temporary folder is the system's to clean where this fails.
                 try? FileManager.default.removeItem(atPath: copy)
             }
-            let restored = try SQLiteStorehouse(folder: copy)
+            let restored = try SQLiteStorageEngine(folder: copy)
             #expect(try await names(in: restored.store(for: address)) == ["a", "b"])
             try await restored.close()
-            try await house.close()
+            try await storage.close()
         }
     }
 
-    @Test func theLogIsMovedIntoTheFileWhenTheWriterIsIdle() async throws {
+    @Test func idleWriterIsCheckpointed() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.logPagesBeforeCheckpoint = 10
-            let house = try SQLiteStorehouse(folder: folder, limits: limits)
-            let store = try await house.store(for: address)
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let store = try await storage.store(for: address)
             let file = DataFolder.path(of: address, in: folder)
             let before = try size(of: file)
             _ = try await fill(store, names: (0..<500).map(String.init))
@@ -97,7 +97,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(try size(of: file) > before)
-            try await house.close()
+            try await storage.close()
         }
     }
 
@@ -108,43 +108,44 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     // MARK: What is refused
 
-    @Test func aSecondOpenerIsRefused() async throws {
+    @Test func secondServiceOfAFolderIsRefused() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .inUse)
-            try await house.close()
-            try await SQLiteStorehouse(folder: folder).close()
+            let storage = try SQLiteStorageEngine(folder: folder)
+            #expect(refusal { _ = try SQLiteStorageEngine(folder: folder) } == .inUse)
+            try await storage.close()
+            try await SQLiteStorageEngine(folder: folder).close()
         }
     }
 
-    @Test func aCommandWorksBesideTheServiceWhichNotices() async throws {
+    @Test func serviceNoticesChangesByCommands() async throws {
         try await withTemporaryFolder { folder in
-            let service = try SQLiteStorehouse(folder: folder)
+            let service = try SQLiteStorageEngine(folder: folder)
             let before = try await service.directory.changesByOthers()
             _ = try await service.directory.insert(UserRow(recordName: "_own", name: "own"))
             #expect(try await service.directory.changesByOthers() == before)
 
-            let command = try SQLiteStorehouse(folder: folder, access: .beside)
+            let command = try SQLiteStorageEngine(folder: folder, access: .beside)
             _ = try await command.directory.insert(UserRow(recordName: "_other", name: "other"))
             try await command.close()
             #expect(try await service.directory.changesByOthers() != before)
             #expect(try await service.directory.user(named: "other")?.recordName == "_other")
             // The command did not take the lock with it.
-            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .inUse)
+            #expect(refusal { _ = try SQLiteStorageEngine(folder: folder) } == .inUse)
             try await service.close()
         }
     }
 
-    @Test func aFolderThatCannotBeWrittenIsRefused() async throws {
+    @Test func unwritableFolderIsRefused() async throws {
         try await withTemporaryFolder { folder in
             // Under a file there can be no folder, for root neither.
             try Data("a file".utf8).write(to: URL(fileURLWithPath: folder))
-            #expect(refusal { _ = try SQLiteStorehouse(folder: folder + "/data") } == .notWritable)
+            #expect(
+                refusal { _ = try SQLiteStorageEngine(folder: folder + "/data") } == .notWritable)
         }
     }
 
     /// Anybody who opens enough connections can bring this about; it must not stop the service.
-    @Test func aWantOfFileDescriptorsPassesAndStopsNobody() async throws {
+    @Test func missingFileDescriptorsAreBusyAndDoNotStopTheService() async throws {
         for code in [EMFILE, ENFILE] {
             let error = StorageError.translating(errno: code, path: "/data")
             #expect(error.code == .busy)
@@ -162,71 +163,71 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    @Test func aFolderOfANewerFormatIsRefused() async throws {
+    @Test func folderOfANewerFormatIsRefused() async throws {
         try await withTemporaryFolder { folder in
-            try await SQLiteStorehouse(folder: folder).close()
+            try await SQLiteStorageEngine(folder: folder).close()
             try Data("stratus data 2\n".utf8).write(
                 to: URL(fileURLWithPath: folder + "/format"))
-            #expect(refusal { _ = try SQLiteStorehouse(folder: folder) } == .unknownFormat)
+            #expect(refusal { _ = try SQLiteStorageEngine(folder: folder) } == .unknownFormat)
         }
     }
 
-    @Test func aFileOfANewerFormatIsRefusedAndNotTouched() async throws {
+    @Test func fileOfANewerFormatIsRefusedUntouched() async throws {
         try await withTemporaryFolder { folder in
             let file = try await databaseFile(in: folder)
             try await edit(file) { try $0.execute(sql: "PRAGMA user_version = 99") }
             let bytes = FileManager.default.contents(atPath: file)
-            let house = try SQLiteStorehouse(folder: folder)
-            #expect(await storeRefusal(house) == .unknownFormat)
+            let storage = try SQLiteStorageEngine(folder: folder)
+            #expect(await storeRefusal(storage) == .unknownFormat)
             #expect(FileManager.default.contents(atPath: file) == bytes)
-            try await house.close()
+            try await storage.close()
         }
     }
 
-    @Test func filesOfOthersAreRefused() async throws {
+    @Test func databasesOfOtherProgramsAreRefused() async throws {
         try await withTemporaryFolder { folder in
             let file = try await databaseFile(in: folder)
             try FileManager.default.removeItem(atPath: file)
             try await edit(file) { try $0.execute(sql: "CREATE TABLE theirs (x)") }
-            let house = try SQLiteStorehouse(folder: folder)
-            #expect(await storeRefusal(house) == .unknownFormat)
+            let storage = try SQLiteStorageEngine(folder: folder)
+            #expect(await storeRefusal(storage) == .unknownFormat)
             try Data(repeating: 0x20, count: 5_000).write(to: URL(fileURLWithPath: file))
-            #expect(await storeRefusal(house) == .unknownFormat)
+            #expect(await storeRefusal(storage) == .unknownFormat)
             // A file in the wrong place: the directory's where records are expected.
             try FileManager.default.removeItem(atPath: file)
             try FileManager.default.copyItem(atPath: folder + "/directory.sqlite", toPath: file)
-            #expect(await storeRefusal(house) == .unknownFormat)
-            try await house.close()
+            #expect(await storeRefusal(storage) == .unknownFormat)
+            try await storage.close()
         }
     }
 
-    @Test func aDamagedFileIsReportedAsSuch() async throws {
+    @Test func damagedFileIsReported() async throws {
         try await withTemporaryFolder { folder in
             let file = try await databaseFile(in: folder)
             var bytes = try #require(FileManager.default.contents(atPath: file))
             for index in 4_096..<bytes.count { bytes[index] = 0xFF }
             try bytes.write(to: URL(fileURLWithPath: file))
-            let house = try SQLiteStorehouse(folder: folder)
+            let storage = try SQLiteStorageEngine(folder: folder)
             let code = await code {
-                let store = try await house.store(for: address)
+                let store = try await storage.store(for: address)
                 _ = try await store.read { try $0.zones() }
             }
             #expect(code == .corrupt)
-            try await house.close()
+            try await storage.close()
         }
     }
 
     // MARK: A full disk
 
-    @Test func aFullDiskFailsTheWriteAndLosesNothingAcknowledged() async throws {
+    @Test func fullDiskFailsTheWriteAndKeepsAcknowledgedOnes() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            let store = try await house.store(for: address)
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let store = try await storage.store(for: address)
             _ = try await fill(store, names: ["kept"])
             let zone = try #require(try await store.read { try $0.zone(named: "Trails") }).key
-            try await limitPages(of: house, toFreePages: 40)
+            try await limitPages(of: storage, toFreePages: 40)
 
-            // Many at once, so that the full disk hits some that were folded together.
+            // Many at once, so that the full disk hits some that share a commit.
             let outcomes = await withTaskGroup(of: (String, StorageError.Code?).self) { group in
                 for number in 0..<40 {
                     group.addTask {
@@ -251,7 +252,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             #expect(row?.version == Int64(saved.count) + 1)
 
             // With room again, the versions go on without a gap.
-            try await limitPages(of: house, toFreePages: 4_000)
+            try await limitPages(of: storage, toFreePages: 4_000)
             _ = try await store.write { writer in
                 let version = try writer.takeVersions(1, in: zone).lowerBound
                 try writer.put(record("after", zone, version, payload: 20_000))
@@ -263,12 +264,12 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                     limit: 99)
             }
             #expect(page.rows.map(\.version) == Array(1...page.version))
-            try await house.close()
+            try await storage.close()
         }
     }
 
-    private func limitPages(of house: SQLiteStorehouse, toFreePages free: Int) async throws {
-        try await house.withFile(of: address) { file in
+    private func limitPages(of storage: SQLiteStorageEngine, toFreePages free: Int) async throws {
+        try await storage.withDatabase(of: address) { file in
             try await file.write { database in
                 let pages = try #require(try Int.fetchOne(database, sql: "PRAGMA page_count"))
                 try database.execute(sql: "PRAGMA max_page_count = \(pages + free)")
@@ -278,35 +279,35 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     // MARK: Open files
 
-    @Test func noMoreFilesStayOpenThanTheLimitSays() async throws {
+    @Test func openFilesStayWithinTheLimit() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 3
-            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
             for number in 0..<10 {
                 let address = DatabaseAddress(container, .private(owner: "_\(number)"))
-                _ = try await fill(house.store(for: address), names: ["\(number)"])
+                _ = try await fill(storage.store(for: address), names: ["\(number)"])
             }
-            #expect(house.openFiles == 3)
+            #expect(storage.openDatabases == 3)
             for number in 0..<10 {
                 let address = DatabaseAddress(container, .private(owner: "_\(number)"))
-                #expect(try await names(in: house.store(for: address)) == ["\(number)"])
+                #expect(try await names(in: storage.store(for: address)) == ["\(number)"])
             }
-            try await house.close()
-            #expect(house.openFiles == 0)
+            try await storage.close()
+            #expect(storage.openDatabases == 0)
         }
     }
 
-    @Test func manyDatabasesInUseAtOnceAllGoOn() async throws {
+    @Test func moreDatabasesInUseThanTheLimitAllProceed() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 2
-            let house = try SQLiteStorehouse(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<60 {
                     group.addTask {
                         let address = DatabaseAddress(container, .private(owner: "_\(number % 6)"))
-                        let store = try await house.store(for: address)
+                        let store = try await storage.store(for: address)
                         try await store.write { try $0.enqueue([UInt8(number)]) }
                     }
                 }
@@ -315,20 +316,20 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             var bodies: [UInt8] = []
             for number in 0..<6 {
                 let address = DatabaseAddress(container, .private(owner: "_\(number)"))
-                let store = try await house.store(for: address)
+                let store = try await storage.store(for: address)
                 bodies += try await store.read { try $0.outbox(limit: 99).flatMap(\.body) }
             }
             #expect(bodies.sorted() == Array(0..<60))
-            try await house.close()
+            try await storage.close()
         }
     }
 
-    @Test func aFullQueueRefusesInsteadOfGrowing() async throws {
+    @Test func fullWriteQueueRefuses() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.waitingWrites = 1
-            let house = try SQLiteStorehouse(folder: folder, limits: limits)
-            let store = try await house.store(for: address)
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let store = try await storage.store(for: address)
             let codes = await withTaskGroup(of: StorageError.Code?.self) { group in
                 for number in 0..<200 {
                     group.addTask {
@@ -342,7 +343,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             #expect(Set(codes).subtracting([nil, .busy]).isEmpty)
             let kept = try await store.read { try $0.outbox(limit: 999).count }
             #expect(kept == codes.count { $0 == nil })
-            try await house.close()
+            try await storage.close()
         }
     }
 
@@ -371,11 +372,11 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    /// A closed house with one database, and the path of its file.
+    /// A closed storage with one database, and the path of its file.
     private func databaseFile(in folder: String) async throws -> String {
-        let house = try SQLiteStorehouse(folder: folder)
-        _ = try await fill(house.store(for: address), names: ["a"])
-        try await house.close()
+        let storage = try SQLiteStorageEngine(folder: folder)
+        _ = try await fill(storage.store(for: address), names: ["a"])
+        try await storage.close()
         return DataFolder.path(of: address, in: folder)
     }
 
@@ -388,19 +389,19 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
     }
 
     /// Opens a folder whose last user was dropped a moment ago and may still be letting go.
-    private func opened(_ folder: String) async throws -> SQLiteStorehouse {
+    private func opened(_ folder: String) async throws -> SQLiteStorageEngine {
         for _ in 0..<10_000 {
             do {
-                return try SQLiteStorehouse(folder: folder)
+                return try SQLiteStorageEngine(folder: folder)
             } catch let error as StorageError where error.code == .inUse {
                 try await Task.sleep(for: .milliseconds(1))
             }
         }
-        return try SQLiteStorehouse(folder: folder)
+        return try SQLiteStorageEngine(folder: folder)
     }
 
-    private func storeRefusal(_ house: SQLiteStorehouse) async -> StorageError.Code? {
-        await code { _ = try await house.store(for: address) }
+    private func storeRefusal(_ storage: SQLiteStorageEngine) async -> StorageError.Code? {
+        await code { _ = try await storage.store(for: address) }
     }
 
     private func refusal(_ body: () throws -> Void) -> StorageError.Code? {
@@ -437,11 +438,11 @@ private func record(
     private static let address = DatabaseAddress(
         ContainerAddress(container: "c", environment: .production), .private(owner: "_a"))
 
-    @Test func aBlobLiesUnderItsDigestBesideItsDatabase() async throws {
+    @Test func blobIsStoredUnderItsDigestBesideItsDatabase() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            _ = try await house.store(for: Self.address)
-            let blobs = try await house.blobs(for: Self.address)
+            let storage = try SQLiteStorageEngine(folder: folder)
+            _ = try await storage.store(for: Self.address)
+            let blobs = try await storage.blobs(for: Self.address)
             let name = BlobName(
                 sha256: [0xAB, 0x01] + Array(repeating: 0xFF, count: 30), generation: 7)
             let writer = try await blobs.begin()
@@ -456,63 +457,63 @@ private func record(
                 "\(folder)/databases/c/production/_a.assets/ab/01/ab01"
                 + String(repeating: "ff", count: 30) + ".0000000000000007"
             #expect(FileManager.default.contents(atPath: path) == Data([1]))
-            #expect(try await house.databases() == [Self.address])
-            #expect(try await house.databasesWithBlobs() == [Self.address])
-            #expect(try await house.check().findings.isEmpty)
-            try await house.close()
+            #expect(try await storage.databases() == [Self.address])
+            #expect(try await storage.databasesWithBlobs() == [Self.address])
+            #expect(try await storage.check().findings.isEmpty)
+            try await storage.close()
         }
     }
 
     /// A service that starts removes what a crash cut short; a command beside it must not.
-    @Test func unfinishedUploadsAreSweptAtTheStartAlone() async throws {
+    @Test func unfinishedUploadsAreSweptByTheServiceAlone() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            let writer = try await house.blobs(for: Self.address).begin()
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let writer = try await storage.blobs(for: Self.address).begin()
             try await writer.write([1])
             let incoming = {
                 try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
             }
-            let beside = try SQLiteStorehouse(folder: folder, access: .beside)
+            let beside = try SQLiteStorageEngine(folder: folder, access: .beside)
             try await beside.close()
             #expect(try incoming().count == 1)
-            try await house.close()
-            let next = try SQLiteStorehouse(folder: folder)
+            try await storage.close()
+            let next = try SQLiteStorageEngine(folder: folder)
             #expect(try incoming().isEmpty)
             try await next.close()
         }
     }
 
     /// Else a collection would take the assets of a database that is about to be restored.
-    @Test func assetsWithoutTheirDatabaseAreNotLookedThrough() async throws {
+    @Test func assetsWithoutTheirDatabaseAreKept() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            let writer = try await house.blobs(for: Self.address).begin()
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let writer = try await storage.blobs(for: Self.address).begin()
             try await writer.keep(
                 as: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1),
                 atMilliseconds: 0)
-            #expect(try await house.databasesWithBlobs().isEmpty)
-            _ = try await house.store(for: Self.address)
-            #expect(try await house.databasesWithBlobs() == [Self.address])
-            try await house.close()
+            #expect(try await storage.databasesWithBlobs().isEmpty)
+            _ = try await storage.store(for: Self.address)
+            #expect(try await storage.databasesWithBlobs() == [Self.address])
+            try await storage.close()
         }
     }
 
-    @Test func aDiscardedUploadLeavesNothing() async throws {
+    @Test func discardedUploadLeavesNothing() async throws {
         try await withTemporaryFolder { folder in
-            let house = try SQLiteStorehouse(folder: folder)
-            let writer = try await house.blobs(for: Self.address).begin()
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let writer = try await storage.blobs(for: Self.address).begin()
             try await writer.write([1])
             await writer.discard()
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming").isEmpty)
             await #expect(throws: StorageError.self) { try await writer.write([2]) }
-            try await house.close()
+            try await storage.close()
         }
     }
 
     #if os(Linux)
         /// A full disk ends the upload and not the service.
-        @Test func aFullDiskRefusesTheAsset() async throws {
+        @Test func fullDiskRefusesTheAsset() async throws {
             let error = StorageError.blob(errno: ENOSPC, path: "x")
             #expect(error.code == .noRoom)
             #expect(!error.stopsService)

@@ -59,7 +59,7 @@ import Testing
     /// The operator's table says what the code has, no more and no less.
     @Test func theOperatorsTableIsTheCodes() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(
             contentsOf: root.appendingPathComponent("Documentation/Operations.md"),
             encoding: .utf8)

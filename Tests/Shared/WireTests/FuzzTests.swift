@@ -1,4 +1,5 @@
 import StratusWire
+import TestSeeds
 import Testing
 
 /// Bodies that were valid before something happened to them: nothing crashes, hangs or reads wrongly.
@@ -6,13 +7,14 @@ import Testing
     @Test("Mutated bodies are read or refused", arguments: ExampleTests.examples)
     func mutated(example: ExampleTests.Example) throws {
         let original = try Fixtures.bytes("Examples/\(example.name).json")
-        for seed in 0..<200 {
-            var generator = Generator(seed: UInt64(seed))
+        for seed in Seeds.forTest("FuzzTests, mutated", count: 200) {
+            var generator = Generator(seed: seed)
             let body = mutate(original, &generator)
             for parser in JSONDocument.Parser.available {
                 guard let written = attempt({ try example.rewrite(body, parser) }) else { continue }
                 // What was understood can be said again, and means the same.
-                #expect(attempt({ try example.rewrite(written, parser) }) == written)
+                #expect(
+                    attempt({ try example.rewrite(written, parser) }) == written, "seed \(seed)")
             }
         }
     }
@@ -21,13 +23,14 @@ import Testing
     func agreement(example: ExampleTests.Example) throws {
         guard JSONDocument.Parser.available.count == 2 else { return }
         let original = try Fixtures.bytes("Examples/\(example.name).json")
-        for seed in 1000..<1200 {
-            var generator = Generator(seed: UInt64(seed))
+        for seed in Seeds.forTest("FuzzTests, agreement", count: 200) {
+            var generator = Generator(seed: seed)
             let body = mutate(original, &generator)
             let trees = JSONDocument.Parser.available.map { parser in
                 attempt { try readWire(WholeTree.self, from: body, parser: parser).text }
             }
-            #expect(trees[0] == trees[1], "\(String(decoding: body, as: UTF8.self))")
+            #expect(
+                trees[0] == trees[1], "seed \(seed): \(String(decoding: body, as: UTF8.self))")
         }
     }
 

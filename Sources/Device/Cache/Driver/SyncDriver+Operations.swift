@@ -53,7 +53,8 @@ extension SyncDriver {
         do {
             return try await remote.modifyZones(create: create, delete: delete)
         } catch let failure as SyncFailure
-            where create.count + delete.count == 1 && Remedy.forZone(failure.code) == .setAside
+            where create.count + delete.count == 1
+            && RecoveryAction.forZone(failure.code) == .setAside
         {
             return ZoneOutcomes(
                 created: Dictionary(uniqueKeysWithValues: create.map { ($0, failure) }),
@@ -135,7 +136,9 @@ extension SyncDriver {
         let effect = session.failed(
             failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
-            if Remedy.forRequest(failure.code) == .awaitNetwork { try store.noteUncertain(batch) }
+            if RecoveryAction.forRequest(failure.code) == .awaitNetwork {
+                try store.noteUncertain(batch)
+            }
             switch effect {
             case nil: break
             case .dropDatabaseToken: try store.dropDatabaseToken()

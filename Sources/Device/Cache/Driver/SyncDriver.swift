@@ -18,7 +18,7 @@ actor SyncDriver {
     private var accountTask: Task<Void, Never>?
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
-    private let pause = LoopPause()
+    private let pause = WakeSignal()
     private var lastFetchMilliseconds: Int64?
     private var lastSendMilliseconds: Int64?
 

@@ -37,7 +37,7 @@ extension RecordCache {
     /// Tells that the account came, went or changed; a running loop hears of it by itself.
     ///
     /// Whatever the account is: with another user than the file's nothing is sent or fetched, and the
-    /// reason of the halt is ``HaltReason/otherAccount``.
+    /// reason of the halt is `HaltReason.otherAccount`.
     public func accountChanged() async {
         await driver.change { session, now in session.accountChanged(at: now) }
     }

@@ -29,9 +29,13 @@ public final class RecordCache: Sendable {
     /// their own. It holds no assets' files.
     ///
     /// - Parameters:
-    ///   - resolver: decides conflicts; ``LatestEditWins`` by default.
+    ///   - resolver: decides conflicts; `LatestEditWins` by default.
     ///   - editDateKey: the date field in which every local edit leaves its time, so that the latest
     ///     edit can win; nil leaves records alone.
+    ///   - clock: the time; another one in tests.
+    ///   - database: a private or shared database.
+    ///   - path: where the file is, or will be.
+    ///   - settings: how fast to sync, and how much at once.
     /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
     public convenience init(
         path: String, database: CKDatabase, settings: SyncSettings = SyncSettings(),

@@ -31,6 +31,7 @@ extension CloudConnection {
     ///     before may have been missed, so fetch once.
     ///   - report: told of each answer, for a log.
     ///   - receive: does the work.
+    ///   - container: the identifier of the container.
     public func deliverRemoteNotifications(
         container: String, limitSeconds: Double = notificationLimitSeconds,
         whenListening: (@Sendable () async -> Void)? = nil,

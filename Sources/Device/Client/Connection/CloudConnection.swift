@@ -90,6 +90,9 @@ public final class CloudConnection: Sendable {
     ///   - operationFolder: where the device keeps its long-lived operations. By default
     ///     `$XDG_DATA_HOME/stratus/operations`, else `~/.local/share/stratus/operations`. Devices in
     ///     one folder go on with each other's.
+    ///   - environment: development or production.
+    ///   - transport: sends the requests.
+    ///   - world: time and chance; others in tests.
     public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
         hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World(),

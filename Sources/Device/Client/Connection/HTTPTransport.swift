@@ -54,6 +54,8 @@ public final class HTTPTransport: Transport {
     }()
 
     /// - Parameter origin: such as `http://127.0.0.1:8080`.
+    /// - Parameter credentials: of the app and, if somebody is signed in, of the user.
+    /// - Parameter deviceID: the same at each start of the same device.
     /// - Returns: nil when the origin is no http or https address.
     public convenience init?(origin: String, credentials: Credentials, deviceID: String) {
         self.init(

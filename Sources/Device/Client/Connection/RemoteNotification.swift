@@ -181,6 +181,7 @@ extension CloudConnection {
                 // no one to tell; requests tell the app of the same trouble.
                 let jittered = delaySeconds * (0.5 + world.random() / 2)
                 let wait = max(CKError(requestFailedWith: error).retryAfterSeconds ?? 0, jittered)
+                // A cancelled sleep ends the listening.
                 do { try await world.sleep(wait) } catch { return }
                 delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
             }

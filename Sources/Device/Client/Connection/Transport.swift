@@ -29,6 +29,8 @@ public protocol Transport: Sendable {
     /// Sends the bytes of an asset to an address that `assets/upload` answered.
     ///
     /// - Parameter timeoutSeconds: how long nothing may move.
+    /// - Parameter asset: the bytes to send.
+    /// - Parameter url: an address that `assets/upload` answered.
     /// - Returns: the value to save.
     /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what reading the asset throws.
     func upload(
@@ -86,7 +88,7 @@ public protocol AccountTransport: Transport {
 /// Which part of the service a request goes to.
 public struct RequestTarget: Hashable, Sendable {
     public var container: ContainerAddress
-    /// Nil for endpoints outside databases (``Endpoint/isInDatabase``).
+    /// Nil for endpoints outside databases (`Endpoint.isInDatabase`).
     public var scope: DatabaseScope?
     /// The device for which the request is made, where that is not the transport's own: a request
     /// that an earlier process began is known to the service by that one's name.

@@ -5,7 +5,7 @@ extension CKContainer {
     /// app was not told of: those at work, and those that an earlier process left.
     ///
     /// Ask when the app starts, and go on with each. Outcomes are kept for 24 hours; see
-    /// ``CKOperation/Configuration/isLongLived``. Source: Apple's page "allLongLivedOperationIDs()".
+    /// `CKOperation.Configuration.isLongLived`. Source: Apple's page "allLongLivedOperationIDs()".
     ///
     /// - Throws: `CKError` when the service does not say who is signed in.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {

@@ -54,6 +54,7 @@ extension CKDatabase {
     /// Fetches records; what befell single ones stands in their own results.
     ///
     /// - Parameter desiredKeys: nil is all fields, empty is none but the system's.
+    /// - Parameter recordIDs: the records to fetch.
     public func records(
         for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -132,6 +133,9 @@ extension CKDatabase {
     /// Runs a query.
     ///
     /// - Parameter zoneID: nil is all zones; the shared database needs one.
+    /// - Parameter desiredKeys: the fields to fetch; nil is all.
+    /// - Parameter query: what to look for.
+    /// - Parameter resultsLimit: how many records a page has at most.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil,

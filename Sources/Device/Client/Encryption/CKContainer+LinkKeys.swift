@@ -40,6 +40,7 @@ extension CKContainer {
     ///
     /// - Parameter keepsFormerKeys: whether what was encrypted with the keys so far is still read;
     ///   false when one of them was never the owner's.
+    /// - Parameter metadata: of the share, from its link.
     /// - Throws: `CKError.invalidArguments` for a link without a key.
     public func trustLinkKey(
         of metadata: CKShare.Metadata, keepsFormerKeys: Bool = true

@@ -88,6 +88,7 @@ struct SharedZoneKeys: Equatable, Sendable {
     /// Reads what ``sealed(with:for:)`` wrote; no keys where it was damaged or forged, as if the
     /// zones had never been shared.
     init(sealed: [UInt8]?, with key: AccountKey, for user: String) {
+        // Damaged or forged: as if the zones had never been shared.
         guard let sealed, let box = try? AES.GCM.SealedBox(combined: sealed),
             let data = try? AES.GCM.open(
                 box, using: key.keyringKey, authenticating: Data(user.utf8)),

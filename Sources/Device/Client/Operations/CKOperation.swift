@@ -8,7 +8,7 @@ import Synchronization
 /// before the operation is enqueued; they are let go when it has ended, so that a block may hold its
 /// operation. An operation is used once.
 ///
-/// `@unchecked Sendable`: what changes while it runs is behind ``lifecycle``; the settings and
+/// `@unchecked Sendable`: what changes while it runs is behind `lifecycle`; the settings and
 /// blocks that subclasses declare are set before it is enqueued, and only read afterwards.
 public class CKOperation: Operation, @unchecked Sendable {
     public typealias ID = String

@@ -12,6 +12,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
     /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What
     ///   the service cannot answer is told when the query runs.
+    /// - Parameter recordType: the type of the records to find.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate

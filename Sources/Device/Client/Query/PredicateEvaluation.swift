@@ -1,4 +1,5 @@
 import Foundation
+import StratusMatching
 import StratusRecords
 
 /// Judges an object of this process by a predicate: a record, or a dictionary.
@@ -55,8 +56,8 @@ struct PredicateEvaluation {
             return bounds.count == 2 && order(left, bounds[0]) { $0 != .orderedAscending }
                 && order(left, bounds[1]) { $0 != .orderedDescending }
         case .tokenMatches:
-            let tokens = Set(words(left))
-            let wanted = SearchWords.words(of: SearchWords.telling(in: text(right)))
+            let tokens = Set(SearchTokens.tokens(of: left as? [String] ?? [text(left)]))
+            let wanted = SearchTokens.tokens(of: SearchWords.withoutCommonWords(text(right)))
             return !wanted.isEmpty && wanted.allSatisfy(tokens.contains)
         }
     }
@@ -107,11 +108,6 @@ struct PredicateEvaluation {
     }
 
     private func text(_ value: Any?) -> String { value as? String ?? "" }
-
-    private func words(_ value: Any?) -> [String] {
-        let strings = value as? [String] ?? [text(value)]
-        return strings.flatMap(SearchWords.words)
-    }
 
     private func same(_ left: Any?, _ right: Any?) -> Bool {
         switch (left, right) {

@@ -183,7 +183,7 @@ struct QueryTranslation {
         guard case .string(let text) = try value(text) else {
             throw Self.invalid("Search for words with a string.")
         }
-        let words = SearchWords.telling(in: text)
+        let words = SearchWords.withoutCommonWords(text)
         return .init(.containsAllTokens, field, .string(words))
     }
 

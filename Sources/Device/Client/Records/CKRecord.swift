@@ -1,4 +1,5 @@
 import Foundation
+import StratusMatching
 import StratusRecords
 import Synchronization
 
@@ -12,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind
-/// ``state``.
+/// `state`.
 public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopying,
     CKRecordKeyValueSetting, Sequence, @unchecked Sendable
 {
@@ -164,7 +165,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// The words of all string fields in lower case and without diacritics, each once.
     public func allTokens() -> [String] {
         let strings = allKeys().compactMap { object(forKey: $0) as? String }
-        return Set(strings.flatMap(SearchWords.words)).sorted()
+        return Set(strings.flatMap(SearchTokens.words)).sorted()
     }
 
     public func makeIterator() -> CKRecordKeyValueIterator {

@@ -41,6 +41,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {
     /// Shares a record and all that reaches it by `parent`; sets the record's `share`.
     ///
     /// - Parameter shareID: in the zone of the root; with another zone no save succeeds.
+    /// - Parameter rootRecord: the record to share.
     public convenience init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         var state = RecordState()
         state.sharing = ShareState(rootName: rootRecord.recordID.recordName)

@@ -31,6 +31,7 @@ extension CKSyncEngine {
         ///
         /// - Parameter recordProvider: gives the record for a save; nil skips it. Also asked for the
         ///   record after the last that fits.
+        /// - Parameter pendingChanges: what may be sent, in order.
         /// - Returns: nil when nothing is to be sent.
         public init?(
             pendingChanges: [PendingRecordZoneChange],

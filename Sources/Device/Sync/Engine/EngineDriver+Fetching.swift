@@ -206,7 +206,7 @@ extension EngineDriver {
         case .dropZoneToken(let zone): state.update { $0.zoneTokens[zone] = nil }
         case nil, .zonePurged, .setAsideBatch:
             noteZonesToFetch()
-            guard let zone, session.remedy(forRequest: failure.code) == .report else {
+            guard let zone, session.recovery(forRequest: failure.code) == .report else {
                 round.error = error
                 return
             }

@@ -142,7 +142,7 @@ extension EngineDriver {
                 let error = CKError(error)
                 failedSaves.append(.init(zone: zone, error: error))
                 created[id] = SyncFailure(error)
-                if !session.remedy(forZone: error.code).isRetry { settled[id] = .save }
+                if !session.recovery(forZone: error.code).isRetry { settled[id] = .save }
             }
         }
         for zoneID in zoneIDs {
@@ -156,7 +156,7 @@ extension EngineDriver {
                 let error = CKError(error)
                 failedDeletes[zoneID] = error
                 deleted[id] = SyncFailure(error)
-                if !session.remedy(forZone: error.code).isRetry { settled[id] = .delete }
+                if !session.recovery(forZone: error.code).isRetry { settled[id] = .delete }
             }
         }
         _ = session.zonesModified(created: created, deleted: deleted, at: now)

@@ -42,7 +42,7 @@ actor EngineDriver {
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
     private var accountObserver: (any NSObjectProtocol)?
-    private let pause = LoopPause()
+    private let pause = WakeSignal()
     private var willTellOfState = false
     private var isStopped = false
     /// The task in which the delegate is called now.

@@ -13,7 +13,7 @@ extension Routes {
     func addAssets(to router: Router<ServerContext>) {
         router.post("assets/put/:token") { request, context in
             await respond(to: request) {
-                try knock(request, context)
+                try checkRate(of: request, context)
                 return try await upload(context.parameters.get("token") ?? "", request)
             }
         }
@@ -22,7 +22,7 @@ extension Routes {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(path), method: method) { request, context in
                     await respond(to: request) {
-                        try knock(request, context)
+                        try checkRate(of: request, context)
                         let token = context.parameters.get("token") ?? ""
                         return AssetAnswer(
                             try await service.download(token), headers: request.headers
@@ -49,7 +49,7 @@ extension Routes {
             }
             group.addTask {
                 try await progress.watch(limits)
-                throw RequestFailure(.bodyTooSlow)
+                throw RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
             }
             defer { group.cancelAll() }
             guard let answer = try await group.next() else { throw CancellationError() }
@@ -105,7 +105,9 @@ private struct UploadPieces: AsyncSequence, Sendable {
                 guard form != nil else { return bytes }
                 if let piece = try form?.read(bytes), !piece.isEmpty { return piece }
             }
-            if form?.isComplete == false { throw RequestFailure(.malformedForm) }
+            if form?.isComplete == false {
+                throw RequestFailure(.malformedForm, unreadBody: .refused)
+            }
             return nil
         }
 
@@ -113,7 +115,7 @@ private struct UploadPieces: AsyncSequence, Sendable {
             do {
                 return try await body.next()
             } catch is HTTPParserError {
-                throw RequestFailure(.bodyBroken)
+                throw RequestFailure(.bodyBroken, unreadBody: .refused)
             }
         }
     }

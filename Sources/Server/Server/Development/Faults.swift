@@ -5,27 +5,27 @@ import StratusWire
 
 extension Routes {
     /// `/dev/faults`: what shall go wrong; only with `--dev`.
-    func addFaults(to router: Router<ServerContext>) {
+    func addFaults(_ faults: FaultScript, to router: Router<ServerContext>) {
         let path: RouterPath = "dev/faults"
         router.post(path) { request, _ in
             await respond(to: request) {
                 let body = try await request.collectBody(service.settings.limits)
-                try service.faults.add(decode(DevFaults.Script.self, from: body).faults)
-                return remainingFaults()
+                try faults.add(decode(DevFaults.Script.self, from: body).faults)
+                return remaining(of: faults)
             }
         }
         router.get(path) { request, _ in
-            await respond(to: request) { remainingFaults() }
+            await respond(to: request) { remaining(of: faults) }
         }
         router.delete(path) { request, _ in
             await respond(to: request) {
-                service.faults.clear()
-                return remainingFaults()
+                faults.clear()
+                return remaining(of: faults)
             }
         }
     }
 
-    private func remainingFaults() -> Response {
-        Response(wireBytes: wireBytes(of: DevFaults.Script(faults: service.faults.remaining)))
+    private func remaining(of faults: FaultScript) -> Response {
+        Response(wireBytes: wireBytes(of: DevFaults.Script(faults: faults.remaining)))
     }
 }

@@ -15,7 +15,7 @@ extension Routes {
     func addCourier(to router: Router<ServerContext>) {
         router.get("courier/aps") { request, context in
             var response = await respond(to: request) {
-                try knock(request, context)
+                try checkRate(of: request, context)
                 guard let token = request.uri.queryParameters["tok"] else {
                     throw RequestFailure(.unknownAddress)
                 }

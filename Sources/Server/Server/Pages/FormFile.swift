@@ -51,10 +51,12 @@ struct FormFile {
                 state = .readingHead
             case .readingHead:
                 // Two hyphens behind the boundary end the form, without a file then.
-                if rest.starts(with: "--".utf8) { throw RequestFailure(.malformedForm) }
+                if rest.starts(with: "--".utf8) {
+                    throw RequestFailure(.malformedForm, unreadBody: .refused)
+                }
                 guard let end = Self.find(Self.headEnd, in: rest) else {
                     guard rest.count <= Self.headBytes else {
-                        throw RequestFailure(.malformedForm)
+                        throw RequestFailure(.malformedForm, unreadBody: .refused)
                     }
                     return file
                 }

@@ -37,18 +37,13 @@ extension Response {
 extension RequestFailure {
     /// The status of the code, but for what HTTP itself has a number for.
     var httpStatus: Int {
-        switch error {
-        case .bodyTooLarge, .assetTooLarge: 413
-        case .bodyTooSlow: 408
-        default: error.code.httpStatus
+        switch unreadBody {
+        case .tooLarge: 413
+        case .tooSlow: 408
+        case .refused, nil: error.code.httpStatus
         }
     }
 
     /// Whether an unread rest of the request may stand in the connection.
-    var endsConnection: Bool {
-        [
-            .bodyTooLarge, .bodyTooSlow, .bodyBroken, .assetTooLarge, .malformedForm,
-            .unknownUploadAddress, .tooManyUploads,
-        ].contains(error)
-    }
+    var endsConnection: Bool { unreadBody != nil }
 }

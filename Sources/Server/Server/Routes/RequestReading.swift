@@ -49,10 +49,10 @@ struct RequestHead: Sendable {
         isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
     }
 
-    /// Takes what a server signed with into the credentials, once the body is there.
-    mutating func sign(_ request: Request, _ body: ByteBuffer) {
+    /// What a server signed with, over a body.
+    static func signature(of request: Request, over body: ByteBuffer) -> RequestSignature {
         let parts = HTTPField.Name.signatureParts.map { request.headers[$0] ?? "" }
-        credentials.signature = RequestSignature(
+        return RequestSignature(
             keyID: parts[0], date: parts[1], signature: parts[2], target: request.head.path ?? "",
             body: Array(body.readableBytesView))
     }
@@ -115,7 +115,7 @@ extension Request {
         if let announced = headers[.contentLength].flatMap({ Int($0) }),
             announced > limits.requestBodyBytes
         {
-            throw RequestFailure(.bodyTooLarge)
+            throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
         }
         let body = self.body
         return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
@@ -123,14 +123,14 @@ extension Request {
                 do {
                     return try await body.collect(upTo: limits.requestBodyBytes)
                 } catch is NIOTooManyBytesError {
-                    throw RequestFailure(.bodyTooLarge)
+                    throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
                 } catch is HTTPParserError {
-                    throw RequestFailure(.bodyBroken)
+                    throw RequestFailure(.bodyBroken, unreadBody: .refused)
                 }
             }
             group.addTask {
                 try await Task.sleep(for: .seconds(limits.requestReadSeconds))
-                throw RequestFailure(.bodyTooSlow)
+                throw RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
             }
             defer { group.cancelAll() }
             guard let buffer = try await group.next() else { throw CancellationError() }

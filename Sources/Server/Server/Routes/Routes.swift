@@ -59,8 +59,8 @@ struct Routes: Sendable {
         }
         if service.settings.isForDevelopment {
             addDevelopment(to: router)
-            addFaults(to: router)
         }
+        if let faults = service.faults { addFaults(faults, to: router) }
     }
 
     private func serve<E: ServedEndpoint>(
@@ -101,47 +101,39 @@ struct Routes: Sendable {
         head.credentials.serviceOrigin = origin(of: request)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let (admission, body) = try await letIn(E.self, head, request)
-        var served = try await service.respond(to: E.self, admission) {
+        let read = try await letIn(E.self, head, request)
+        let receivedBytes = read.body.readableBytes
+        let answered = try await read.answer { body in
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
             return try decode(E.Request.self, from: body)
         }
-        finish(&served.answer, request)
-        let bytes = wireBytes(of: served.answer)
-        service.count(transferredBytes: body.readableBytes + bytes.count, for: admission)
-        return Response(wireBytes: bytes, webAuthToken: served.rotatedWebAuthToken)
+        let served = answered.encoded(receivedBytes: receivedBytes) { answer in
+            finish(&answer, request)
+            return wireBytes(of: answer)
+        }
+        return Response(wireBytes: served.bytes, webAuthToken: served.rotatedWebAuthToken)
     }
 
     /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
     private func letIn<E: ServedEndpoint>(
         _ endpoint: E.Type, _ head: RequestHead, _ request: Request
-    ) async throws -> (Admission, ByteBuffer) {
+    ) async throws -> ReadRequest<E, ByteBuffer> {
+        let checked = try service.receive(
+            E.self, from: head.credentials, at: head.address, scope: head.scope
+        ).checkRate()
         let limits = service.settings.limits
         guard head.isSigned else {
-            let admission = try await service.admit(
-                head.credentials, to: E.self, at: head.address, scope: head.scope)
-            do {
-                return (admission, try await request.collectBody(limits))
-            } catch let failure as RequestFailure {
-                service.settle(admission, failure)
-                throw failure
-            }
+            return try await checked.admit().reading { try await request.collectBody(limits) }
         }
-        try service.knock(from: head.credentials)
-        var signed = head
-        signed.sign(request, ByteBuffer())
-        try await service.checkSigner(signed.credentials, at: head.address)
-        let body = try await request.collectBody(limits)
-        signed.sign(request, body)
-        let admission = try await service.admit(
-            signed.credentials, to: E.self, at: head.address, scope: head.scope)
-        return (admission, body)
+        return try await checked.admit(
+            reading: { try await request.collectBody(limits) },
+            signature: { RequestHead.signature(of: request, over: $0 ?? ByteBuffer()) })
     }
 
     /// Counts a request whose address is its own credential for the network it comes from.
-    func knock(_ request: Request, _ context: ServerContext) throws {
-        try service.knock(
-            from: Credentials(
+    func checkRate(of request: Request, _ context: ServerContext) throws {
+        try service.checkRate(
+            of: Credentials(
                 apiToken: nil, networkAddress: networkAddress(of: request, context)))
     }
 
@@ -171,7 +163,7 @@ struct Routes: Sendable {
     ) async -> Response {
         do {
             return try await work()
-        } catch let failure as RequestFailure where failure.error == .connectionDropped {
+        } catch let failure as RequestFailure where failure.error.code == .connectionDropped {
             context?.drop()
             return Response(status: .internalServerError)
         } catch var failure as RequestFailure {

@@ -19,6 +19,8 @@ extension Accounts {
     /// - Parameters:
     ///   - allowedOrigins: Whose pages may use it, such as `https://trails.example.org`; empty for all.
     ///   - callbackURL: Where a browser goes after the sign-in.
+    ///   - address: The container and its environment.
+    ///   - name: A name for it, shown by the command line.
     /// - Returns: 64 hexadecimal digits.
     public func createAPIToken(
         for address: ContainerAddress, name: String, allowedOrigins: [String] = [],
@@ -88,7 +90,7 @@ extension Accounts {
         try await update(user)
     }
 
-    /// - Throws: ``ServiceError`` when another user has the address.
+    /// - Throws: `ServiceError` when another user has the address.
     public func setEmailVerified(_ isVerified: Bool, _ name: String) async throws {
         var user = try await user(name)
         guard user.emailAddress != nil else {
@@ -131,6 +133,8 @@ extension Accounts {
     /// Registers the public key of a server for a container, and makes the user in whose name it writes.
     ///
     /// - Parameter publicKey: PEM, as `openssl ec -pubout` writes it.
+    /// - Parameter address: The container and its environment.
+    /// - Parameter name: A name for it, shown by the command line.
     /// - Returns: The key with its identifier.
     public func addServerKey(
         _ publicKey: String, name: String, for address: ContainerAddress
@@ -161,9 +165,9 @@ extension Accounts {
 }
 
 /// The origin of a web page: scheme, host and port, as browsers write it.
-public enum WebOrigin {
+package enum WebOrigin {
     /// The origin of an address; nil unless it is an http or https one without user and spaces.
-    public static func origin(of url: String) -> String? {
+    package static func origin(of url: String) -> String? {
         guard url.utf8.count <= 2_000, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return nil
         }

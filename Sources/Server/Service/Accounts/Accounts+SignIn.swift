@@ -2,18 +2,18 @@ import StratusRecords
 import StratusStorage
 
 /// What somebody types on the sign-in or sign-up page.
-public struct SignInForm: Sendable {
-    public var emailAddress: String
-    public var password: String
-    public var givenName: String
-    public var familyName: String
-    public var staysSignedIn: Bool
+package struct SignInForm: Sendable {
+    package var emailAddress: String
+    package var password: String
+    package var givenName: String
+    package var familyName: String
+    package var staysSignedIn: Bool
     /// Whether others may find the user in this container by the e-mail address; nil leaves it.
-    public var isDiscoverable: Bool?
+    package var isDiscoverable: Bool?
     /// The network address that the form came from.
-    public var networkAddress: String
+    package var networkAddress: String
 
-    public init(
+    package init(
         emailAddress: String, password: String, givenName: String = "", familyName: String = "",
         staysSignedIn: Bool = false, isDiscoverable: Bool? = nil, networkAddress: String
     ) {

@@ -18,10 +18,10 @@ public final class Accounts: Sendable {
     private struct Remembered {
         /// Goes up when something is forgotten: what was read before must not be kept after.
         var generation = 0
-        var containers = Recent<ContainerAddress, Bool>(capacity: 10_000)
-        var apiTokens = Recent<String, APITokenRow>(capacity: 10_000)
-        var sessions = Recent<String, Session>(capacity: 10_000)
-        var serverKeys = Recent<String, ServerKeys.Known>(capacity: 10_000)
+        var containers = LRUCache<ContainerAddress, Bool>(capacity: 10_000)
+        var apiTokens = LRUCache<String, APITokenRow>(capacity: 10_000)
+        var sessions = LRUCache<String, Session>(capacity: 10_000)
+        var serverKeys = LRUCache<String, ServerKeys.Known>(capacity: 10_000)
 
         mutating func forget() {
             generation += 1
@@ -66,7 +66,7 @@ public final class Accounts: Sendable {
     /// - Throws: ``ServiceError``: AUTHENTICATION_FAILED for the API token or the signature,
     ///   AUTHENTICATION_REQUIRED for the web-auth token, ACCESS_DENIED for a disabled account.
     func authenticate(
-        _ credentials: Credentials, at address: ContainerAddress, seal: Seal
+        _ credentials: Credentials, at address: ContainerAddress, signer: TokenSigner
     ) async throws -> Admitted {
         guard (credentials.clientID?.utf8.count ?? 0) <= Self.clientIDBytes else {
             throw ServiceError.longClientID
@@ -86,7 +86,7 @@ public final class Accounts: Sendable {
                     userRecordName: nil, device: device,
                     wantsExtensions: credentials.wantsExtensions))
         }
-        guard let token = WebAuthToken(text: text, seal: seal),
+        guard let token = WebAuthToken(text: text, signer: signer),
             let session = try await session(token.session),
             session.row.address == nil || session.row.address == address,
             isValid(token, in: session.row)
@@ -99,7 +99,7 @@ public final class Accounts: Sendable {
             wantsExtensions: credentials.wantsExtensions, session: session.row.identifier)
         let next = WebAuthToken(
             session: session.row.identifier, issuedMilliseconds: settings.nowMilliseconds())
-        return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: seal))
+        return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: signer))
     }
 
     private func lifetimeMilliseconds(_ session: SessionRow) -> Int64 {
@@ -115,7 +115,7 @@ public final class Accounts: Sendable {
 
     /// Reads a row, or has it from the last time.
     private func recall<Key: Hashable & Sendable, Value: Sendable>(
-        _ rows: WritableKeyPath<Remembered, Recent<Key, Value>> & Sendable, _ key: Key,
+        _ rows: WritableKeyPath<Remembered, LRUCache<Key, Value>> & Sendable, _ key: Key,
         read: () async throws -> Value?
     ) async throws -> Value? {
         let (value, generation) = remembered.withLock { ($0[keyPath: rows][key], $0.generation) }
@@ -247,7 +247,8 @@ public final class Accounts: Sendable {
     ///
     /// - Parameter address: The container that its tokens are good for; nil for all.
     func createSession(
-        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?, seal: Seal
+        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?,
+        signer: TokenSigner
     ) async throws -> SignIn {
         let now = settings.nowMilliseconds()
         let session = SessionRow(
@@ -257,7 +258,7 @@ public final class Accounts: Sendable {
         try await directory.put(session)
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(
-            webAuthToken: token.text(sealedBy: seal), userRecordName: userRecordName,
+            webAuthToken: token.text(sealedBy: signer), userRecordName: userRecordName,
             session: session.identifier)
     }
 
@@ -315,46 +316,5 @@ extension APITokenRow {
     func allows(origin: String?) -> Bool {
         guard let origin, !allowedOrigins.isEmpty else { return true }
         return allowedOrigins.contains(origin)
-    }
-}
-
-extension CloudService {
-    /// Starts a session for a user, as the command line does.
-    ///
-    /// - Parameter address: The container that its tokens are good for; nil for all.
-    public func createSession(
-        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
-    ) async throws(RequestFailure) -> Accounts.SignIn {
-        do {
-            guard try await storehouse.directory.user(recordName: userRecordName) != nil else {
-                throw ServiceError.unknownUser
-            }
-            return try await accounts.createSession(
-                for: userRecordName, staysSignedIn: staysSignedIn, at: address, seal: seal())
-        } catch {
-            throw failure(from: error)
-        }
-    }
-
-    /// Signs in whoever says so, making the user on first use: only in a service for development, and
-    /// for every container of it.
-    ///
-    /// - Throws: ``RequestFailure`` with NOT_FOUND in any other service.
-    public func signInForDevelopment(
-        user name: String
-    ) async throws(RequestFailure) -> Accounts.SignIn {
-        guard settings.isForDevelopment else {
-            throw RequestFailure(ServiceError(.notFound, "There is nothing at this address."))
-        }
-        guard (1...255).contains(name.utf8.count) else {
-            throw RequestFailure(.invalid("Name a user with 1 to 255 bytes."))
-        }
-        do {
-            let user = try await accounts.userForDevelopment(named: name)
-            return try await accounts.createSession(
-                for: user.recordName, staysSignedIn: true, at: nil, seal: seal())
-        } catch {
-            throw failure(from: error)
-        }
     }
 }

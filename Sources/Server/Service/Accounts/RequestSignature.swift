@@ -13,18 +13,18 @@ import StratusRecords
 /// `<date> ":" base64(SHA256(body)) ":" <target>`, with the target as it was sent.
 public struct RequestSignature: Hashable, Sendable {
     /// `X-Apple-CloudKit-Request-KeyID`.
-    public var keyID: String
+    package var keyID: String
     /// `X-Apple-CloudKit-Request-ISO8601Date`, as it was sent.
-    public var date: String
+    package var date: String
     /// `X-Apple-CloudKit-Request-SignatureV1`: base64 of the DER form.
-    public var signature: String
+    package var signature: String
     /// Path and query of the request line, as they were sent.
-    public var target: String
+    package var target: String
     /// SHA-256 of the body as it was sent.
-    public var bodyHash: [UInt8]
-    public var isBodyEmpty: Bool
+    package var bodyHash: [UInt8]
+    package var isBodyEmpty: Bool
 
-    public init(
+    package init(
         keyID: String, date: String, signature: String, target: String, body: some DataProtocol
     ) {
         self.keyID = keyID

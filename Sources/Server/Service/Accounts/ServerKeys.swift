@@ -70,9 +70,9 @@ final class ServerKeys: Sendable {
         else { throw ServiceError.authenticationFailed }
         let identifier = key.row.identifier
         let mustWrite = try state.withLock { state -> Int64? in
-            let floor = state.floors[identifier] ?? key.row.spentThroughMilliseconds
-            state.floors[identifier] = floor
-            guard date > floor else { throw ServiceError.authenticationFailed }
+            let spentThrough = state.floors[identifier] ?? key.row.spentThroughMilliseconds
+            state.floors[identifier] = spentThrough
+            guard date > spentThrough else { throw ServiceError.authenticationFailed }
             state.forget(before: now - RequestSignature.windowMilliseconds)
             guard state.count < Self.capacity else {
                 throw ServiceError(
@@ -82,7 +82,7 @@ final class ServerKeys: Sendable {
                 throw ServiceError.authenticationFailed
             }
             state.count += 1
-            guard date > state.spent[identifier] ?? floor else { return nil }
+            guard date > state.spent[identifier] ?? spentThrough else { return nil }
             state.spent[identifier] = date + Self.stepMilliseconds
             return date + Self.stepMilliseconds
         }

@@ -3,20 +3,28 @@ import StratusStorage
 import StratusWire
 
 /// What the sign-in page knows: for whom it is, and where it leads.
-public struct SignInPlace: Hashable, Sendable {
+package struct SignInPlace: Hashable, Sendable {
     /// The container.
-    public var app: String
+    package var app: String
     /// Where the browser goes with the token; nil for a page that tells its opener.
-    public var callbackURL: String?
+    package var callbackURL: String?
     /// The origins of the opener that may be told; empty for any.
-    public var openerOrigins: [String]
-    public var isSignUpOpen: Bool
+    package var openerOrigins: [String]
+    package var isSignUpOpen: Bool
     fileprivate var request: SignInRequest
 }
 
-extension CloudService {
+/// Where people get web-auth tokens: on the sign-in page, from an identity provider, from the command
+/// line.
+struct SignInCounter: Sendable {
+    let settings: ServiceSettings
+    let accounts: Accounts
+    let directory: any Directory
+    let signerSource: TokenSignerSource
+    let watch: DirectoryWatch
+
     /// The address of a sign-in page for somebody whose request needed a user: a path and a query.
-    func signInAddress(
+    func address(
         for credentials: Credentials, at address: ContainerAddress
     ) async throws -> String? {
         guard let apiToken = credentials.apiToken else { return nil }
@@ -24,18 +32,18 @@ extension CloudService {
             address: address, apiToken: apiToken,
             origin: credentials.origin.map { String($0.prefix(255)) },
             issuedMilliseconds: settings.nowMilliseconds())
-        return "/auth/sign-in?request=" + request.text(sealedBy: try await seal())
+        return "/auth/sign-in?request=" + request.text(sealedBy: try await signerSource.signer())
     }
 
     /// Reads what a redirectURL carries.
     ///
     /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone.
-    public func signInPlace(_ text: String) async throws -> SignInPlace {
-        guard let request = SignInRequest(text: text, seal: try await seal()),
+    func signInPlace(_ text: String) async throws -> SignInPlace {
+        guard let request = SignInRequest(text: text, signer: try await signerSource.signer()),
             settings.nowMilliseconds() - request.issuedMilliseconds
                 < Int64(settings.limits.signInRequestSeconds * 1_000)
         else { throw SignInRefusal.expired }
-        try await refreshRemembered()
+        try await watch.refresh()
         var place = SignInPlace(
             app: request.address.container, callbackURL: nil,
             openerOrigins: request.origin.map { [$0] } ?? [],
@@ -54,7 +62,7 @@ extension CloudService {
     /// Signs in on the page, or makes an account and signs in.
     ///
     /// - Throws: ``SignInRefusal``, or what the store throws.
-    public func signIn(
+    func signIn(
         _ form: SignInForm, isNew: Bool, at place: SignInPlace
     ) async throws -> Accounts.SignIn {
         let address = place.request.address
@@ -62,47 +70,49 @@ extension CloudService {
             isNew
             ? try await accounts.user(signingUp: form) : try await accounts.user(signingIn: form)
         if let isDiscoverable = form.isDiscoverable {
-            try await storehouse.directory.setDiscoverable(
+            try await directory.setDiscoverable(
                 isDiscoverable, user.recordName, in: address)
         }
         return try await accounts.createSession(
-            for: user.recordName, staysSignedIn: form.staysSignedIn, at: address, seal: seal())
+            for: user.recordName, staysSignedIn: form.staysSignedIn, at: address,
+            signer: signerSource.signer())
     }
 
     /// Exchanges an identity token of a configured provider for a sign-in.
-    public func signIn(
+    func signIn(
         identityToken: String, nonce: String, staysSignedIn: Bool, credentials: Credentials,
         at address: ContainerAddress, networkAddress: String
-    ) async throws(RequestFailure) -> Accounts.SignIn {
+    ) async throws -> Accounts.SignIn {
         do {
-            try await refreshRemembered()
-            _ = try await accounts.authenticate(credentials, at: address, seal: seal())
+            try await watch.refresh()
+            _ = try await accounts.authenticate(
+                credentials, at: address, signer: signerSource.signer())
             try accounts.countAttempt(from: networkAddress)
             let identity = try await accounts.identityTokens.identity(identityToken, nonce: nonce)
             let user = try await accounts.user(of: identity)
             guard !user.isDisabled else { throw ServiceError.accountDisabled }
             return try await accounts.createSession(
-                for: user.recordName, staysSignedIn: staysSignedIn, at: address, seal: seal())
+                for: user.recordName, staysSignedIn: staysSignedIn, at: address,
+                signer: signerSource.signer())
         } catch let refusal as SignInRefusal {
             throw RequestFailure(
                 ServiceError(
                     .throttled, refusal.sentence, retryAfterSeconds: refusal.retryAfterSeconds,
                     frameworkCode: ServiceError.Framework.requestRateLimited))
-        } catch {
-            throw failure(from: error)
         }
     }
 
     /// A token for a form, and the secret that its browser keeps in a cookie.
-    public func formToken(secret: String?) async throws -> (token: String, secret: String) {
+    func formToken(secret: String?) async throws -> (token: String, secret: String) {
         let secret = secret.flatMap { $0.utf8.count == 32 ? $0 : nil } ?? settings.newIdentifier()
         let token = FormToken(secret: secret, issuedMilliseconds: settings.nowMilliseconds())
-        return (token.text(sealedBy: try await seal()), secret)
+        return (token.text(sealedBy: try await signerSource.signer()), secret)
     }
 
     /// Tells whether a form came from a page of ours, in the browser that got the page.
-    public func isOurs(formToken text: String, secret: String?) async throws -> Bool {
-        guard let token = FormToken(text: text, seal: try await seal()), let secret else {
+    func isOurs(formToken text: String, secret: String?) async throws -> Bool {
+        guard let token = FormToken(text: text, signer: try await signerSource.signer()), let secret
+        else {
             return false
         }
         let age = settings.nowMilliseconds() - token.issuedMilliseconds
@@ -111,8 +121,35 @@ extension CloudService {
     }
 
     /// Ends the session of a web-auth token. A token that is not good has none to end.
-    public func signOut(webAuthToken: String) async throws {
-        guard let token = WebAuthToken(text: webAuthToken, seal: try await seal()) else { return }
+    func signOut(webAuthToken: String) async throws {
+        guard let token = WebAuthToken(text: webAuthToken, signer: try await signerSource.signer())
+        else {
+            return
+        }
         try await accounts.endSession(token.session)
+    }
+    /// Starts a session for a user, as the command line does.
+    func createSession(
+        for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
+    ) async throws -> Accounts.SignIn {
+        guard try await directory.user(recordName: userRecordName) != nil else {
+            throw ServiceError.unknownUser
+        }
+        return try await accounts.createSession(
+            for: userRecordName, staysSignedIn: staysSignedIn, at: address,
+            signer: signerSource.signer())
+    }
+
+    /// Signs in whoever says so, making the user on first use.
+    func signInForDevelopment(user name: String) async throws -> Accounts.SignIn {
+        guard settings.isForDevelopment else {
+            throw ServiceError(.notFound, "There is nothing at this address.")
+        }
+        guard (1...255).contains(name.utf8.count) else {
+            throw ServiceError.invalid("Name a user with 1 to 255 bytes.")
+        }
+        let user = try await accounts.userForDevelopment(named: name)
+        return try await accounts.createSession(
+            for: user.recordName, staysSignedIn: true, at: nil, signer: signerSource.signer())
     }
 }

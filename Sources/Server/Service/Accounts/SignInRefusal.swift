@@ -29,7 +29,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     }
 
     /// The status of a page that shows it.
-    public var httpStatus: Int {
+    package var httpStatus: Int {
         switch code {
         case .tooMany: 429
         case .busy: 503

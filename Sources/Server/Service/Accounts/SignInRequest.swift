@@ -6,17 +6,17 @@ import StratusRecords
 /// Format 1, before sealing: the byte 1, container, environment and API token as counted strings, the
 /// origin of the page that asked as an optional string, and the time of issue in milliseconds since
 /// 1970 as eight bytes. The text is base64 for addresses.
-public struct SignInRequest: Hashable, Sendable {
-    public var address: ContainerAddress
-    public var apiToken: String
+struct SignInRequest: Hashable, Sendable {
+    var address: ContainerAddress
+    var apiToken: String
     /// The Origin header of the refused request; nil where no browser asked.
-    public var origin: String?
+    var origin: String?
     /// Milliseconds since 1970.
-    public var issuedMilliseconds: Int64
+    var issuedMilliseconds: Int64
 
     private static let format: UInt8 = 1
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(address.container)
@@ -24,7 +24,7 @@ public struct SignInRequest: Hashable, Sendable {
         writer.write(apiToken)
         writer.write(origin)
         writer.write(number: issuedMilliseconds)
-        return Base64.addressText(seal.sealed(writer.bytes, for: .signInRequest))
+        return Base64.addressText(signer.sealed(writer.bytes, for: .signInRequest))
     }
 
     init(
@@ -37,9 +37,9 @@ public struct SignInRequest: Hashable, Sendable {
     }
 
     /// Reads a request; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(addressText: text),
-            let bytes = seal.opened(sealed, for: .signInRequest)
+            let bytes = signer.opened(sealed, for: .signInRequest)
         else { return nil }
         var reader = ByteReader(bytes)
         do {
@@ -68,11 +68,11 @@ struct FormToken: Hashable {
     /// Milliseconds since 1970.
     var issuedMilliseconds: Int64
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(secret)
         writer.write(number: issuedMilliseconds)
-        return Base64.addressText(seal.sealed(writer.bytes, for: .formToken))
+        return Base64.addressText(signer.sealed(writer.bytes, for: .formToken))
     }
 
     init(secret: String, issuedMilliseconds: Int64) {
@@ -80,9 +80,9 @@ struct FormToken: Hashable {
         self.issuedMilliseconds = issuedMilliseconds
     }
 
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(addressText: text),
-            let bytes = seal.opened(sealed, for: .formToken)
+            let bytes = signer.opened(sealed, for: .formToken)
         else { return nil }
         var reader = ByteReader(bytes)
         do {

@@ -14,22 +14,22 @@ struct UploadAddress: Hashable {
     var user: String
     var endMilliseconds: Int64
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(database)
         writer.write(zoneName)
         writer.write(user)
         writer.write(number: endMilliseconds)
-        return Base64.addressText(seal.sealed(writer.bytes, for: .uploadAddress))
+        return Base64.addressText(signer.sealed(writer.bytes, for: .uploadAddress))
     }
 }
 
 extension UploadAddress {
     /// Reads an address; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(addressText: text),
-            let bytes = seal.opened(sealed, for: .uploadAddress)
+            let bytes = signer.opened(sealed, for: .uploadAddress)
         else { return nil }
         var reader = ByteReader(bytes)
         do {
@@ -58,22 +58,22 @@ struct DownloadAddress: Hashable {
     var blob: BlobName
     var endMilliseconds: Int64
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(database)
         writer.write(counted: blob.sha256)
         writer.write(number: blob.generation)
         writer.write(number: endMilliseconds)
-        return Base64.addressText(seal.sealed(writer.bytes, for: .downloadAddress))
+        return Base64.addressText(signer.sealed(writer.bytes, for: .downloadAddress))
     }
 }
 
 extension DownloadAddress {
     /// Reads an address; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(addressText: text),
-            let bytes = seal.opened(sealed, for: .downloadAddress)
+            let bytes = signer.opened(sealed, for: .downloadAddress)
         else { return nil }
         var reader = ByteReader(bytes)
         do {
@@ -105,7 +105,7 @@ struct UploadReceipt: Hashable {
     var sha256: [UInt8]
     var endMilliseconds: Int64
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(raw: databaseMark)
@@ -113,15 +113,15 @@ struct UploadReceipt: Hashable {
         writer.write(user)
         writer.write(counted: sha256)
         writer.write(number: endMilliseconds)
-        return Base64.text(seal.sealed(writer.bytes, for: .assetReceipt))
+        return Base64.text(signer.sealed(writer.bytes, for: .assetReceipt))
     }
 }
 
 extension UploadReceipt {
     /// Reads a receipt; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(text),
-            let bytes = seal.opened(sealed, for: .assetReceipt)
+            let bytes = signer.opened(sealed, for: .assetReceipt)
         else { return nil }
         var reader = ByteReader(bytes)
         do {

@@ -19,18 +19,17 @@ struct AssetClaims: Sendable {
 
     static func make(
         _ request: RecordsModify.Request, _ keys: [RecordKey?], in context: RequestContext,
-        store: any RecordStore
+        store: any RecordStore, signer: TokenSigner
     ) async throws -> AssetClaims {
         var claims = AssetClaims()
         var wanted: [Key: [UInt8]] = [:]
-        let seal = try await context.service.seal()
         let database = ChangeToken.mark(of: store.address)
-        let now = context.service.settings.nowMilliseconds()
+        let now = context.nowMilliseconds
         for (operation, key) in zip(request.operations, keys) {
             guard let key, case .values(let fields) = operation.record.fields else { continue }
             for receipt in fields.lazy.flatMap(\.receipts) {
                 let key = Key(zoneName: key.zoneName, receipt: receipt)
-                guard wanted[key] == nil, let upload = UploadReceipt(text: receipt, seal: seal),
+                guard wanted[key] == nil, let upload = UploadReceipt(text: receipt, signer: signer),
                     upload.databaseMark == database, upload.zoneName == key.zoneName,
                     upload.user == context.caller.userRecordName, now < upload.endMilliseconds
                 else { continue }
@@ -44,7 +43,7 @@ struct AssetClaims: Sendable {
         }
         for (key, digest) in wanted {
             guard let row = rows[digest] else { continue }
-            claims.values[key] = AssetReceipt(row, in: store.address, seal: seal)
+            claims.values[key] = AssetReceipt(row, in: store.address, signer: signer)
                 .stored(as: row.blob)
         }
         return claims
@@ -106,11 +105,11 @@ extension ServiceError {
         .badRequest, "The asset was not saved in time; upload it again.",
         frameworkCode: Framework.assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
-    public static let tooManyUploads = ServiceError(
+    static let tooManyUploads = ServiceError(
         .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
         frameworkCode: Framework.requestRateLimited)
-    public static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
-    public static let unknownUploadAddress = ServiceError(
+    static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
+    static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
         frameworkCode: Framework.unknownItem)
     static let unknownDownloadAddress = ServiceError(

@@ -15,9 +15,15 @@ public struct AssetCollection: Hashable, Sendable {
     public init() {}
 }
 
-extension CloudService {
+/// Removes assets that nobody holds.
+struct AssetCollector: Sendable {
+    let settings: ServiceSettings
+    let storage: any StorageEngine
+    let databases: Databases
+    let errors: ErrorTranslation
+
     /// Collects assets now and then, until its task is cancelled.
-    public func runAssetCollection() async {
+    func run() async {
         while true {
             do {
                 try await settings.sleep(settings.limits.assetCollectionSeconds)
@@ -25,40 +31,40 @@ extension CloudService {
                 // The sleep ends early only with its task.
                 return
             }
-            await collectAssets()
+            await collect()
         }
     }
 
-    /// Removes the assets that no record has held for ``Limits/unreferencedAssetSeconds``, and what
+    /// Removes the assets that no record has held for `Limits.unreferencedAssetSeconds`, and what
     /// crashed uploads left behind.
     ///
     /// Never takes one that a record holds or that a good receipt names. Databases are looked through
     /// one after the other, in short transactions; what fails is left to the next time.
     @discardableResult
-    public func collectAssets() async -> AssetCollection {
+    func collect() async -> AssetCollection {
         var collection = AssetCollection()
         do {
-            for database in try await storehouse.databasesWithBlobs() {
+            for database in try await storage.databasesWithBlobs() {
                 if Task.isCancelled { break }
                 do {
-                    try await collectAssets(of: database, into: &collection)
+                    try await collect(database, into: &collection)
                 } catch {
                     collection.failedDatabases += 1
-                    _ = failure(from: error)
+                    _ = errors.failure(from: error)
                 }
             }
         } catch {
             collection.failedDatabases += 1
-            _ = failure(from: error)
+            _ = errors.failure(from: error)
         }
         return collection
     }
 
-    private func collectAssets(
-        of database: DatabaseAddress, into collection: inout AssetCollection
+    private func collect(
+        _ database: DatabaseAddress, into collection: inout AssetCollection
     ) async throws {
-        let store = try await store(for: database)
-        let blobs = try await storehouse.blobs(for: database)
+        let store = try await databases.store(for: database)
+        let blobs = try await storage.blobs(for: database)
         let now = settings.nowMilliseconds()
         let limit = settings.limits.assetsPerCollection
         // What was let go since the last time counts from now.

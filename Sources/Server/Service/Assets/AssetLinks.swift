@@ -4,23 +4,26 @@ import StratusWire
 
 /// Puts addresses into the records of an answer, for their assets, and identifiers into its failures.
 ///
-/// A record without assets costs a search in its bytes (``StoredAssets``).
+/// A record without assets costs a search in its bytes (`StoredAssets`).
 public struct AssetLinks {
     private struct Key: Hashable {
         var database: DatabaseAddress
         var blob: BlobName
     }
 
-    private let seal: Seal
+    private let signer: TokenSigner
     private let context: RequestContext
+    private let settings: ServiceSettings
     private let endMilliseconds: Int64
     private var addresses: [Key: [UInt8]] = [:]
 
-    init(seal: Seal, context: RequestContext) {
-        self.seal = seal
+    /// - Parameter settings: Where the failures' identifiers come from.
+    init(signer: TokenSigner, context: RequestContext, settings: ServiceSettings) {
+        self.signer = signer
         self.context = context
+        self.settings = settings
         endMilliseconds =
-            context.service.settings.nowMilliseconds()
+            context.nowMilliseconds
             + Int64(context.limits.downloadAddressSeconds * 1_000)
     }
 
@@ -35,7 +38,7 @@ public struct AssetLinks {
             result = .record(linked(record))
         case .failure(let failure):
             var failure = failure
-            failure.uuid = context.service.settings.newUUID()
+            failure.uuid = settings.newUUID()
             failure.serverRecord = failure.serverRecord.map { linked($0) }
             failure.ancestorRecord = failure.ancestorRecord.map { linked($0) }
             result = .failure(failure)
@@ -69,7 +72,7 @@ public struct AssetLinks {
         if let address = addresses[key] { return address }
         let text = DownloadAddress(
             database: key.database, blob: key.blob, endMilliseconds: endMilliseconds
-        ).text(sealedBy: seal)
+        ).text(sealedBy: signer)
         var writer = JSONWriter(reservingBytes: 512)
         writer.string(context.origin + DownloadAddress.path + text + "/${f}")
         let address = writer.finish()
@@ -82,56 +85,5 @@ extension RecordDictionary {
     fileprivate var hasStoredAssets: Bool {
         guard case .encoded(let payload) = fields else { return false }
         return StoredAssets.areIn(payload)
-    }
-}
-
-// MARK: The answers that carry records
-
-extension RecordsModify {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
-}
-
-extension RecordsLookup {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
-}
-
-extension RecordsQuery {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
-}
-
-extension RecordsChanges {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
-}
-
-extension RecordsResolve {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.results)
-    }
-}
-
-extension RecordsAccept {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.results)
-    }
-}
-
-extension ChangesZone {
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        for index in answer.zones.indices {
-            guard case .page(var page) = answer.zones[index] else { continue }
-            // Else the page's records would be copied when the first of them changes.
-            answer.zones[index] = .page(
-                Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
-            links.link(&page.records)
-            answer.zones[index] = .page(page)
-        }
     }
 }

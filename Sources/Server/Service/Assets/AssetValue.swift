@@ -7,14 +7,14 @@ extension AssetReceipt {
     /// The checksums are codes of the content's digest under a key of the database, so that they tell
     /// nobody whether another database has the same content. `wrappingKey` and `referenceChecksum`
     /// are there because clients expect them in private databases; nothing is encrypted with them.
-    init(_ row: AssetRow, in database: DatabaseAddress, seal: Seal) {
+    init(_ row: AssetRow, in database: DatabaseAddress, signer: TokenSigner) {
         let content = ChangeToken.mark(of: database) + row.blob.sha256
         self.init(
-            fileChecksum: Self.checksum(seal.code(of: content, for: .fileChecksum)),
+            fileChecksum: Self.checksum(signer.code(of: content, for: .fileChecksum)),
             sizeBytes: row.sizeBytes)
         guard case .private = database.tenant else { return }
-        referenceChecksum = Self.checksum(seal.code(of: content, for: .referenceChecksum))
-        wrappingKey = Base64.text(Array(seal.code(of: content, for: .wrappingKey).prefix(16)))
+        referenceChecksum = Self.checksum(signer.code(of: content, for: .referenceChecksum))
+        wrappingKey = Base64.text(Array(signer.code(of: content, for: .wrappingKey).prefix(16)))
     }
 
     /// One byte for the kind and twenty of a code, in base64: the form that CloudKit's have.

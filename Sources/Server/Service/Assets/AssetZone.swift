@@ -11,9 +11,12 @@ struct AssetZone: Hashable, Sendable {
     /// Looks a zone up as `zones/lookup` does, so that the caller sees here what he sees there.
     ///
     /// - Throws: ``ServiceError`` with ZONE_NOT_FOUND.
-    init(_ zoneID: ZoneIDDictionary?, in context: RequestContext) async throws {
+    init(
+        _ zoneID: ZoneIDDictionary?, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws {
         let request = ZonesLookup.Request(zones: [zoneID ?? ZoneIDDictionary()])
-        switch try await ZonesLookup.answer(request, in: context).zones.first {
+        switch try await ZonesLookup.answer(request, in: context, databases, signer).zones.first {
         case .zone(let zone):
             guard let database = context.assetDatabase(of: zone.zoneID) else {
                 throw ServiceError.zoneNotFound

@@ -4,30 +4,38 @@ import StratusWire
 
 extension AssetsRereference: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// Gives new receipts for assets of records that the caller may read: those that `records/lookup`
     /// answers.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         guard request.assets.count <= context.limits.assetTokensPerRequest else {
             throw ServiceError.overLimit("Ask for fewer assets in one request.")
         }
-        let source = try await AssetZone(request.zoneID, in: context)
-        let target = try await AssetZone(request.targetZoneID ?? request.zoneID, in: context)
+        let databases = components.databases
+        let signer = try await components.tokenSigner()
+        let source = try await AssetZone(request.zoneID, in: context, databases, signer)
+        let target = try await AssetZone(
+            request.targetZoneID ?? request.zoneID, in: context, databases, signer)
         guard source.database == target.database else {
             throw ServiceError.invalid("An asset stays in its owner's database; upload it there.")
         }
-        let settings = context.service.settings
         let receipts = NewReceipts(
-            seal: try await context.service.seal(), zone: target, user: try context.user(),
-            endMilliseconds: settings.nowMilliseconds()
+            signer: signer, zone: target, user: try context.user(),
+            endMilliseconds: context.nowMilliseconds
                 + Int64(context.limits.assetReceiptSeconds * 1_000))
         let found = try await RecordsLookup.answer(
             RecordsLookup.Request(
                 records: request.assets.map {
                     .init(recordName: $0.recordName, desiredKeys: [$0.fieldName])
-                }, zoneID: request.zoneID), in: context
+                }, zoneID: request.zoneID), in: context, with: components
         ).records
         return Answer(
             assets: try zip(request.assets, found).map { item, result in
@@ -59,7 +67,7 @@ extension AssetsRereference: ServedEndpoint {
 
 /// Receipts for what is stored already.
 private struct NewReceipts {
-    let seal: Seal
+    let signer: TokenSigner
     let zone: AssetZone
     let user: String
     let endMilliseconds: Int64
@@ -72,7 +80,7 @@ private struct NewReceipts {
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: zone.database), zoneName: zone.name, user: user,
             sha256: blob.sha256, endMilliseconds: endMilliseconds
-        ).text(sealedBy: seal)
+        ).text(sealedBy: signer)
         return asset
     }
 }

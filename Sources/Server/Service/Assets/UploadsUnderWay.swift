@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusWire
 import Synchronization
 
 /// Counts the uploads under way, user by user: each has a file that is not counted anywhere else yet.
@@ -12,7 +13,7 @@ final class UploadsUnderWay: Sendable {
 
     /// Runs `body` as one of the user's uploads.
     ///
-    /// - Throws: ``ServiceError`` with THROTTLED when there are too many.
+    /// - Throws: ``RequestFailure`` with THROTTLED when there are too many.
     func run<Outcome>(for user: String, _ body: () async throws -> Outcome) async throws -> Outcome
     {
         let isIn = counts.withLock { counts in
@@ -20,7 +21,7 @@ final class UploadsUnderWay: Sendable {
             counts[user, default: 0] += 1
             return true
         }
-        guard isIn else { throw ServiceError.tooManyUploads }
+        guard isIn else { throw RequestFailure(.tooManyUploads, unreadBody: .refused) }
         defer {
             counts.withLock { counts in
                 let left = (counts[user] ?? 1) - 1

@@ -1,27 +1,43 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
 
 extension ChangesDatabase: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// A fetch without a token leaves out zones that were deleted before it began.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         if context.scope == .public {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
-        let seal = try await context.service.seal()
-        let now = context.service.settings.nowMilliseconds()
+        return try await answer(
+            request, in: context, components.databases, try await components.tokenSigner(),
+            components.settings.logger)
+    }
+
+    /// - Parameter logger: Told when history was lost.
+    static func answer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner, _ logger: Logger
+    ) async throws -> Answer {
         guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context)
+            return try await sharedAnswer(request, in: context, databases, signer, logger)
         }
-        return try await context.service.store(for: address).read { reader in
+        return try await databases.store(for: address).read { reader in
             let version = try reader.databaseVersion
             let tokens = ChangeTokens(
-                seal: seal, address: address, incarnation: try reader.incarnation,
-                nowMilliseconds: now, service: context.service)
+                signer: signer, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: context.nowMilliseconds,
+                lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
             let token = try request.syncToken.map {
                 try tokens.readDatabaseToken($0, version: version)
             }

@@ -1,14 +1,45 @@
+import Logging
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 extension ChangesZone: ServedEndpoint {
     /// Whoever may read the public database may follow it.
     public static let access = EndpointAccess.read
+    public static let endsSession = false
+
+    public static func cost(of request: Request) -> Double { Double(request.zones.count) / 10 }
+    public static func zoneNames(in request: Request) -> Set<String> {
+        Set(request.zones.map(\.zoneID.zoneName))
+    }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        for index in answer.zones.indices {
+            guard case .page(var page) = answer.zones[index] else { continue }
+            // Else the page's records would be copied when the first of them changes.
+            answer.zones[index] = .page(
+                Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
+            links.link(&page.records)
+            answer.zones[index] = .page(page)
+        }
+    }
+
+    /// Zones asked about with a token have lost it; the others are served.
+    public static let expiredTokens = ExpiredTokens<Self> { request, answer in
+        var rest = request
+        rest.zones.removeAll { $0.syncToken != nil }
+        var served = try await rest.zones.isEmpty ? [][...] : answer(rest).zones[...]
+        return Answer(
+            zones: request.zones.compactMap { item in
+                item.syncToken == nil
+                    ? served.popFirst()
+                    : .failure(ZoneFailure(zoneID: item.zoneID, error: .expiredChangeToken))
+            })
+    }
 
     /// A zone that cannot be served fails by itself; the others are answered.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkFeed()
         try context.checkCount(request.zones.count)
@@ -26,27 +57,39 @@ extension ChangesZone: ServedEndpoint {
             // Else one request could ask 400 times for the largest page of one zone.
             throw ServiceError.invalid("Name a zone once in a request.")
         }
+        let stores = Stores(
+            databases: components.databases, schemas: components.schemas,
+            signer: try await components.tokenSigner(), logger: components.settings.logger)
         guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context)
+            return try await sharedAnswer(request, in: context, stores)
         }
         return try await answer(
-            request, in: context, address, room: context.limits.changedBytesPerAnswer)
+            request, in: context, stores, address, room: context.limits.changedBytesPerAnswer)
+    }
+
+    /// What reading a feed needs.
+    struct Stores: Sendable {
+        let databases: Databases
+        let schemas: SchemaCache
+        let signer: TokenSigner
+        /// Told when history was lost.
+        let logger: Logger
     }
 
     /// - Parameter room: The bytes that the answer may have in records; every zone has a page all the
     ///   same.
     static func answer(
-        _ request: Request, in context: RequestContext, _ address: DatabaseAddress, room: Int
+        _ request: Request, in context: RequestContext, _ stores: Stores,
+        _ address: DatabaseAddress, room: Int
     ) async throws -> Answer {
-        let seal = try await context.service.seal()
-        let access = try await context.recordAccess()
-        let now = context.service.settings.nowMilliseconds()
+        let access = try await context.recordAccess(by: stores.schemas)
         // Newest-first pages are found from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
-        return try await context.service.store(for: address).read(length) { reader in
+        return try await stores.databases.store(for: address).read(length) { reader in
             let tokens = ChangeTokens(
-                seal: seal, address: address, incarnation: try reader.incarnation,
-                nowMilliseconds: now, service: context.service)
+                signer: stores.signer, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: context.nowMilliseconds,
+                lifetimeSeconds: context.limits.changeTokenSeconds, logger: stores.logger)
             let feed = ZoneFeed(
                 reader: reader, tokens: tokens, context: context, access: access)
             var room = room

@@ -4,16 +4,25 @@ import StratusWire
 
 extension RecordsChanges: ServedEndpoint {
     public static let access = ChangesZone.access
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [request.zoneID.zoneName] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
 
     /// The same feed as that of ``ChangesZone``, with the zone's error as the request's.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         let item = ChangesZone.Item(
             zoneID: request.zoneID ?? ZoneIDDictionary(), syncToken: request.syncToken,
             resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
             isReversed: request.isReversed, numbersAsStrings: request.numbersAsStrings)
-        let answer = try await ChangesZone.answer(.init(zones: [item]), in: context)
+        let answer = try await ChangesZone.answer(
+            .init(zones: [item]), in: context, with: components)
         switch answer.zones.first {
         case .page(let page):
             return Answer(

@@ -4,14 +4,20 @@ import StratusWire
 
 extension ZonesChanges: ServedEndpoint {
     public static let access = ChangesDatabase.access
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.metaSyncToken != nil }
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// The same feed as that of ``ChangesDatabase``, under the token's other name.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         let answer = try await ChangesDatabase.answer(
             .init(syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit),
-            in: context)
+            in: context, with: components)
         return Answer(
             zones: answer.zones, metaSyncToken: answer.syncToken, moreComing: answer.moreComing)
     }

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
@@ -23,11 +24,11 @@ struct FieldFitting {
         self.context = context
     }
 
-    /// Adds the record's type to the schema when it is new.
+    /// Adds the record's type to the schema if it is new.
     ///
-    /// - Throws: ``ServiceError`` when the container has no room for it.
+    /// - Throws: ``ServiceError`` when the container has as many types as it may have.
     mutating func fitType() throws {
-        // The type of shares is there from the beginning, also where the schema is fixed.
+        // Every container has the type of shares, also where the schema is fixed.
         let isFixed = context.address.environment != .development
         if isFixed, recordType == ShareDictionary.recordType { return }
         if !schema.hasType(recordType) {
@@ -42,9 +43,9 @@ struct FieldFitting {
         }
     }
 
-    /// The field with a value of its schema's type.
+    /// The field with a value of the type that the schema names.
     ///
-    /// - Throws: ``ServiceError`` when it has none.
+    /// - Throws: ``ServiceError`` when the value does not fit, or the schema does not take the field.
     mutating func fitted(_ field: Field) throws -> Field {
         guard Names.isIdentifier(field.name) || isShareField(field.name) else {
             throw ServiceError.invalid(
@@ -58,7 +59,7 @@ struct FieldFitting {
         if field.isEncrypted || rule?.isEncrypted == true {
             value = try encryptable(value, of: field, rule)
             if case .bytes = value, field.isTypeDeclared, rule != nil {
-                // What a device encrypted itself: of which type it is, only devices know.
+                // A device encrypted the value itself; only devices know its type.
                 var field = field
                 field.value = value
                 return field
@@ -105,7 +106,7 @@ struct FieldFitting {
         if let type = value.type, !type.canBeEncrypted {
             throw ServiceError.invalid("References and assets cannot be encrypted values.")
         }
-        // Without a type an encrypted value counts as the bytes of a ciphertext.
+        // An encrypted value without a type is taken for the bytes of a ciphertext.
         guard !field.isTypeDeclared, value != .emptyList else { return value }
         guard case .string(let text) = value, let bytes = Base64.bytes(text) else {
             throw ServiceError.invalid("byte values must be base64 encoded")
@@ -122,7 +123,7 @@ struct FieldFitting {
         recordType == ShareDictionary.recordType && ContainerSchema.shareFields[name] != nil
     }
 
-    /// References get their zone written out and cannot leave it.
+    /// References with their zone, which must be the record's own.
     private mutating func resolved(_ value: FieldValue) throws -> FieldValue {
         switch value {
         case .reference(let reference): return .reference(try resolved(reference))

@@ -6,7 +6,7 @@ import StratusStorage
 ///
 /// What is kept, numbers big-endian: the byte 2, 16 bytes that stand for the request's operations, their
 /// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.
-struct Repetition {
+struct IdempotencyRecord {
     private static let format: UInt8 = 2
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16

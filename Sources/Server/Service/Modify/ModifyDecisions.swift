@@ -17,6 +17,8 @@ struct ModifyDecisions {
     let stored: StoredRecords
     let context: RequestContext
     let nowMilliseconds: Int64
+    /// Where the identifiers of participants come from.
+    let settings: ServiceSettings
     var decisions: [Decision] = []
     private(set) var indexByKey: [RecordKey: Int] = [:]
     /// The saves that need a record of the request to be there.
@@ -27,12 +29,14 @@ struct ModifyDecisions {
     var cascade = Cascade()
 
     init(
-        plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64
+        plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64,
+        settings: ServiceSettings
     ) {
         self.plan = plan
         self.stored = stored
         self.context = context
         self.nowMilliseconds = nowMilliseconds
+        self.settings = settings
     }
 
     // MARK: Each operation by itself

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
@@ -49,26 +50,29 @@ struct ModifyPlan: Sendable {
 
     /// - Throws: ``ServiceError`` when the whole request is wrong.
     static func make(
-        _ request: RecordsModify.Request, in context: RequestContext, store: any RecordStore
+        _ request: RecordsModify.Request, in context: RequestContext,
+        _ stores: RecordsModify.Stores, store: any RecordStore, signer: TokenSigner
     ) async throws -> ModifyPlan {
-        let keys = try keys(of: request, in: context)
+        let keys = try keys(of: request, in: context, stores.settings)
         let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
-        let assets = try await AssetClaims.make(request, keys, in: context, store: store)
-        let person = try await sharingPerson(of: request, keys, stored, in: context)
-        var schema = try await context.service.schemas.schema(of: context.address)
+        let assets = try await AssetClaims.make(
+            request, keys, in: context, store: store, signer: signer)
+        let person = try await sharingPerson(
+            of: request, keys, stored, in: context, stores.directory)
+        var schema = try await stores.schemas.schema(of: context.address)
         // Another request may fix a field's type between our look and our extension of the schema;
         // then everything is checked once more against what is there now.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
-                assets: assets, person: person)
+                assets: assets, person: person, settings: stores.settings)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
                 return ModifyPlan(items: items, access: planning.access)
             }
             let expected = planning.schema
-            schema = try await context.service.schemas.extend(context.address, with: growth)
+            schema = try await stores.schemas.extend(context.address, with: growth)
             let isAsExpected = growth.allSatisfy { row in
                 guard let field = row.field else { return schema.hasType(row.recordType) }
                 return schema.rule(for: field, of: row.recordType)
@@ -97,7 +101,7 @@ struct ModifyPlan: Sendable {
 
     /// The record that each operation is about; nil where the caller can have no such zone.
     private static func keys(
-        of request: RecordsModify.Request, in context: RequestContext
+        of request: RecordsModify.Request, in context: RequestContext, _ settings: ServiceSettings
     ) throws -> [RecordKey?] {
         var seen: Set<RecordKey> = []
         return try request.operations.map { operation in
@@ -105,7 +109,7 @@ struct ModifyPlan: Sendable {
             guard let zoneName = context.zoneName(zoneID) else { return nil }
             let isNew = operation.kind == .create
             let name =
-                operation.record.recordName ?? (isNew ? context.service.settings.newUUID() : "")
+                operation.record.recordName ?? (isNew ? settings.newUUID() : "")
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
                 throw ServiceError.invalid("Name a record in one operation of a request only.")

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
@@ -16,10 +17,13 @@ struct ModifyPlanning {
     private let assets: AssetClaims
     /// The caller, where shares are saved.
     let person: ParticipantIdentity?
+    /// Where the short GUIDs of new links come from.
+    let settings: ServiceSettings
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
-        stored: [RecordKey: RecordRow], assets: AssetClaims, person: ParticipantIdentity?
+        stored: [RecordKey: RecordRow], assets: AssetClaims, person: ParticipantIdentity?,
+        settings: ServiceSettings
     ) {
         self.request = request
         self.context = context
@@ -28,6 +32,7 @@ struct ModifyPlanning {
         self.stored = stored
         self.assets = assets
         self.person = person
+        self.settings = settings
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {

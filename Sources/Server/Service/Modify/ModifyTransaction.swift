@@ -1,3 +1,4 @@
+import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -7,7 +8,7 @@ struct ModifyOutcome: Sendable {
     var answer: RecordsModify.Answer
     /// Set when the request failed as a whole: an atomic zone that was the request's only one.
     var failure: RequestFailure?
-    var hasNews = false
+    var hasOutboxEvents = false
     var sharing = SharingOutcome()
 }
 
@@ -17,14 +18,15 @@ struct ModifyTransaction: Sendable {
     let plan: ModifyPlan
     let context: RequestContext
     let summary: SubscriptionSummary
-    let told: Notifications.Told
+    let outbox: Notifications.Cursor
     let nowMilliseconds: Int64
+    let settings: ServiceSettings
     /// For callers who want to know where the request's zone stands.
-    var seal: Seal?
+    let signer: TokenSigner
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
-        try told.dequeue(in: writer)
-        let repetition = try Repetition(
+        try outbox.dequeue(in: writer)
+        let repetition = try IdempotencyRecord(
             request.operationID, of: operations(), in: context)
         if let outcome = try repetition?.outcome(in: writer) {
             let results = try OperationOutcome(outcome, count: request.operations.count).replay(
@@ -35,7 +37,8 @@ struct ModifyTransaction: Sendable {
         }
         let stored = try StoredRecords(plan, context, reader: writer)
         var decisions = ModifyDecisions(
-            plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds)
+            plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds,
+            settings: settings)
         decisions.decideEach()
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool
@@ -61,14 +64,15 @@ struct ModifyTransaction: Sendable {
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),
-            hasNews: hasWritten && (summary.wantsNews || !sharing.zonesWithShares.isEmpty),
+            hasOutboxEvents: hasWritten
+                && (summary.wantsEvents || !sharing.zonesWithShares.isEmpty),
             sharing: decisions.sharingOutcome(after: sharing))
     }
 
     /// What the request does to which records, as it was sent.
-    private func operations() -> [Repetition.Operation] {
+    private func operations() -> [IdempotencyRecord.Operation] {
         request.operations.map {
-            Repetition.Operation(
+            IdempotencyRecord.Operation(
                 kind: $0.kind.rawValue,
                 zoneName: context.zoneName($0.record.zoneID ?? request.zoneID),
                 recordName: $0.record.recordName)
@@ -80,7 +84,7 @@ struct ModifyTransaction: Sendable {
     ) throws -> RecordsModify.Answer {
         RecordsModify.Answer(
             records: results,
-            syncToken: try context.currentToken(of: request.zoneID, in: reader, seal: seal))
+            syncToken: try context.currentToken(of: request.zoneID, in: reader, signer: signer))
     }
 
     /// Numbers and stores what was decided, zone by zone in the order of their keys.
@@ -107,11 +111,11 @@ struct ModifyTransaction: Sendable {
                     version: $0, commitVersion: versions.upperBound,
                     changeTag: ChangeTag(version: $0, incarnation: incarnation).text)
             }.makeIterator()
-            var report = NewsReport(
+            var report = OutboxReport(
                 zoneName: zone.name, user: try context.user(), device: context.caller.device,
                 summary: summary)
             if sharing.zonesWithShares.contains(zone.name) {
-                report.share = try ShareNews(before: writer, zone, context)
+                report.share = try ShareEvent(before: writer, zone, context)
             }
             for index in indices {
                 guard let number = numbers.next() else { break }
@@ -148,7 +152,7 @@ struct ModifyTransaction: Sendable {
     /// Stores a record and everything that other tables derive from it.
     private func put(
         _ write: ModifyDecisions.Write, in writer: any StoreWriter,
-        _ indexing: inout RecordIndexing, _ report: inout NewsReport
+        _ indexing: inout RecordIndexing, _ report: inout OutboxReport
     ) throws {
         try writer.put(write.row)
         try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
@@ -163,7 +167,7 @@ struct ModifyTransaction: Sendable {
     /// its content nor its change tag. A share that goes with its root is a record that is deleted.
     private func put(
         touched write: ModifyDecisions.Write, _ number: RecordRow.Number,
-        in writer: any StoreWriter, _ indexing: inout RecordIndexing, _ report: inout NewsReport
+        in writer: any StoreWriter, _ indexing: inout RecordIndexing, _ report: inout OutboxReport
     ) throws {
         var write = write
         guard !write.row.isDeleted else {

@@ -1,8 +1,9 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// What a `records/modify` request came to, kept so that its repetition changes nothing (``Repetition``).
+/// What a `records/modify` request came to, kept so that its repetition changes nothing (``IdempotencyRecord``).
 ///
 /// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure,
 /// without the stored record that it may carry. Records are answered as they are at the time of the

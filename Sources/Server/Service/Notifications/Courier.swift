@@ -44,7 +44,7 @@ actor Courier {
         for delivery in deliveries {
             deliver(
                 delivery.payload, to: delivery.device.pushToken,
-                isRepetition: delivery.isRepetition)
+                isRepeated: delivery.isRepeated)
         }
     }
 
@@ -52,7 +52,7 @@ actor Courier {
     /// about the same becomes this one, unless it is repeated on purpose; the oldest give way when the
     /// room is used up.
     func deliver(
-        _ notification: NotificationPayload, to pushToken: String, isRepetition: Bool = false
+        _ notification: NotificationPayload, to pushToken: String, isRepeated: Bool = false
     ) {
         if let waiter = mailboxes[pushToken]?.waiters.popLast() {
             waiter.continuation.resume(returning: notification)
@@ -61,7 +61,7 @@ actor Courier {
         guard var mailbox = mailboxes[pushToken] ?? newMailbox() else { return }
         mailboxes[pushToken] = nil
         let same = mailbox.queue.firstIndex { $0.subject == notification.subject }
-        if let index = same, !isRepetition {
+        if let index = same, !isRepeated {
             mailbox.queue[index] = notification
         } else {
             mailbox.queue.append(notification)
@@ -82,8 +82,8 @@ actor Courier {
         guard var mailbox = mailboxes[pushToken] ?? newMailbox() else { return }
         if !mailbox.waiters.isEmpty { return deliver(notification, to: pushToken) }
         mailbox.room = max(1, mailbox.room / 2)
-        let isTold = mailbox.queue.contains { $0.subject == notification.subject }
-        if !isTold, mailbox.queue.count < mailbox.room {
+        let isQueued = mailbox.queue.contains { $0.subject == notification.subject }
+        if !isQueued, mailbox.queue.count < mailbox.room {
             mailbox.queue.insert(notification, at: 0)
         }
         mailboxes[pushToken] = mailbox

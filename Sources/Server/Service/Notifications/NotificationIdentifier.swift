@@ -2,8 +2,8 @@ import Crypto
 import StratusRecords
 import StratusStorage
 
-/// Names the notifications of one piece of news: a hash of its place in the outbox, so that news which
-/// is told again after a failure or a crash keeps its names and receivers can tell.
+/// Names the notifications of one event: a hash of its place in the outbox, so that what is
+/// dispatched again after a failure or a crash keeps its names and receivers recognise it.
 struct NotificationIdentifier {
     private let seed: [UInt8]
 
@@ -18,7 +18,7 @@ struct NotificationIdentifier {
         seed = writer.bytes
     }
 
-    /// The UUID (version 8, RFC 9562) of a change by its number. News about a zone has number 0.
+    /// The UUID (version 8, RFC 9562) of a change by its number. OutboxEvent about a zone has number 0.
     func text(_ change: Int) -> String {
         var writer = ByteWriter()
         writer.write(raw: seed)

@@ -1,73 +1,76 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 import Synchronization
 
-/// Tells devices of what was saved: reads the outbox after the commit, matches subscriptions, and
+/// Notifies devices of what was saved: reads the outbox after the commit, matches subscriptions, and
 /// hands notifications to the devices' channels.
 ///
-/// A notification is a hint. News of a database is told at once, then what comes within
-/// ``StratusRecords/Limits/coalescingSeconds`` is gathered and told together. What fails is tried again,
+/// A notification is a hint. An event of a database is dispatched at once, then what comes within
+/// ``StratusRecords/Limits/coalescingSeconds`` is gathered and dispatched together. What fails is tried again,
 /// after 1 s, doubled up to 60 s. Rows leave the outbox with the next save, in its transaction, or
-/// after ten quiet seconds; after a crash some are told twice, under the same notification
+/// after ten quiet seconds; after a crash some are dispatched twice, under the same notification
 /// identifiers, and none is forgotten.
 final class Notifications: Sendable {
-    let storehouse: any Storehouse
+    let storage: any StorageEngine
     let settings: ServiceSettings
-    let subscriptions: SubscriptionBook
-    let schemas: SchemaBook
+    let subscriptions: SubscriptionCache
+    let schemas: SchemaCache
     let devices: Devices
-    let faults: FaultScript
+    /// Hands notifications to the devices' channels.
+    let deliver: @Sendable ([Delivery]) async -> Void
 
     private let state = Mutex(State())
 
-    /// Seconds after which what was told is removed where no save removed it.
+    /// Seconds after which what was dispatched is removed where no save removed it.
     static let quietSeconds: Double = 10
     private static let longestRetrySeconds: Double = 60
 
     fileprivate struct State {
-        /// How far the outboxes are told of the databases that were in use lately.
-        var told: [DatabaseAddress: Told] = [:]
+        /// How far the outboxes are dispatched of the databases that were in use lately.
+        var cursors: [DatabaseAddress: Cursor] = [:]
         var runs: [DatabaseAddress: Run] = [:]
         var isSweeping = false
-        /// Whether every database was asked for news that a crash left behind.
+        /// Whether every database was asked for events that a crash left behind.
         var hasRecovered = false
     }
 
-    /// The telling of one database's news: a round, then a rest in which further news is gathered.
+    /// The dispatch of one database's events: a round, then a rest in which further ones are gathered.
     fileprivate struct Run {
         var store: any RecordStore
         var round: Task<Void, Never>?
         var rest: Task<Void, Never>?
-        /// Whether there is news that no round has begun with.
+        /// Whether there are events that no round has begun with.
         var hasMore = false
         var failures = 0
     }
 
     init(
-        storehouse: any Storehouse, settings: ServiceSettings, subscriptions: SubscriptionBook,
-        schemas: SchemaBook, devices: Devices, faults: FaultScript
+        storage: any StorageEngine, settings: ServiceSettings, subscriptions: SubscriptionCache,
+        schemas: SchemaCache, devices: Devices,
+        deliver: @escaping @Sendable ([Delivery]) async -> Void
     ) {
-        self.storehouse = storehouse
+        self.storage = storage
         self.settings = settings
         self.subscriptions = subscriptions
         self.schemas = schemas
         self.devices = devices
-        self.faults = faults
+        self.deliver = deliver
     }
 
-    func told(of address: DatabaseAddress) -> Told {
+    func cursor(of address: DatabaseAddress) -> Cursor {
         defer { sweep() }
-        return state.withLock { $0.howFar(of: address) }
+        return state.withLock { $0.cursor(of: address) }
     }
 
     /// How many databases are remembered. For tests.
-    var remembered: Int { state.withLock { $0.told.count + $0.runs.count } }
+    var remembered: Int { state.withLock { $0.cursors.count + $0.runs.count } }
 
     // MARK: Rounds
 
-    /// Starts to tell the news of a database, unless that is under way already.
-    func tell(_ store: any RecordStore) {
+    /// Starts to dispatch the events of a database, unless that is under way already.
+    func dispatch(_ store: any RecordStore) {
         state.withLock { state in
             if state.runs[store.address] != nil {
                 state.runs[store.address]?.hasMore = true
@@ -77,8 +80,8 @@ final class Notifications: Sendable {
         }
     }
 
-    /// Returns when no news waits to be told, but for what failed and will be tried again.
-    func settle() async {
+    /// Returns when no event waits to be dispatched, but for what failed and will be tried again.
+    func waitUntilIdle() async {
         while let step = state.withLock({ $0.nextStep() }) {
             await step.value
         }
@@ -88,15 +91,15 @@ final class Notifications: Sendable {
         Task {
             var failure: (any Error)?
             do {
-                var round = NewsRound(self, of: store, told: told(of: store.address))
+                var round = OutboxDispatch(self, of: store, cursor: cursor(of: store.address))
                 try await round.run()
             } catch {
                 failure = error
                 settings.logger.warning(
-                    "Notifications could not be told; they are tried again.",
+                    "Notifications could not be dispatched; they are tried again.",
                     metadata: ["type": "\(type(of: error))"])
             }
-            // A closed store is never open again; its outbox is told at the next start.
+            // A closed store is never open again; its outbox is dispatched at the next start.
             let isClosed = (failure as? StorageError)?.code == .closed
             let hasFailed = failure != nil
             state.withLock { state in
@@ -118,7 +121,7 @@ final class Notifications: Sendable {
             ? settings.limits.coalescingSeconds
             : Backoff.seconds(attempt: failures, longest: Self.longestRetrySeconds)
         return Task {
-            // Cut short when somebody waits for the news.
+            // Cut short when somebody waits for the events.
             try? await settings.sleep(seconds)
             state.withLock { state in
                 guard var run = state.runs[address] else { return }
@@ -136,22 +139,22 @@ final class Notifications: Sendable {
 
     // MARK: What was left
 
-    /// Tells what is in the outbox at a database's first use: a crash may have left it there.
-    func tellWhatWasLeft(of store: any RecordStore) {
+    /// Dispatches what is in the outbox at a database's first use: a crash may have left it there.
+    func dispatchLeftovers(of store: any RecordStore) {
         let isNew = state.withLock { state in
-            guard !state.hasRecovered, state.told[store.address] == nil else { return false }
-            _ = state.howFar(of: store.address)
+            guard !state.hasRecovered, state.cursors[store.address] == nil else { return false }
+            _ = state.cursor(of: store.address)
             return true
         }
-        if isNew { tell(store) }
+        if isNew { dispatch(store) }
     }
 
-    /// Tells what is in the outboxes of all databases, one after the other.
-    func tellWhatWasLeft() async throws {
-        for address in try await storehouse.databases() {
+    /// Dispatches what is in the outboxes of all databases, one after the other.
+    func dispatchLeftovers() async throws {
+        for address in try await storage.databases() {
             try Task.checkCancellation()
-            let store = try await storehouse.store(for: address)
-            tellWhatWasLeft(of: store)
+            let store = try await storage.store(for: address)
+            dispatchLeftovers(of: store)
             let round = state.withLock { $0.runs[address]?.round }
             await round?.value
         }
@@ -173,7 +176,7 @@ final class Notifications: Sendable {
                 try? await settings.sleep(Self.quietSeconds)
                 await clearOutboxes()
                 let isDone = state.withLock { state in
-                    guard state.told.isEmpty, state.runs.isEmpty else { return false }
+                    guard state.cursors.isEmpty, state.runs.isEmpty else { return false }
                     state.isSweeping = false
                     return true
                 }
@@ -182,40 +185,40 @@ final class Notifications: Sendable {
         }
     }
 
-    /// Removes from the outboxes what was told, and forgets the databases that are quiet.
+    /// Removes from the outboxes what was dispatched, and forgets the databases that are quiet.
     func clearOutboxes() async {
         let quiet = state.withLock { state in
-            state.told.filter { state.runs[$0.key]?.round == nil }
+            state.cursors.filter { state.runs[$0.key]?.round == nil }
         }
-        for (address, told) in quiet {
+        for (address, cursor) in quiet {
             var isClosed = false
             do {
-                if told.hasLeft {
-                    let store = try await storehouse.store(for: address)
-                    try await store.write { try told.dequeue(in: $0) }
+                if cursor.hasLeft {
+                    let store = try await storage.store(for: address)
+                    try await store.write { try cursor.dequeue(in: $0) }
                 }
             } catch {
-                // The rows stay: told again at the next start, or removed by a later save.
+                // The rows stay: dispatched again at the next start, or removed by a later save.
                 isClosed = (error as? StorageError)?.code == .closed
                 settings.logger.debug("An outbox could not be cleared.")
             }
             state.withLock { state in
-                guard state.runs[address]?.round == nil, isClosed || !told.hasLeft else { return }
-                state.told[address] = nil
+                guard state.runs[address]?.round == nil, isClosed || !cursor.hasLeft else { return }
+                state.cursors[address] = nil
             }
         }
     }
 }
 
 extension Notifications.State {
-    fileprivate mutating func howFar(of address: DatabaseAddress) -> Notifications.Told {
-        if let known = told[address] { return known }
-        let new = Notifications.Told()
-        told[address] = new
+    fileprivate mutating func cursor(of address: DatabaseAddress) -> Notifications.Cursor {
+        if let known = cursors[address] { return known }
+        let new = Notifications.Cursor()
+        cursors[address] = new
         return new
     }
 
-    /// What to wait for until all news is told; rests that hold news back are ended.
+    /// What to wait for until all events are dispatched; rests that hold events back are ended.
     fileprivate func nextStep() -> Task<Void, Never>? {
         for run in runs.values {
             if let round = run.round { return round }
@@ -237,27 +240,27 @@ extension Notifications.Run {
 }
 
 extension Notifications {
-    /// How far a database's outbox was told.
-    final class Told: Sendable {
-        private let numbers = Mutex((told: Int64(0), dequeued: Int64(0)))
+    /// How far a database's outbox was dispatched.
+    final class Cursor: Sendable {
+        private let numbers = Mutex((dispatched: Int64(0), dequeued: Int64(0)))
 
-        var through: Int64 { numbers.withLock { $0.told } }
+        var through: Int64 { numbers.withLock { $0.dispatched } }
 
-        /// Whether something that was told is still in the outbox.
-        var hasLeft: Bool { numbers.withLock { $0.told > $0.dequeued } }
+        /// Whether something that was dispatched is still in the outbox.
+        var hasLeft: Bool { numbers.withLock { $0.dispatched > $0.dequeued } }
 
         func advance(through identifier: Int64) {
-            numbers.withLock { $0.told = max($0.told, identifier) }
+            numbers.withLock { $0.dispatched = max($0.dispatched, identifier) }
         }
 
-        /// Removes what was told, as a part of a transaction that is under way anyhow.
+        /// Removes what was dispatched, as a part of a transaction that is under way anyhow.
         ///
         /// When the transaction is undone the rows stay, until one with a later number takes them.
         func dequeue(in writer: any StoreWriter) throws {
             let through: Int64? = numbers.withLock { numbers in
-                guard numbers.told > numbers.dequeued else { return nil }
-                numbers.dequeued = numbers.told
-                return numbers.told
+                guard numbers.dispatched > numbers.dequeued else { return nil }
+                numbers.dequeued = numbers.dispatched
+                return numbers.dispatched
             }
             if let through { try writer.dequeue(through: through) }
         }

@@ -2,13 +2,13 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// One telling of what is in a database's outbox: what it comes to is gathered, then handed over.
+/// One dispatch of a database's outbox: the notifications are gathered, then handed over.
 ///
 /// Several changes of a zone or database are one notification for each device and subscription.
-struct NewsRound {
+struct OutboxDispatch {
     private let notifications: Notifications
     private let store: any RecordStore
-    private let told: Notifications.Told
+    private let cursor: Notifications.Cursor
     private var deliveries = Deliveries()
     private var devices: [String: [DeviceRow]] = [:]
 
@@ -16,14 +16,14 @@ struct NewsRound {
     private static let gathered = 1_000
     private static let rowsPerRead = 100
 
-    init(_ notifications: Notifications, of store: any RecordStore, told: Notifications.Told) {
+    init(_ notifications: Notifications, of store: any RecordStore, cursor: Notifications.Cursor) {
         self.notifications = notifications
         self.store = store
-        self.told = told
+        self.cursor = cursor
     }
 
     mutating func run() async throws {
-        var through = told.through
+        var through = cursor.through
         while true {
             let after = through
             let (incarnation, rows) = try await store.read { reader in
@@ -40,56 +40,49 @@ struct NewsRound {
     }
 
     private mutating func handOver(_ through: Int64) async {
-        let container = store.address.containerAddress
-        let gathered = deliveries.take().flatMap { delivery in
-            let times = notifications.faults.deliveries(
-                to: delivery.device.userRecordName, in: container)
-            var repetition = delivery
-            repetition.isRepetition = true
-            return (0..<times).map { $0 == 0 ? delivery : repetition }
-        }
-        if !gathered.isEmpty { await notifications.devices.deliver(gathered) }
-        told.advance(through: through)
+        let gathered = deliveries.take()
+        if !gathered.isEmpty { await notifications.deliver(gathered) }
+        cursor.advance(through: through)
     }
 
     private mutating func match(_ row: OutboxRow, _ incarnation: Incarnation) async throws {
         let identifier = NotificationIdentifier(
             address: store.address, incarnation: incarnation, row: row.identifier)
-        if let news = ShareNews(bytes: row.body) {
-            return try await tellParticipants(news, identifier)
+        if let event = ShareEvent(bytes: row.body) {
+            return try await gatherForParticipants(event, identifier)
         }
-        // News of another version's format cannot be told by this one; it is only a hint.
-        guard let news = try? News(bytes: row.body) else { return }
+        // An event in another version's format cannot be dispatched; it is only a hint.
+        guard let event = try? OutboxEvent(bytes: row.body) else { return }
         let summary = try await notifications.subscriptions.summary(of: store)
-        try await tell(
-            summary.entries(concerning: news), news,
+        try await gather(
+            summary.entries(concerning: event), event,
             store.address.owner == nil ? .public : .private,
             identifier, in: store)
     }
 
-    private mutating func tellParticipants(
-        _ news: ShareNews, _ identifier: NotificationIdentifier
+    private mutating func gatherForParticipants(
+        _ event: ShareEvent, _ identifier: NotificationIdentifier
     ) async throws {
-        for audience in try await notifications.audiences(of: news, in: store) {
-            let own = try await notifications.storehouse.store(
+        for audience in try await notifications.audiences(of: event, in: store) {
+            let own = try await notifications.storage.store(
                 for: DatabaseAddress(
                     store.address.containerAddress, .private(owner: audience.user)))
             let entries = try await notifications.subscriptions.summary(of: own).sharedEntries
-            try await tell(entries, audience.news, .shared, identifier, in: own)
+            try await gather(entries, audience.event, .shared, identifier, in: own)
         }
     }
 
     /// Gathers the notifications that some subscriptions give rise to.
     ///
     /// - Parameter home: Where the subscriptions are stored.
-    private mutating func tell(
-        _ entries: [SubscriptionSummary.Entry], _ news: News, _ scope: DatabaseScope,
+    private mutating func gather(
+        _ entries: [SubscriptionSummary.Entry], _ event: OutboxEvent, _ scope: DatabaseScope,
         _ identifier: NotificationIdentifier, in home: any RecordStore
     ) async throws {
         guard !entries.isEmpty else { return }
         let container = store.address.containerAddress
-        var matching = NewsMatching(
-            news: news, scope: scope, address: store.address, identifier: identifier,
+        var matching = SubscriptionMatching(
+            event: event, scope: scope, address: store.address, identifier: identifier,
             schema: try await notifications.schemas.schema(of: container),
             limits: notifications.settings.limits)
         for entry in entries {
@@ -99,13 +92,13 @@ struct NewsRound {
                 guard try await claim(entry, in: home) else { continue }
             }
             for device in try await listeners(of: entry.user)
-            where news.user != entry.user || news.device != device.clientID {
+            where event.user != entry.user || event.device != device.clientID {
                 for payload in payloads { deliveries.add(payload, to: device) }
             }
         }
     }
 
-    /// Removes a subscription that fires once, before it is told: it never fires twice, whatever
+    /// Removes a subscription that fires once, before it is dispatched: it never fires twice, whatever
     /// happens between.
     ///
     /// - Returns: false when it is gone, or was replaced by another.
@@ -136,8 +129,8 @@ struct NewsRound {
 struct Delivery: Sendable {
     var device: DeviceRow
     var payload: NotificationPayload
-    /// Told once more though nothing happened, as a fault script wants it.
-    var isRepetition = false
+    /// Delivered once more though nothing happened, as a fault script wants it.
+    var isRepeated = false
 }
 
 /// Notifications that wait to be handed over together. Those that say the same are one.

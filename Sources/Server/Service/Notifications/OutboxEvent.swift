@@ -7,7 +7,7 @@ import StratusWire
 /// Format 2: the byte 2; the subject's byte; zone name, user and device as counted strings; the number
 /// of changes as four bytes; then each change: record name, record type, the reason's byte, and 0, or 1
 /// and the row that queries are matched with.
-struct News: Hashable, Sendable {
+struct OutboxEvent: Hashable, Sendable {
     struct Change: Hashable, Sendable {
         var recordName: String
         var recordType: String
@@ -25,7 +25,7 @@ struct News: Hashable, Sendable {
     }
 
     var zoneName: String
-    /// Who made the change, on which device: it is not told.
+    /// Who made the change, on which device: it is not notified.
     var user: String
     var device: String
     /// Empty when nobody asks about single records, and when the zone itself came or went.
@@ -62,7 +62,7 @@ struct News: Hashable, Sendable {
     }
 }
 
-extension News {
+extension OutboxEvent {
     /// - Throws: ``ByteReader/Malformed`` when the bytes are of another version.
     init(bytes: [UInt8]) throws(ByteReader.Malformed) {
         var reader = ByteReader(bytes)

@@ -2,15 +2,15 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Gathers what subscribers are told of the records that a request wrote in one zone.
-struct NewsReport {
+/// Gathers what subscribers are notified of: the records that a request wrote in one zone.
+struct OutboxReport {
     let zoneName: String
     let user: String
     let device: String
     let summary: SubscriptionSummary
-    /// What the participants of shares are told; nil where nothing is shared.
-    var share: ShareNews?
-    private var changes: [News.Change] = []
+    /// What the participants of shares are notified of; nil where nothing is shared.
+    var share: ShareEvent?
+    private var changes: [OutboxEvent.Change] = []
     private var hasEnqueued = false
 
     /// Changes of one row of the outbox: a cascade may have more than a request may name, and its rows
@@ -30,10 +30,10 @@ struct NewsReport {
         let reason: NotificationPayload.Reason =
             write.row.isDeleted
             ? .recordDeleted : write.old == nil ? .recordCreated : .recordUpdated
-        // Of a deleted record its last state is told.
+        // Of a deleted record its last state is sent.
         let row = write.row.isDeleted ? write.old ?? write.row : write.row
         changes.append(
-            News.Change(
+            OutboxEvent.Change(
                 recordName: row.name, recordType: row.type, reason: reason,
                 row: summary.wantsRow(ofType: row.type, reason) ? row : nil))
         if changes.count == Self.changesPerNews { try send(in: writer) }
@@ -41,13 +41,13 @@ struct NewsReport {
 
     /// Puts what is left into the outbox; of a zone that changed, that it did.
     mutating func enqueue(in writer: any StoreWriter) throws {
-        guard summary.wantsNews, !changes.isEmpty || !hasEnqueued else { return }
+        guard summary.wantsEvents, !changes.isEmpty || !hasEnqueued else { return }
         try send(in: writer)
     }
 
     private mutating func send(in writer: any StoreWriter) throws {
-        let news = News(zoneName: zoneName, user: user, device: device, changes: changes)
-        try writer.enqueue(news.bytes)
+        let event = OutboxEvent(zoneName: zoneName, user: user, device: device, changes: changes)
+        try writer.enqueue(event.bytes)
         changes = []
         hasEnqueued = true
     }

@@ -3,7 +3,7 @@ import StratusRecords
 /// Hands notifications to a platform's push service: the edge to Apple's is in StratusServer.
 ///
 /// Everything is a hint: an implementation may fail, and it answers how; it is never called for more
-/// than ``StratusRecords/Limits/pushesAtOnce`` notifications at a time.
+/// than `Limits.pushesAtOnce` notifications at a time.
 public protocol PushDelivery: Sendable {
     func send(_ push: Push) async -> PushOutcome
 }

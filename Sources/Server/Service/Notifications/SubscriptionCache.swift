@@ -5,7 +5,7 @@ import Synchronization
 
 /// The subscriptions of databases, read once and kept in memory, so that a save knows without a
 /// statement whether anybody listens.
-final class SubscriptionBook: Sendable {
+final class SubscriptionCache: Sendable {
     private struct State {
         var summaries: [DatabaseAddress: SubscriptionSummary] = [:]
         /// Counts the changes; what was read before one is not kept after it.
@@ -44,7 +44,7 @@ final class SubscriptionBook: Sendable {
 /// All subscriptions of one database.
 struct SubscriptionSummary: Sendable {
     struct Entry: Sendable {
-        /// Who is told.
+        /// Who is notified.
         var user: String
         /// Under whose name the subscription is stored.
         var subscriber: String
@@ -58,15 +58,15 @@ struct SubscriptionSummary: Sendable {
     private(set) var sharedEntries: [Entry] = []
     /// Whether somebody asks about records or types rather than just about changes.
     private(set) var wantsRecords: Bool
-    /// Whether anybody is told of changes: subscribers, or participants who have subscribed elsewhere.
-    let wantsNews: Bool
+    /// Whether anybody is notified of changes: subscribers, or participants who have subscribed elsewhere.
+    let wantsEvents: Bool
     private var occasions: [String: Set<SubscriptionDictionary.Occasion>] = [:]
     private var queryEntries: [String: [Entry]] = [:]
 
     /// - Parameter owner: Whose database it is; nil for the public one.
     init(_ rows: [SubscriptionRow], owner: String?) {
         wantsRecords = false
-        var wantsNews = false
+        var wantsEvents = false
         for row in rows {
             // A body that cannot be read was written by a later version; it fires when that runs again.
             guard let subscription = try? row.subscription() else { continue }
@@ -78,7 +78,7 @@ struct SubscriptionSummary: Sendable {
                         subscription: subscription))
                 continue
             }
-            wantsNews = true
+            wantsEvents = true
             let entry = Entry(
                 user: row.user, subscriber: row.user, identifier: row.identifier,
                 subscription: subscription)
@@ -91,13 +91,13 @@ struct SubscriptionSummary: Sendable {
                 if subscription.recordType != nil { wantsRecords = true }
             }
         }
-        self.wantsNews = wantsNews
+        self.wantsEvents = wantsEvents
     }
 
     /// The subscriptions that may have to do with something that happened.
-    func entries(concerning news: News) -> [Entry] {
+    func entries(concerning event: OutboxEvent) -> [Entry] {
         guard !queryEntries.isEmpty else { return entries }
-        let types = Set(news.changes.map(\.recordType))
+        let types = Set(event.changes.map(\.recordType))
         return entries + types.sorted().flatMap { queryEntries[$0] ?? [] }
     }
 

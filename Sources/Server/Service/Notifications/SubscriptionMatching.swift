@@ -1,4 +1,7 @@
+import StratusMatching
+import StratusQuery
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
@@ -8,8 +11,8 @@ import StratusWire
 /// it was before its deletion: an update that makes a record match fires, one that ends the match does
 /// not, as with CloudKit. Zone and database subscriptions that name a record type fire for
 /// changes of such records and when a zone is deleted with whatever it held.
-struct NewsMatching {
-    let news: News
+struct SubscriptionMatching {
+    let event: OutboxEvent
     /// The database that the subscriber sees.
     let scope: DatabaseScope
     let address: DatabaseAddress
@@ -21,10 +24,10 @@ struct NewsMatching {
     private var matches: [QueryDictionary: [Int]] = [:]
 
     init(
-        news: News, scope: DatabaseScope, address: DatabaseAddress,
+        event: OutboxEvent, scope: DatabaseScope, address: DatabaseAddress,
         identifier: NotificationIdentifier, schema: ContainerSchema, limits: Limits
     ) {
-        self.news = news
+        self.event = event
         self.scope = scope
         self.address = address
         self.identifier = identifier
@@ -36,10 +39,10 @@ struct NewsMatching {
         let subscription = entry.subscription
         switch subscription.kind {
         case .database
-        where news.zoneName != ZoneID.defaultZoneName && isAbout(subscription.recordType):
+        where event.zoneName != ZoneID.defaultZoneName && isAbout(subscription.recordType):
             return [payload(entry, .database, identifier.text(0))]
         case .zone
-        where subscription.zoneID?.zoneName == news.zoneName && isAbout(subscription.recordType):
+        where subscription.zoneID?.zoneName == event.zoneName && isAbout(subscription.recordType):
             return [payload(entry, .zone(zoneID), identifier.text(0))]
         case .query:
             return queryNotifications(for: entry)
@@ -49,8 +52,8 @@ struct NewsMatching {
     }
 
     private func isAbout(_ type: String?) -> Bool {
-        type == nil || news.subject == .zoneDeleted
-            || news.changes.contains { $0.recordType == type }
+        type == nil || event.subject == .zoneDeleted
+            || event.changes.contains { $0.recordType == type }
     }
 
     private mutating func queryNotifications(
@@ -59,20 +62,20 @@ struct NewsMatching {
         let subscription = entry.subscription
         guard let query = subscription.query,
             // Kept only where it narrows.
-            subscription.zoneID == nil || subscription.zoneID?.zoneName == news.zoneName
+            subscription.zoneID == nil || subscription.zoneID?.zoneName == event.zoneName
         else { return [] }
         let access = access(of: entry.user)[query.recordType]
         var payloads: [NotificationPayload] = []
         for index in changes(matching: query)
-        where subscription.firesOn.contains(news.changes[index].reason.occasion) {
-            guard let row = news.changes[index].row, access.mayRead(row) else { continue }
+        where subscription.firesOn.contains(event.changes[index].reason.occasion) {
+            guard let row = event.changes[index].row, access.mayRead(row) else { continue }
             payloads.append(queryNotification(for: entry, of: index))
             if subscription.firesOnce { break }
         }
         return payloads
     }
 
-    /// What grants let a subscriber read in the database of the news.
+    /// What grants let a subscriber read in the database of the event.
     private func access(of user: String) -> RecordAccess {
         address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
@@ -81,9 +84,9 @@ struct NewsMatching {
         if let known = matches[query] { return known }
         // A query that cannot be run against today's schema matches nothing.
         let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
-        let found = news.changes.indices.filter { index in
-            guard let matcher, let row = news.changes[index].row else { return false }
-            // Stored bytes that cannot be read match nothing; whoever fetches the record is told.
+        let found = event.changes.indices.filter { index in
+            guard let matcher, let row = event.changes[index].row else { return false }
+            // Stored bytes that cannot be read match nothing; whoever fetches the record is texts.
             return (try? matcher.matches(row)) ?? false
         }
         matches[query] = found
@@ -93,15 +96,15 @@ struct NewsMatching {
     private func queryNotification(
         for entry: SubscriptionSummary.Entry, of index: Int
     ) -> NotificationPayload {
-        let change = news.changes[index]
+        let change = event.changes[index]
         let info = entry.subscription.notificationInfo
         var fields: [Field] = []
         if let row = change.row, info?.namesFields == true {
             // A notification without its fields is still the hint it has to be.
             fields = (try? RecordFields.encoded(row.payload).values()) ?? []
         }
-        let told = NotificationFields(fields, textCharacters: limits.notificationFieldCharacters)
-        let wanted = told.values(named: info?.additionalFields ?? [])
+        let texts = NotificationFields(fields, textCharacters: limits.notificationFieldCharacters)
+        let wanted = texts.values(named: info?.additionalFields ?? [])
         var notification = payload(
             entry,
             .query(
@@ -109,7 +112,7 @@ struct NewsMatching {
                 additionalFields: wanted.fields),
             identifier.text(index))
         notification.isPruned = wanted.isCut
-        notification.notificationInfo?.fillArguments { told.text($0) }
+        notification.notificationInfo?.fillArguments { texts.text($0) }
         return notification.pruned(toBytes: limits.notificationBytes)
     }
 
@@ -131,7 +134,7 @@ struct NewsMatching {
     }
 
     private var zoneID: ZoneID {
-        guard let owner = address.owner else { return ZoneID(name: news.zoneName) }
-        return ZoneID(name: news.zoneName, ownerName: owner)
+        guard let owner = address.owner else { return ZoneID(name: event.zoneName) }
+        return ZoneID(name: event.zoneName, ownerName: owner)
     }
 }

@@ -1,19 +1,28 @@
+import StratusMatching
+import StratusQuery
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 extension SubscriptionsModify: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 10 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// Saving under an identifier that exists replaces the subscription.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkCount(request.operations.count)
         let operations = request.operations.map { operation in
             var operation = operation
             if operation.kind != .delete, operation.subscription.subscriptionID == nil {
-                operation.subscription.subscriptionID = context.service.settings.newUUID()
+                operation.subscription.subscriptionID = components.settings.newUUID()
             }
             return operation
         }
@@ -21,7 +30,7 @@ extension SubscriptionsModify: ServedEndpoint {
         guard Set(identifiers).count == identifiers.count else {
             throw ServiceError.invalid("Name a subscription in one operation of a request only.")
         }
-        let subscriber = try await context.subscriber()
+        let subscriber = try await context.subscriber(in: components.databases)
         let answer = try await subscriber.store.write { writer in
             var changes = try SubscriptionChanges(
                 writer: writer, context: context, subscriber: subscriber.name)
@@ -35,7 +44,7 @@ extension SubscriptionsModify: ServedEndpoint {
                     }
                 })
         }
-        context.service.subscriptions.changed(in: subscriber.store.address)
+        components.subscriptions.changed(in: subscriber.store.address)
         return answer
     }
 }

@@ -4,10 +4,16 @@ import StratusWire
 
 extension TokensCreate: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// The address of the long poll is a path; the HTTP server puts its origin before it.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
             throw ServiceError.longClientID
@@ -15,13 +21,13 @@ extension TokensCreate: ServedEndpoint {
         guard ContainerEnvironment(rawValue: request.apnsEnvironment) != nil else {
             throw ServiceError.unknownPushEnvironment
         }
-        let settings = context.service.settings
+        let settings = components.settings
         let device = DeviceRow(
             pushToken: newPushToken(settings), address: context.address,
             userRecordName: try context.user(),
             clientID: request.clientID ?? context.caller.device,
-            lastUsedMilliseconds: settings.nowMilliseconds(), isRegistered: false)
-        try await context.service.devices.put(device)
+            lastUsedMilliseconds: context.nowMilliseconds, isRegistered: false)
+        try await components.devices.put(device)
         let lifetimeSeconds = Int(context.limits.pushTokenSeconds)
         return Answer(
             apnsEnvironment: request.apnsEnvironment, apnsToken: device.pushToken,

@@ -4,6 +4,12 @@ import StratusWire
 
 extension TokensRegister: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// Takes tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can go
     /// to Apple's push service, the tokens that it gave a device: hexadecimal or base64.
@@ -11,7 +17,7 @@ extension TokensRegister: ServedEndpoint {
     /// A device's token belongs to whoever registered it last in a container, as a device that changes
     /// hands does.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
             throw ServiceError.longClientID
@@ -19,9 +25,8 @@ extension TokensRegister: ServedEndpoint {
         guard let environment = ContainerEnvironment(rawValue: request.apnsEnvironment) else {
             throw ServiceError.unknownPushEnvironment
         }
-        let service = context.service
         let user = try context.user()
-        let rows = try await service.storehouse.directory.devices(pushToken: request.apnsToken)
+        let rows = try await components.directory.devices(pushToken: request.apnsToken)
         var device: DeviceRow
         if let known = rows.first(where: { $0.channel == .courier }) {
             guard known.userRecordName == user else { throw ServiceError.unknownPushToken }
@@ -29,7 +34,7 @@ extension TokensRegister: ServedEndpoint {
             device.address = context.address
             device.clientID = request.clientID ?? device.clientID
         } else {
-            guard service.settings.pushDelivery != nil,
+            guard components.settings.pushDelivery != nil,
                 let token = NativeToken(request.apnsToken)
             else { throw ServiceError.unknownPushToken }
             device = DeviceRow(
@@ -39,26 +44,32 @@ extension TokensRegister: ServedEndpoint {
                 channel: environment == .production ? .apnsProduction : .apnsDevelopment)
         }
         device.isRegistered = true
-        device.lastUsedMilliseconds = service.settings.nowMilliseconds()
-        try await service.devices.put(device)
+        device.lastUsedMilliseconds = context.nowMilliseconds
+        try await components.devices.put(device)
         return Answer()
     }
 }
 
 extension TokensUnregister: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// A token that is unknown, or another's, needs no more than not to be there for the caller.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         let user = try context.user()
         for token in [request.apnsToken, NativeToken(request.apnsToken)?.text].compactMap({ $0 }) {
-            let rows = try await context.service.storehouse.directory.devices(pushToken: token)
+            let rows = try await components.directory.devices(pushToken: token)
             guard
                 rows.contains(where: { $0.userRecordName == user && $0.address == context.address })
             else { continue }
-            try await context.service.devices.delete(token, in: context.address)
+            try await components.devices.delete(token, in: context.address)
         }
         return Answer()
     }

@@ -1,26 +1,46 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 extension RecordsLookup: ServedEndpoint {
     public static let access = EndpointAccess.read
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.records.count) / 160 }
+    public static func zoneNames(in request: Request) -> Set<String> {
+        Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })
+    }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkCount(request.records.count)
         try context.checkNames(request.desiredKeys)
         for item in request.records { try context.checkNames(item.desiredKeys) }
-        guard let store = try await context.store() else {
-            return try await sharedAnswer(request, in: context)
+        return try await answer(
+            request, in: context, components.databases, components.schemas,
+            try await components.tokenSigner())
+    }
+
+    static func answer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ schemas: SchemaCache, _ signer: TokenSigner
+    ) async throws -> Answer {
+        guard let store = try await databases.store(of: context) else {
+            return try await sharedAnswer(request, in: context, databases, schemas, signer)
         }
         try await UsersRecord.makeIfNeeded(
             named: request.records.map(\.recordName), in: context, store: store)
-        let access = try await context.recordAccess()
-        let seal = try await context.tokenSeal()
+        let access = try await context.recordAccess(by: schemas)
         return try await store.read { reader in
             var answer = try Self.answer(request, in: context, access: access, reader: reader)
-            answer.syncToken = try context.currentToken(of: request.zoneID, in: reader, seal: seal)
+            answer.syncToken = try context.currentToken(
+                of: request.zoneID, in: reader, signer: signer)
             return answer
         }
     }

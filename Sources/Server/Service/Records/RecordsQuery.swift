@@ -1,23 +1,53 @@
+import StratusMatching
+import StratusQuery
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 extension RecordsQuery: ServedEndpoint {
     public static let access = EndpointAccess.read
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double {
+        1 + Double(request.query.filterBy.count + request.query.sortBy.count) / 10
+    }
+    public static func zoneNames(in request: Request) -> Set<String> { [request.zoneID.zoneName] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer {
+        try context.checkLength(of: request.query)
+        guard request.query.recordType != UsersRecord.type else { throw ServiceError.systemType }
+        try context.checkNames(request.desiredKeys)
+        let stores = Stores(
+            databases: components.databases, schemas: components.schemas,
+            indexes: components.indexes, signer: try await components.tokenSigner())
+        return try await answer(request, in: context, stores)
+    }
+
+    /// What a query needs.
+    struct Stores: Sendable {
+        let databases: Databases
+        let schemas: SchemaCache
+        let indexes: IndexManager
+        let signer: TokenSigner
+    }
+
+    static func answer(
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
         let query = request.query
-        try context.checkLength(of: query)
-        guard query.recordType != UsersRecord.type else { throw ServiceError.systemType }
-        try context.checkNames(request.desiredKeys)
         let isZoneWide = request.zoneID == nil && request.isZoneWide && context.scope != .public
         guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context)
+            return try await sharedAnswer(request, in: context, stores)
         }
         let zoneName = try isZoneWide ? nil : context.existingZoneName(request.zoneID)
-        let schema = try await context.service.schemas.schema(of: context.address)
+        let schema = try await stores.schemas.schema(of: context.address)
         guard schema.hasType(query.recordType) else {
             throw ServiceError(
                 .notFound, "Did not find record type: \(query.recordType)",
@@ -26,40 +56,45 @@ extension RecordsQuery: ServedEndpoint {
         let access = context.recordAccess(schema)[query.recordType]
         guard access.mayReadSome else { throw ServiceError.readNotPermitted }
         let search = RecordSearch(
-            matcher: try RecordMatcher(query, schema: schema, access: access),
+            matcher: try RecordMatcher(query, schema: schema),
             order: try RecordOrder(query, schema: schema),
             limit: context.pageLength(request.resultsLimit), limits: context.limits)
-        let seal = try await context.service.seal()
+        let signer = stores.signer
         let database = ChangeToken.mark(of: address)
         let mark = try ContinuationMarker.mark(
             of: request, in: [zoneName ?? ""], caller: context.caller.userRecordName)
         let start = try request.continuationMarker.map {
             try ContinuationMarker(
-                text: $0, seal: seal, database: database, query: mark, keys: search.keysPerPosition
+                text: $0, signer: signer, database: database, query: mark,
+                keys: search.keysPerPosition
             ).position
         }
-        let store = try await context.service.store(for: address)
-        try await context.service.indexes.prepare([query.recordType], of: schema, in: store)
-        let tokenSeal = try await context.tokenSeal()
+        let store = try await stores.databases.store(for: address)
+        try await stores.indexes.prepare([query.recordType], of: schema, in: store)
         let (page, token) = try await store.read(.zone) { reader in
             (
                 try search.page(
-                    of: reader, in: context.visibleZones(named: zoneName, reader), after: start),
-                try context.currentToken(of: request.zoneID, in: reader, seal: tokenSeal)
+                    of: reader,
+                    in: context.visibleZones(named: zoneName, reader).map { zone, rights in
+                        RecordSearch.Zone(row: zone) {
+                            rights.canRead($0) && access.mayRead($0)
+                        }
+                    }, after: start),
+                try context.currentToken(of: request.zoneID, in: reader, signer: signer)
             )
         }
         return Answer(
             records: try page.found.map {
                 .record(
                     try RecordDictionary(
-                        $0.row, in: context.zoneID($0.position.zoneName),
+                        $0.row, in: context.zoneID($0.position.place.zoneName),
                         keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
                         viewer: context.caller.viewer))
             },
             continuationMarker: try page.next.map {
                 try ContinuationMarker(
                     database: database, query: mark, position: $0
-                ).text(sealedBy: seal)
+                ).text(sealedBy: signer)
             },
             syncToken: token)
     }

@@ -1,34 +1,22 @@
 /// Who asks.
-public struct Caller: Hashable, Sendable {
+struct Caller: Hashable, Sendable {
     /// Nil for one who shows an API token only.
-    public var userRecordName: String?
+    var userRecordName: String?
 
     /// The identifier that the device sent, or the session's.
-    public var device: String
+    var device: String
 
     /// Whether answers may have keys that are ours alone (decision 1).
-    public var wantsExtensions: Bool
+    var wantsExtensions = false
 
     /// Whether answers about records say where their zone stands.
-    public var wantsSyncToken: Bool
+    var wantsSyncToken = false
 
     /// The session of a web-auth token.
-    public var session: String?
+    var session: String?
 
     /// Whether a server-to-server key signed the request: it reaches the public database only.
-    public var isServer: Bool
-
-    public init(
-        userRecordName: String?, device: String, wantsExtensions: Bool = false,
-        wantsSyncToken: Bool = false, session: String? = nil, isServer: Bool = false
-    ) {
-        self.userRecordName = userRecordName
-        self.device = device
-        self.wantsExtensions = wantsExtensions
-        self.wantsSyncToken = wantsSyncToken
-        self.session = session
-        self.isServer = isServer
-    }
+    var isServer = false
 }
 
 /// Who is shown a record: a share says more to its participants.

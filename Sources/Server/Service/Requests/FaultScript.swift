@@ -3,13 +3,13 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// What shall go wrong: tests write it, the service plays it.
+/// What shall go wrong: tests write it, a service for development plays it (``FaultMiddleware``).
 ///
 /// Each request meets the first fault of the script that fits it, and takes one of its times; each
 /// notification the first that is about notifications. An empty script costs a request one look.
-public final class FaultScript: Sendable {
+package final class FaultScript: Sendable {
     /// Faults that a script can have.
-    public static let capacity = 1_000
+    package static let capacity = 1_000
 
     private let script = Mutex<[Fault]>([])
 
@@ -17,8 +17,8 @@ public final class FaultScript: Sendable {
 
     /// Adds faults to the end.
     ///
-    /// - Throws: ``RequestFailure`` with BAD_REQUEST when the script would have more than 1,000.
-    public func add(_ faults: [Fault]) throws(RequestFailure) {
+    /// - Throws: `RequestFailure` with BAD_REQUEST when the script would have more than 1,000.
+    package func add(_ faults: [Fault]) throws(RequestFailure) {
         let hasRoom = script.withLock { script in
             guard script.count + faults.count <= Self.capacity else { return false }
             script += faults.filter { $0.times > 0 }
@@ -31,9 +31,9 @@ public final class FaultScript: Sendable {
     }
 
     /// What is still to happen.
-    public var remaining: [Fault] { script.withLock { $0 } }
+    package var remaining: [Fault] { script.withLock { $0 } }
 
-    public func clear() {
+    package func clear() {
         script.withLock { $0 = [] }
     }
 
@@ -64,12 +64,23 @@ public final class FaultScript: Sendable {
         }
     }
 
-    /// How often a notification is delivered.
-    func deliveries(to user: String, in address: ContainerAddress) -> Int {
-        script.withLock { script in
+    /// The notifications that are delivered: some are lost, some come twice.
+    func applied(to deliveries: [Delivery]) -> [Delivery] {
+        deliveries.flatMap { delivery in
+            let times = times(of: delivery)
+            var repeated = delivery
+            repeated.isRepeated = true
+            return (0..<times).map { $0 == 0 ? delivery : repeated }
+        }
+    }
+
+    private func times(of delivery: Delivery) -> Int {
+        let device = delivery.device
+        return script.withLock { script in
             let index = script.firstIndex { fault in
-                fault.effect.isAboutNotifications && fault.userRecordName ?? user == user
-                    && fault.container ?? address.container == address.container
+                fault.effect.isAboutNotifications
+                    && fault.userRecordName ?? device.userRecordName == device.userRecordName
+                    && fault.container ?? device.address.container == device.address.container
             }
             guard let index else { return 1 }
             let effect = script[index].effect
@@ -94,46 +105,7 @@ extension Fault.Effect {
     }
 }
 
-extension ServiceError {
+extension ServiceError.Code {
     /// Not an answer: the transport must close the connection without one. Never sent.
-    public static let connectionDropped = ServiceError(
-        Code(rawValue: "CONNECTION_DROPPED"), "The fault script dropped the connection.")
-}
-
-extension CloudService {
-    /// Answers a request as the fault script has it: as always, when it has nothing.
-    func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
-    ) async throws -> E.Answer {
-        guard let fault = faults.take(for: E.self, request, in: context) else {
-            return try await E.answer(request, in: context)
-        }
-        switch fault.effect {
-        case .answer(let error): throw error
-        case .delay(let seconds): try await settings.sleep(seconds)
-        case .dropBeforeCommit: throw ServiceError.connectionDropped
-        case .dropAfterCommit:
-            _ = try await E.answer(request, in: context)
-            throw ServiceError.connectionDropped
-        case .expireChangeTokens: return try await E.answerToExpired(request, in: context)
-        case .resetZone(let reason):
-            try await resetZone(fault.zoneName ?? "", reason: reason, in: context)
-        case .dropNotification, .duplicateNotification: break
-        }
-        return try await E.answer(request, in: context)
-    }
-
-    private func resetZone(
-        _ name: String, reason: Fault.ZoneResetReason, in context: RequestContext
-    ) async throws {
-        let deletion: ZoneRow.Deletion =
-            switch reason {
-            case .deleted: .deleted
-            case .purged: .purged
-            case .encryptedDataReset: .encryptedDataReset
-            }
-        guard name != ZoneID.defaultZoneName else { return }
-        try await removeZone(
-            named: name, of: try context.user(), at: context.address, reason: deletion)
-    }
+    package static let connectionDropped = Self(rawValue: "CONNECTION_DROPPED")
 }

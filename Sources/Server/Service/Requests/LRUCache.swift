@@ -1,5 +1,5 @@
 /// What was read lately, within a bound: when it is full, everything is forgotten and read anew.
-struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let capacity: Int
     private var values: [Key: Value] = [:]
 

@@ -1,32 +1,34 @@
+import StratusMatching
 import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Who asks the service for what: the second argument of every rule.
+/// Who asks for what, where and when: the values of a request that every rule may need.
 public struct RequestContext: Sendable {
-    public let service: CloudService
-    public let caller: Caller
-    public let address: ContainerAddress
+    let caller: Caller
+    let address: ContainerAddress
     /// Nil at addresses without a database.
-    public let scope: DatabaseScope?
+    private(set) var scope: DatabaseScope?
     /// What stands before the paths of addresses in answers (``Credentials/origin``).
     let origin: String
+    let limits: Limits
+    /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
+    var nowMilliseconds: Int64
     /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
     /// database.
     private(set) var viewedOwner: String?
 
-    public init(
-        service: CloudService, caller: Caller, address: ContainerAddress, scope: DatabaseScope?,
-        origin: String = ""
+    init(
+        caller: Caller, address: ContainerAddress, scope: DatabaseScope?, origin: String,
+        limits: Limits, nowMilliseconds: Int64
     ) {
-        self.service = service
         self.caller = caller
         self.address = address
         self.scope = scope
         self.origin = origin
+        self.limits = limits
+        self.nowMilliseconds = nowMilliseconds
     }
-
-    var limits: Limits { service.settings.limits }
 
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
@@ -50,6 +52,13 @@ public struct RequestContext: Sendable {
         return context
     }
 
+    /// The request as if it were about an owner's zones, in this database.
+    func viewing(_ owner: String, in scope: DatabaseScope) -> RequestContext {
+        var context = viewing(owner)
+        context.scope = scope
+        return context
+    }
+
     /// Whether the request is about the shared database and not yet about one owner's part of it.
     var isSharedDatabase: Bool { scope == .shared && viewedOwner == nil }
 
@@ -62,11 +71,6 @@ public struct RequestContext: Sendable {
         case .shared: viewedOwner.map { DatabaseAddress(address, .private(owner: $0)) }
         case nil: throw ServiceError.invalid("Name a database: public, private or shared.")
         }
-    }
-
-    func store() async throws -> (any RecordStore)? {
-        guard let address = try databaseAddress() else { return nil }
-        return try await service.store(for: address)
     }
 
     /// Refuses a request with more items than one request may have.
@@ -90,7 +94,8 @@ public struct RequestContext: Sendable {
         guard
             query.filterBy.allSatisfy({ filter in
                 let isSearch = [.containsAllTokens, .containsAnyTokens].contains(filter.comparator)
-                let count = isSearch ? filter.value.words.count : filter.value.members?.count ?? 0
+                let count =
+                    isSearch ? filter.value.searchTokens.count : filter.value.members?.count ?? 0
                 return count <= limits.valuesPerFilter
             })
         else { throw ServiceError.overLimit("Give a filter fewer values.") }
@@ -140,21 +145,18 @@ public struct RequestContext: Sendable {
 
     // MARK: The token of who asks with `getCurrentSyncToken`
 
-    /// What the token is sealed with; nil for callers who did not ask for one.
-    func tokenSeal() async throws -> Seal? {
-        caller.wantsSyncToken ? try await service.seal() : nil
-    }
-
-    /// Where a zone stands in this snapshot; nil for a zone without a change feed.
+    /// Where a zone stands in this snapshot; nil for a zone without a change feed, and for callers who
+    /// did not ask for it.
     func currentToken(
-        of zoneID: ZoneIDDictionary?, in reader: any StoreReader, seal: Seal?
+        of zoneID: ZoneIDDictionary?, in reader: any StoreReader, signer: TokenSigner
     ) throws -> String? {
-        guard let seal, let name = zoneName(zoneID), let address = try databaseAddress(),
+        guard caller.wantsSyncToken, let name = zoneName(zoneID),
+            let address = try databaseAddress(),
             let (zone, rights) = try livingZone(named: name, reader), zone.hasFeed
         else { return nil }
         let tokens = ChangeTokens(
-            seal: seal, address: address, incarnation: try reader.incarnation,
-            nowMilliseconds: service.settings.nowMilliseconds())
+            signer: signer, address: address, incarnation: try reader.incarnation,
+            nowMilliseconds: nowMilliseconds)
         return tokens.token(zone, access: rights.access, cursor: zone.version)
     }
 
@@ -169,7 +171,7 @@ public struct RequestContext: Sendable {
 extension StoreReader {
     /// The zone of this name.
     ///
-    /// - Throws: ``ServiceError`` when there is none, which says if the user purged or reset it.
+    /// - Throws: `ServiceError` when there is none, which says if the user purged or reset it.
     func existingZone(named name: String) throws -> ZoneRow {
         guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
         guard let deletion = zone.deletion else { return zone }
@@ -185,4 +187,9 @@ extension StoreReader {
         guard let zone = try zone(named: name), zone.deletion == nil else { return nil }
         return zone
     }
+}
+
+extension ZoneIDDictionary? {
+    /// The name of the zone that a request means by it; nothing means the default zone.
+    var zoneName: String { self?.zoneName ?? ZoneID.defaultZoneName }
 }

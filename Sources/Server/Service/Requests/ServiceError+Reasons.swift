@@ -3,43 +3,8 @@ import StratusRecords
 /// The refusals of the service, each in one place. People match on the sentences that CloudKit's own
 /// service is known to use, so those are word for word.
 extension ServiceError {
-    /// `CKError.Code` raw values that say more than the protocol's code.
-    enum Framework {
-        static let requestRateLimited = 7
-        static let permissionFailure = 10
-        static let unknownItem = 11
-        static let invalidArguments = 12
-        static let serverRejectedRequest = 15
-        static let changeTokenExpired = 21
-        static let zoneBusy = 23
-        static let badDatabase = 24
-        static let quotaExceeded = 25
-        static let zoneNotFound = 26
-        static let limitExceeded = 27
-        static let userDeletedZone = 28
-        static let tooManyParticipants = 29
-        static let alreadyShared = 30
-        static let referenceViolation = 31
-        static let accountRestricted = 32
-        static let participantMayNeedVerification = 33
-        static let assetNotAvailable = 35
-        static let participantAlreadyInvited = 37
-    }
-
-    static func invalid(_ reason: String) -> ServiceError {
-        ServiceError(.badRequest, reason, frameworkCode: Framework.invalidArguments)
-    }
-
     static func wrongDatabase(_ reason: String) -> ServiceError {
         ServiceError(.badRequest, reason, frameworkCode: Framework.badDatabase)
-    }
-
-    static func overLimit(_ reason: String) -> ServiceError {
-        ServiceError(.badRequest, reason, frameworkCode: Framework.limitExceeded)
-    }
-
-    static func expected(_ type: FieldType) -> ServiceError {
-        invalid("Invalid value, expected type \(type.rawValue).")
     }
 
     // MARK: Who asks

@@ -15,7 +15,7 @@ public struct ServiceSettings: Sendable {
     /// good everywhere. Never for real data.
     public var isForDevelopment: Bool
 
-    /// Whether senders that ask too fast are refused (``Throttle``). A service for development takes
+    /// Whether senders that ask too fast are refused (`Throttle`). A service for development takes
     /// whatever comes unless told otherwise, so that no test is throttled by accident.
     public var isThrottled: Bool
 
@@ -39,9 +39,9 @@ public struct ServiceSettings: Sendable {
     /// The API token of a service that runs for development.
     public static let developmentToken = "development"
 
-    /// How long the outcome of an operation is kept for its repetition, in seconds: the seven days
+    /// How long the outcome of an operation is kept for when it is repeated, in seconds: the seven days
     /// after which `CKOperation` gives up.
-    public static let outcomeSeconds: Int64 = 7 * 24 * 3600
+    static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     public init(
         isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,

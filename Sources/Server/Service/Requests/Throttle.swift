@@ -79,7 +79,7 @@ final class Throttle: Sendable {
     }
 
     /// Remembers how a request ended.
-    func settle(_ sender: Sender, wasBad: Bool) {
+    func recordOutcome(of sender: Sender, wasBad: Bool) {
         change(sender) { bucket, _ in
             bucket.strikes =
                 wasBad ? bucket.strikes + 1 : max(0, bucket.strikes - Self.strikesPerGoodRequest)

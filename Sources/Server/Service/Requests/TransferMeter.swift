@@ -11,7 +11,7 @@ final class TransferMeter: Sendable {
 
     private static let dayMilliseconds: Int64 = 24 * 3600 * 1000
 
-    private let days = Mutex(Recent<ContainerAddress, Day>(capacity: 10_000))
+    private let days = Mutex(LRUCache<ContainerAddress, Day>(capacity: 10_000))
 
     func add(_ bytes: Int, to container: ContainerAddress, at milliseconds: Int64) {
         let today = milliseconds / Self.dayMilliseconds

@@ -4,24 +4,35 @@ import StratusWire
 
 extension RecordsAccept: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.shortGUIDs.count) / 40 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.results)
+    }
 
     /// Joins the shares that the links of a request lead to. Joining twice is joining once.
     ///
     /// The owner's database has the caller as a participant before the caller's has the zone: a crash
     /// between leaves somebody who may see a zone and does not know it, until he follows the link again.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity()
+        let person = try await context.participantIdentity(in: components.directory)
         var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
         for asked in request.shortGUIDs {
             do {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
-                let link = try await ShareLink(asked.value, in: context)
+                let link = try await ShareLink(
+                    asked.value, in: context, components.directory, components.databases)
                 let joining = ShareJoining(
-                    asked: asked, link: link, person: person.following(asked), context: context)
+                    asked: asked, link: link, person: person.following(asked), context: context,
+                    databases: components.databases, subscriptions: components.subscriptions,
+                    notifications: components.notifications, settings: components.settings)
                 let metadata = try await joining.join()
                 room -= metadata.storedBytes
                 results.append(.share(metadata))
@@ -39,6 +50,11 @@ private struct ShareJoining: Sendable {
     let link: ShareLink
     let person: ParticipantIdentity
     let context: RequestContext
+    let databases: Databases
+    let subscriptions: SubscriptionCache
+    let notifications: Notifications
+    /// Where a participant's identifier comes from.
+    let settings: ServiceSettings
 
     private struct Joined {
         var metadata: ShareMetadataDictionary
@@ -48,17 +64,15 @@ private struct ShareJoining: Sendable {
 
     /// - Throws: ``ServiceError`` as for a link that leads nowhere, when it is not for the person.
     func join() async throws -> ShareMetadataDictionary {
-        let service = context.service
-        let shared = try await SharedDatabase(context)
+        let shared = try await SharedDatabase(context, databases)
         let zones = try await shared.zones()
-        let told = service.notifications.told(of: link.store.address)
-        let summary = try await service.subscriptions.summary(of: link.store)
-        let now = service.settings.nowMilliseconds()
+        let outbox = notifications.cursor(of: link.store.address)
+        let summary = try await subscriptions.summary(of: link.store)
         let joined = try await link.store.write { writer in
-            try told.dequeue(in: writer)
-            return try join(in: writer, having: zones, summary, nowMilliseconds: now)
+            try outbox.dequeue(in: writer)
+            return try join(in: writer, having: zones, summary)
         }
-        service.notifications.tell(link.store)
+        notifications.dispatch(link.store)
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (link.owner, joined.zoneName)
         try await shared.own.write { writer in
@@ -73,8 +87,7 @@ private struct ShareJoining: Sendable {
     }
 
     private func join(
-        in writer: any StoreWriter, having zones: [SharedZoneRow], _ summary: SubscriptionSummary,
-        nowMilliseconds: Int64
+        in writer: any StoreWriter, having zones: [SharedZoneRow], _ summary: SubscriptionSummary
     ) throws -> Joined {
         let view = ShareView(context: context, person: person, owner: link.owner)
         var target = try ShareLink.Target(asked.value, writer)
@@ -87,8 +100,8 @@ private struct ShareJoining: Sendable {
             throw ServiceError.overLimit("Leave zones before joining more.")
         }
         if part.status != .accepted {
-            try target.share.join(person, context.service.settings)
-            target.row.modifiedMilliseconds = nowMilliseconds
+            try target.share.join(person, settings)
+            target.row.modifiedMilliseconds = context.nowMilliseconds
             target.row.modifier = person.userRecordName
             target.row.modifierDevice = context.caller.device
             try target.put(in: writer, context, summary)

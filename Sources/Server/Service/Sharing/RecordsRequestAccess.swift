@@ -4,22 +4,31 @@ import StratusWire
 
 extension RecordsRequestAccess: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.shortGUIDs.count) / 40 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// Asks the owners of shares for access. Asking twice is asking once.
     ///
     /// A link that leads nowhere and one to a share that takes no requests are the same NOT_FOUND. Who
     /// may join already is told so: resolving the link tells him no less.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity()
+        let person = try await context.participantIdentity(in: components.directory)
         var results: [AccessRequestResult] = []
         for asked in request.shortGUIDs {
             do {
-                let link = try await ShareLink(asked.value, in: context)
+                let link = try await ShareLink(
+                    asked.value, in: context, components.directory, components.databases)
                 let asking = AccessAsking(
-                    asked: asked, link: link, person: person.following(asked), context: context)
+                    asked: asked, link: link, person: person.following(asked), context: context,
+                    subscriptions: components.subscriptions,
+                    notifications: components.notifications)
                 try await asking.ask()
                 results.append(.taken(asked))
             } catch let error as ServiceError {
@@ -36,19 +45,20 @@ private struct AccessAsking: Sendable {
     let link: ShareLink
     let person: ParticipantIdentity
     let context: RequestContext
+    let subscriptions: SubscriptionCache
+    let notifications: Notifications
 
     func ask() async throws {
         // Whatever is asked again and again is only read.
         guard try await link.store.read({ try taken($0) }) != nil else { return }
-        let service = context.service
-        let told = service.notifications.told(of: link.store.address)
-        let summary = try await service.subscriptions.summary(of: link.store)
+        let outbox = notifications.cursor(of: link.store.address)
+        let summary = try await subscriptions.summary(of: link.store)
         try await link.store.write { writer in
-            try told.dequeue(in: writer)
+            try outbox.dequeue(in: writer)
             guard var target = try taken(writer) else { return }
             try target.put(in: writer, context, summary)
         }
-        service.notifications.tell(link.store)
+        notifications.dispatch(link.store)
     }
 
     /// The share with the request; nil when that is no change.

@@ -4,20 +4,31 @@ import StratusWire
 
 extension RecordsResolve: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double {
+        Double(request.shortGUIDs.count) / 160
+    }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.results)
+    }
 
     /// Says what the links of a request lead to. A link that is not for the caller, that ended or that
     /// never was is the same NOT_FOUND.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity()
+        let person = try await context.participantIdentity(in: components.directory)
         var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
         for asked in request.shortGUIDs {
             do {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
-                let link = try await ShareLink(asked.value, in: context)
+                let link = try await ShareLink(
+                    asked.value, in: context, components.directory, components.databases)
                 let view = ShareView(
                     context: context, person: person.following(asked), owner: link.owner)
                 let metadata = try await link.store.read { reader in

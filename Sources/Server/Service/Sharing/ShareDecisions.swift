@@ -74,7 +74,7 @@ extension ModifyDecisions {
     ) throws {
         var sharing = try old.map { try RecordSharing($0) } ?? RecordSharing()
         if let planned = operation.share {
-            let changes = ShareChanges(owner: planned.person, settings: context.service.settings)
+            let changes = ShareChanges(owner: planned.person, settings: settings)
             if let share = sharing.share {
                 guard planned.wanted.root.map({ $0.recordName == share.root }) ?? true else {
                     throw ServiceError.invalid("A share keeps its root; delete it first.")

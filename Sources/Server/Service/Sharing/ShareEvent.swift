@@ -6,7 +6,7 @@ import StratusWire
 ///
 /// Format 1: the byte 0x53; zone name, user and device as counted strings; the number of views as four
 /// bytes, then each: root (optional) and record type; the number of users as four bytes, then each.
-struct ShareNews: Hashable, Sendable {
+struct ShareEvent: Hashable, Sendable {
     /// A part of the zone in which something of a type changed.
     struct View: Hashable, Sendable {
         /// The root of the share; nil for what lies under none.
@@ -79,7 +79,7 @@ struct ShareNews: Hashable, Sendable {
     }
 }
 
-extension ShareNews {
+extension ShareEvent {
     /// Nil when the bytes are other news.
     init?(bytes: [UInt8]) {
         guard bytes.first == Self.format else { return nil }

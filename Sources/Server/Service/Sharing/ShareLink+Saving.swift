@@ -1,3 +1,4 @@
+import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -18,7 +19,7 @@ extension ShareLink.Target {
         let fields = try RecordFields.encoded(row.payload).values()
         let write = ModifyDecisions.Write(row: row, fields: fields, old: old)
         var indexing = RecordIndexing()
-        var news = try ShareNews(before: writer, zone, context)
+        var news = try ShareEvent(before: writer, zone, context)
         try writer.put(row)
         try indexing.update(row, fields: fields, old: old, in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
@@ -31,11 +32,11 @@ extension ShareLink.Target {
     private func tellOwner(
         in writer: any StoreWriter, _ context: RequestContext, _ summary: SubscriptionSummary
     ) throws {
-        guard summary.wantsNews else { return }
-        let change = News.Change(
+        guard summary.wantsEvents else { return }
+        let change = OutboxEvent.Change(
             recordName: row.name, recordType: row.type, reason: .recordUpdated,
             row: summary.wantsRow(ofType: row.type, .recordUpdated) ? row : nil)
-        let news = News(
+        let news = OutboxEvent(
             zoneName: zone.name, user: try context.user(), device: context.caller.device,
             changes: summary.wantsRecords ? [change] : [])
         try writer.enqueue(news.bytes)

@@ -8,14 +8,16 @@ struct ShareLink: Sendable {
     var store: any RecordStore
 
     /// - Throws: ``ServiceError`` when the link leads nowhere in this container.
-    init(_ shortGUID: String, in context: RequestContext) async throws {
+    init(
+        _ shortGUID: String, in context: RequestContext, _ directory: any Directory,
+        _ databases: Databases
+    ) async throws {
         guard (1...255).contains(shortGUID.utf8.count),
-            let row = try await context.service.storehouse.directory.shortGUID(shortGUID),
+            let row = try await directory.shortGUID(shortGUID),
             row.address == context.address
         else { throw ServiceError.shareNotFound }
         owner = row.owner
-        store = try await context.service.store(
-            for: DatabaseAddress(context.address, .private(owner: row.owner)))
+        store = try await databases.privateStore(of: row.owner, in: context.address)
     }
 
     /// What the link leads to, in one snapshot.
@@ -110,10 +112,7 @@ struct ShareView {
     }
 
     private func view(isOwner: Bool) -> RequestContext {
-        RequestContext(
-            service: context.service, caller: context.caller, address: context.address,
-            scope: isOwner ? .private : .shared
-        ).viewing(owner)
+        context.viewing(owner, in: isOwner ? .private : .shared)
     }
 
     /// The open invitations by address.

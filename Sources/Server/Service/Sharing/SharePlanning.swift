@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -30,7 +31,7 @@ extension ModifyPlanning {
             throw ServiceError.invalid("Share records of a custom zone.")
         }
         if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
-            planned.shortGUID = context.service.settings.newShortGUID()
+            planned.shortGUID = settings.newShortGUID()
         }
         guard isShare else { return }
         let wanted = record.share ?? ShareDictionary()
@@ -55,14 +56,14 @@ extension ModifyPlan {
     /// The caller as shares know persons, where the request saves one.
     static func sharingPerson(
         of request: RecordsModify.Request, _ keys: [RecordKey?], _ stored: [RecordKey: RecordRow],
-        in context: RequestContext
+        in context: RequestContext, _ directory: any Directory
     ) async throws -> ParticipantIdentity? {
         guard context.scope == .private else { return nil }
         let savesShare = zip(request.operations, keys).contains { operation, key in
             let type = operation.record.recordType ?? key.flatMap { stored[$0]?.type }
             return type == ShareDictionary.recordType
         }
-        return savesShare ? try await context.participantIdentity() : nil
+        return savesShare ? try await context.participantIdentity(in: directory) : nil
     }
 
     /// The short GUIDs that were drawn for the request.
@@ -74,10 +75,12 @@ extension ModifyPlan {
 
     /// Says where the links will lead, before they lead there: a link that is handed out is never
     /// forgotten.
-    func registerShortGUIDs(in context: RequestContext) async throws {
+    func registerShortGUIDs(
+        in context: RequestContext, _ directory: any Directory
+    ) async throws {
         let drawn = shortGUIDs
         guard !drawn.isEmpty, let owner = context.caller.userRecordName else { return }
-        try await context.service.storehouse.directory.put(
+        try await directory.put(
             drawn.map { ShortGUIDRow(shortGUID: $0, address: context.address, owner: owner) })
     }
 }
@@ -87,13 +90,13 @@ struct SharingOutcome: Sendable {
     /// Drawn and not needed, or of shares that ended.
     var unusedShortGUIDs: [String] = []
 
-    func forgetShortGUIDs(in context: RequestContext) async {
+    func forgetShortGUIDs(_ directory: any Directory, _ logger: Logger) async {
         guard !unusedShortGUIDs.isEmpty else { return }
         do {
-            try await context.service.storehouse.directory.deleteShortGUIDs(unusedShortGUIDs)
+            try await directory.deleteShortGUIDs(unusedShortGUIDs)
         } catch {
             // They lead nowhere: the owner's database knows no such share. The request was carried out.
-            context.service.settings.logger.debug("Short GUIDs of ended shares were left.")
+            logger.debug("Short GUIDs of ended shares were left.")
         }
     }
 }

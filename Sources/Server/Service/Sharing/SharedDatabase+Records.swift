@@ -1,12 +1,14 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 extension RecordsLookup {
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ schemas: SchemaCache, _ signer: TokenSigner
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, databases)
         var syncToken: String?
         var room = context.limits.recordBytesPerLookup
         let results = try await database.answers(
@@ -20,7 +22,7 @@ extension RecordsLookup {
             from: { view, items in
                 var part = request
                 part.records = items
-                let answer = try await answer(part, in: view)
+                let answer = try await answer(part, in: view, databases, schemas, signer)
                 room -= answer.records.storedBytes
                 guard room >= 0 else { throw ServiceError.lookupTooLarge }
                 // There is one of the zone that the request names, in its owner's part only.
@@ -35,9 +37,9 @@ extension RecordsModify {
     /// Each owner's part is a request of its own. When the request is about one owner only, it succeeds
     /// or fails as one in the private database does.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, stores.databases)
         let zoneIDs = request.operations.map { $0.record.zoneID ?? request.zoneID }
         let isOneOwners = Set(zoneIDs.map { $0?.ownerRecordName }).count == 1
         func refused(_ operation: Operation, _ error: ServiceError) -> RecordResult {
@@ -53,12 +55,12 @@ extension RecordsModify {
                 var part = request
                 part.operations = operations
                 do {
-                    let answer = try await answer(part, in: view)
+                    let answer = try await answer(part, in: view, stores)
                     syncToken = syncToken ?? answer.syncToken
                     return answer.records
                 } catch  where !isOneOwners {
                     // The other owners' parts stand: what failed here is said of these operations alone.
-                    let failure = context.service.failure(from: error)
+                    let failure = stores.errors.failure(from: error)
                     return failure.records ?? operations.map { refused($0, failure.error) }
                 }
             })
@@ -69,22 +71,22 @@ extension RecordsModify {
 extension RecordsQuery {
     /// Asks the owner of the zone, or for all zones one owner after the other.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, stores.databases)
         if request.zoneID == nil, request.isZoneWide {
-            return try await zoneWideAnswer(request, in: database)
+            return try await zoneWideAnswer(request, in: database, stores)
         }
         guard let owner = request.zoneID?.ownerRecordName,
             try await database.owners().contains(owner)
         else { throw ServiceError.zoneNotFound }
-        return try await answer(request, in: context.viewing(owner))
+        return try await answer(request, in: context.viewing(owner), stores)
     }
 
     /// The zones of all owners: each owner's in the query's order, the owners by name. A page is one
     /// owner's.
     private static func zoneWideAnswer(
-        _ request: Request, in database: SharedDatabase
+        _ request: Request, in database: SharedDatabase, _ stores: Stores
     ) async throws -> Answer {
         let owners = try await database.owners().sorted()
         var start: SharedContinuation?
@@ -99,7 +101,7 @@ extension RecordsQuery {
             var part = request
             part.continuationMarker = start?.owner == owner ? start?.marker : nil
             if start?.owner == owner, start?.marker == nil { continue }
-            let answer = try await answer(part, in: database.context.viewing(owner))
+            let answer = try await answer(part, in: database.context.viewing(owner), stores)
             if answer.records.isEmpty, answer.continuationMarker == nil { continue }
             let isLast = answer.continuationMarker == nil && owner == owners.last
             return Answer(

@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -5,13 +6,14 @@ import StratusWire
 extension ZonesList {
     /// The zones in which something is shared with the caller now.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, databases)
         let zones = try await database.zones().map {
             ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.owner)
         }
-        let looked = try await ZonesLookup.sharedResults(zones, in: database)
+        let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
         return Answer(
             zones: looked.compactMap { result in
                 guard case .zone(var zone) = result else { return nil }
@@ -23,19 +25,22 @@ extension ZonesList {
 
 extension ZonesLookup {
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
     ) async throws -> Answer {
         Answer(
-            zones: try await sharedResults(request.zones, in: try await SharedDatabase(context)))
+            zones: try await sharedResults(
+                request.zones, in: try await SharedDatabase(context, databases), databases, signer))
     }
 
     static func sharedResults(
-        _ zones: [ZoneIDDictionary], in database: SharedDatabase
+        _ zones: [ZoneIDDictionary], in database: SharedDatabase, _ databases: Databases,
+        _ signer: TokenSigner
     ) async throws -> [ZoneResult] {
         try await database.answers(
             zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
             from: { view, zones in
-                try await answer(Request(zones: zones), in: view).zones
+                try await answer(Request(zones: zones), in: view, databases, signer).zones
             })
     }
 }
@@ -44,15 +49,16 @@ extension ZonesModify {
     /// Deleting a zone in the shared database is leaving all of its shares. Zones are made by their
     /// owners.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ stores: RecordsModify.Stores
     ) async throws -> Answer {
         guard request.operations.allSatisfy({ $0.kind == .delete }) else {
             throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
         }
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, databases)
         // Kept in the caller's own database, after the owners' were changed: what a crash between makes
         // of a repetition is another attempt to leave.
-        let repetition = try Repetition(
+        let repetition = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "sharedZones/")
         if let repetition,
@@ -70,7 +76,7 @@ extension ZonesModify {
                 var results: [ZoneResult] = []
                 for operation in operations {
                     do {
-                        try await leave(operation.zoneID, in: view)
+                        try await leave(operation.zoneID, in: view, stores)
                         results.append(.zone(gone(operation.zoneID, in: context)))
                     } catch let error as ServiceError {
                         results.append(
@@ -79,7 +85,7 @@ extension ZonesModify {
                 }
                 return results
             })
-        let now = context.service.settings.nowMilliseconds()
+        let now = context.nowMilliseconds
         if let repetition, results.contains(where: { if case .zone = $0 { true } else { false } }) {
             try await database.own.write { writer in
                 try repetition.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
@@ -100,8 +106,12 @@ extension ZonesModify {
     /// Leaves the shares of a zone one by one, by the same way as deleting their records.
     ///
     /// - Throws: ``ServiceError`` when one of them could not be left.
-    private static func leave(_ zoneID: ZoneIDDictionary, in view: RequestContext) async throws {
-        guard let name = view.zoneName(zoneID), let store = try await view.store() else { return }
+    private static func leave(
+        _ zoneID: ZoneIDDictionary, in view: RequestContext, _ stores: RecordsModify.Stores
+    ) async throws {
+        guard let name = view.zoneName(zoneID),
+            let store = try await stores.databases.store(of: view)
+        else { return }
         let user = try view.user()
         let shares = try await store.read { reader -> [String] in
             guard let zone = try reader.livingZone(named: name) else { return [] }
@@ -114,7 +124,7 @@ extension ZonesModify {
                 RecordsModify.Operation(.forceDelete, RecordDictionary(recordName: $0))
             }
             let answer = try await RecordsModify.answer(
-                .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view)
+                .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view, stores)
             // Where the share or all access went meanwhile, what was asked for is the case.
             for case .failure(let failure) in answer.records
             where failure.error.code != .notFound && failure.error.code != .zoneNotFound {
@@ -127,16 +137,16 @@ extension ZonesModify {
 extension ChangesDatabase {
     /// A zone that somebody is no longer let into is deleted in his shared database.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner, _ logger: Logger
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
-        let seal = try await context.service.seal()
+        let database = try await SharedDatabase(context, databases)
         let incarnation = try await database.own.read { try $0.incarnation }
         let tokens = ChangeTokens(
-            seal: seal,
+            signer: signer,
             address: SharedDatabase.address(of: try context.user(), in: context.address),
-            incarnation: incarnation, nowMilliseconds: context.service.settings.nowMilliseconds(),
-            service: context.service)
+            incarnation: incarnation, nowMilliseconds: context.nowMilliseconds,
+            lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
         let known = try await database.own.read { try $0.databaseVersion }
         let token = try request.syncToken.map {
             try tokens.readDatabaseToken($0, version: known)
@@ -162,16 +172,17 @@ extension ChangesDatabase {
 
 extension ChangesZone {
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context)
+        let database = try await SharedDatabase(context, stores.databases)
         var room = context.limits.changedBytesPerAnswer
         let results: [Result] = try await database.answers(
             request.zones, zoneID: { $0.zoneID },
             refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
             from: { view, zones in
                 guard let address = try view.databaseAddress() else { return [] }
-                let part = try await answer(Request(zones: zones), in: view, address, room: room)
+                let part = try await answer(
+                    Request(zones: zones), in: view, stores, address, room: room)
                 for case .page(let page) in part.zones { room -= page.records.storedBytes }
                 return part.zones
             })

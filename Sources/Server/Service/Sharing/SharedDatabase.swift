@@ -5,6 +5,7 @@ import StratusWire
 /// The caller's shared database: a view on zones of other owners, which stores nothing but their names.
 struct SharedDatabase: Sendable {
     let context: RequestContext
+    private let databases: Databases
     /// The caller's own database, which keeps the names.
     let own: any RecordStore
 
@@ -13,10 +14,10 @@ struct SharedDatabase: Sendable {
         DatabaseAddress(address, .private(owner: "shared/" + user))
     }
 
-    init(_ context: RequestContext) async throws {
+    init(_ context: RequestContext, _ databases: Databases) async throws {
         self.context = context
-        own = try await context.service.store(
-            for: DatabaseAddress(context.address, .private(owner: try context.user())))
+        self.databases = databases
+        own = try await databases.privateStore(of: context.user(), in: context.address)
     }
 
     /// The zones that the caller takes part in, as far as he knows: who was removed meanwhile still has
@@ -32,8 +33,7 @@ struct SharedDatabase: Sendable {
     }
 
     func store(of owner: String) async throws -> any RecordStore {
-        try await context.service.store(
-            for: DatabaseAddress(context.address, .private(owner: owner)))
+        try await databases.privateStore(of: owner, in: context.address)
     }
 
     // MARK: Parts of requests

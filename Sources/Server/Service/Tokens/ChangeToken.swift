@@ -56,7 +56,7 @@ struct ChangeToken: Hashable {
         return Array(SHA256.hash(data: writer.bytes).prefix(databaseBytes))
     }
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(kind.rawValue)
@@ -68,15 +68,15 @@ struct ChangeToken: Hashable {
         ] {
             writer.write(number: number)
         }
-        return Base64.text(seal.sealed(writer.bytes, for: .changeToken))
+        return Base64.text(signer.sealed(writer.bytes, for: .changeToken))
     }
 }
 
 extension ChangeToken {
     /// Reads a token; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(text),
-            let bytes = seal.opened(sealed, for: .changeToken)
+            let bytes = signer.opened(sealed, for: .changeToken)
         else { return nil }
         var reader = ByteReader(bytes)
         do {
@@ -103,25 +103,26 @@ extension ChangeToken {
 
 /// Makes and checks the tokens of one database in one snapshot.
 struct ChangeTokens {
-    let seal: Seal
+    let signer: TokenSigner
     let database: [UInt8]
     let incarnation: Incarnation
     let nowMilliseconds: Int64
     private let lifetimeSeconds: Double
     private let logger: Logger?
 
-    /// - Parameter service: needed where tokens are read: how long they last, and where it is told when
-    ///   history was lost.
+    /// - Parameters:
+    ///   - lifetimeSeconds: How long tokens last that are read.
+    ///   - logger: Where it is told when history was lost.
     init(
-        seal: Seal, address: DatabaseAddress, incarnation: Incarnation, nowMilliseconds: Int64,
-        service: CloudService? = nil
+        signer: TokenSigner, address: DatabaseAddress, incarnation: Incarnation,
+        nowMilliseconds: Int64, lifetimeSeconds: Double = .infinity, logger: Logger? = nil
     ) {
-        self.seal = seal
+        self.signer = signer
         database = ChangeToken.mark(of: address)
         self.incarnation = incarnation
         self.nowMilliseconds = nowMilliseconds
-        lifetimeSeconds = service?.settings.limits.changeTokenSeconds ?? .infinity
-        logger = service?.settings.logger
+        self.lifetimeSeconds = lifetimeSeconds
+        self.logger = logger
     }
 
     func token(
@@ -133,7 +134,7 @@ struct ChangeTokens {
             access: access, incarnation: incarnation, cursor: cursor,
             skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
             issuedMilliseconds: nowMilliseconds
-        ).text(sealedBy: seal)
+        ).text(sealedBy: signer)
     }
 
     func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) -> String {
@@ -142,7 +143,7 @@ struct ChangeTokens {
             incarnation: incarnation,
             cursor: cursor, skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
             issuedMilliseconds: nowMilliseconds
-        ).text(sealedBy: seal)
+        ).text(sealedBy: signer)
     }
 
     /// Reads a zone's token.
@@ -150,12 +151,12 @@ struct ChangeTokens {
     /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
     ///   told any more.
     func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
-        guard let token = ChangeToken(text: text, seal: seal), token.kind == .zone,
+        guard let token = ChangeToken(text: text, signer: signer), token.kind == .zone,
             token.database == database, token.zone == zone.key.rawValue
         else { throw ServiceError.unknownChangeToken }
         guard token.generation == zone.generation, token.access == access,
             token.incarnation == incarnation, isFresh(token),
-            max(token.cursor, token.skipTombstonesThrough) >= zone.floor
+            max(token.cursor, token.skipTombstonesThrough) >= zone.purgeHorizon
         else { throw ServiceError.expiredChangeToken }
         try checkHistory(of: token, version: zone.version)
         return token
@@ -163,7 +164,7 @@ struct ChangeTokens {
 
     /// Reads the database's token, as ``read(_:for:)`` does a zone's.
     func readDatabaseToken(_ text: String, version: Int64) throws -> ChangeToken {
-        guard let token = ChangeToken(text: text, seal: seal), token.kind == .database,
+        guard let token = ChangeToken(text: text, signer: signer), token.kind == .database,
             token.database == database
         else { throw ServiceError.unknownChangeToken }
         guard token.incarnation == incarnation, isFresh(token) else {

@@ -1,4 +1,6 @@
 import Crypto
+import StratusMatching
+import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -31,18 +33,18 @@ struct ContinuationMarker: Hashable {
         return Array(SHA256.hash(data: writer.bytes).prefix(markBytes))
     }
 
-    func text(sealedBy seal: Seal) throws -> String {
+    func text(sealedBy signer: TokenSigner) throws -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(raw: database)
         writer.write(raw: query)
-        writer.write(number: UInt16(position.drive))
+        writer.write(number: UInt16(position.accessPath))
         writer.write(number: UInt16(position.segment))
-        writer.write(position.zoneName)
-        writer.write(position.recordName)
-        writer.write(number: UInt16(position.keys.count))
-        for key in position.keys { writer.write(counted: key) }
-        return Base64.text(try seal.concealed(writer.bytes, for: .continuationMarker))
+        writer.write(position.place.zoneName)
+        writer.write(position.place.recordName)
+        writer.write(number: UInt16(position.place.keys.count))
+        for key in position.place.keys { writer.write(counted: key) }
+        return Base64.text(try signer.concealed(writer.bytes, for: .continuationMarker))
     }
 }
 
@@ -50,11 +52,11 @@ extension ContinuationMarker {
     /// - Parameter keys: how many keys a position of the query has.
     /// - Throws: ``ServiceError`` when the marker is not one of this query in this database.
     init(
-        text: String, seal: Seal, database: [UInt8], query: [UInt8], keys: Int
+        text: String, signer: TokenSigner, database: [UInt8], query: [UInt8], keys: Int
     ) throws {
         let foreign = ServiceError.foreignMarker
         guard let sealed = Base64.bytes(text),
-            let bytes = seal.revealed(sealed, for: .continuationMarker)
+            let bytes = signer.revealed(sealed, for: .continuationMarker)
         else { throw foreign }
         do {
             var reader = ByteReader(bytes)
@@ -64,22 +66,18 @@ extension ContinuationMarker {
             else { throw foreign }
             self.database = database
             self.query = query
-            let drive: UInt16 = try reader.number()
+            let accessPath: UInt16 = try reader.number()
             let segment: UInt16 = try reader.number()
             position = QueryPosition(
-                keys: [], zoneName: try reader.string(), recordName: try reader.string(),
-                drive: Int(drive), segment: Int(segment))
+                place: RecordOrder.Place(
+                    keys: [], zoneName: try reader.string(), recordName: try reader.string()),
+                accessPath: Int(accessPath), segment: Int(segment))
             let count: UInt16 = try reader.number()
             guard Int(count) == keys else { throw foreign }
-            for _ in 0..<keys { position.keys.append(try reader.counted()) }
+            for _ in 0..<keys { position.place.keys.append(try reader.counted()) }
         } catch is ByteReader.Malformed {
             // Sealed by us yet malformed: a format of another version.
             throw foreign
         }
     }
-}
-
-extension ServiceError {
-    static let foreignMarker = invalid(
-        "The continuation marker belongs to another query; start from the beginning.")
 }

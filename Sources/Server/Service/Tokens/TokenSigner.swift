@@ -10,7 +10,7 @@ import Crypto
 ///
 /// A sealed token is its bytes followed by the first 16 bytes of HMAC-SHA256 over purpose and bytes,
 /// so a token of one kind never passes for another.
-struct Seal: Sendable {
+struct TokenSigner: Sendable {
     /// What a token is for. The raw value is part of what is authenticated.
     enum Purpose: UInt8 {
         case changeToken = 1

@@ -9,20 +9,20 @@ struct WebAuthToken: Hashable {
 
     private static let format: UInt8 = 1
 
-    func text(sealedBy seal: Seal) -> String {
+    func text(sealedBy signer: TokenSigner) -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(session)
         writer.write(number: issuedMilliseconds)
-        return Base64.addressText(seal.sealed(writer.bytes, for: .webAuthToken))
+        return Base64.addressText(signer.sealed(writer.bytes, for: .webAuthToken))
     }
 }
 
 extension WebAuthToken {
     /// Reads a token; nil when it is none of ours.
-    init?(text: String, seal: Seal) {
+    init?(text: String, signer: TokenSigner) {
         guard let sealed = Base64.bytes(addressText: text),
-            let bytes = seal.opened(sealed, for: .webAuthToken)
+            let bytes = signer.opened(sealed, for: .webAuthToken)
         else { return nil }
         var reader = ByteReader(bytes)
         do {

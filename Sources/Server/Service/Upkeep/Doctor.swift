@@ -1,12 +1,13 @@
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
 /// Examines a whole data folder: the files, the rows, and what the stored bytes mean.
 ///
 /// ```swift
-/// let storehouse = try SQLiteStorehouse(folder: "/var/lib/stratus", access: .beside)
-/// let diagnosis = try await Doctor(storehouse: storehouse).examine()
+/// let storage = try SQLiteStorageEngine(folder: "/var/lib/stratus", access: .beside)
+/// let diagnosis = try await Doctor(storage: storage).examine()
 /// print(diagnosis.isHealthy)
 /// ```
 public struct Doctor: Sendable {
@@ -16,17 +17,17 @@ public struct Doctor: Sendable {
         /// Living records and tombstones that were read.
         public var records = 0
 
-        /// Every breach of every law that was found.
+        /// Every violation of every invariant that was found.
         public var findings: [Finding] { folder.findings }
         public var isHealthy: Bool { findings.isEmpty }
     }
 
     private static let recordsPerPage = 500
 
-    private let storehouse: SQLiteStorehouse
+    private let storage: SQLiteStorageEngine
 
-    public init(storehouse: SQLiteStorehouse) {
-        self.storehouse = storehouse
+    public init(storage: SQLiteStorageEngine) {
+        self.storage = storage
     }
 
     /// Reads everything. Changes nothing; a service may be at work on the folder.
@@ -34,14 +35,14 @@ public struct Doctor: Sendable {
     /// - Throws: `StorageError` when the folder itself cannot be read. What is wrong with a file or a
     ///   record is a finding.
     public func examine() async throws -> Diagnosis {
-        var diagnosis = Diagnosis(folder: try await storehouse.check())
+        var diagnosis = Diagnosis(folder: try await storage.check())
         let damaged = Set(diagnosis.findings.map(\.path))
-        for address in try await storehouse.databases() {
-            let path = storehouse.path(of: address)
+        for address in try await storage.databases() {
+            let path = storage.path(of: address)
             guard !damaged.contains(path) else { continue }
             let schema = ContainerSchema(
-                try await storehouse.directory.schema(of: address.containerAddress))
-            let store = try await storehouse.store(for: address)
+                try await storage.directory.schema(of: address.containerAddress))
+            let store = try await storage.store(for: address)
             let examined = try await store.read(.zone) { reader in
                 var contents = StoredContents(path: path, schema: schema)
                 try contents.examine(reader, recordsPerPage: Self.recordsPerPage)
@@ -50,7 +51,7 @@ public struct Doctor: Sendable {
             diagnosis.records += examined.records
             diagnosis.folder.findings += examined.findings
             diagnosis.folder.findings += try await missingBlobs(of: examined.assets, at: address)
-            diagnosis.folder.laws += StoredContents.laws
+            diagnosis.folder.invariants += StoredContents.invariants
         }
         return diagnosis
     }
@@ -60,13 +61,13 @@ extension Doctor {
     private func missingBlobs(
         of assets: Set<BlobName>, at address: DatabaseAddress
     ) async throws -> [Finding] {
-        let blobs = try await storehouse.blobs(for: address)
+        let blobs = try await storage.blobs(for: address)
         var findings: [Finding] = []
         for asset in assets where try await blobs.open(asset) == nil {
             findings.append(
                 Finding(
-                    law: "An asset that a record holds has its file.",
-                    path: storehouse.path(of: address), breach: StoredAssets.text(of: asset)))
+                    invariant: "An asset that a record holds has its file.",
+                    path: storage.path(of: address), violation: StoredAssets.text(of: asset)))
         }
         return findings
     }
@@ -74,7 +75,7 @@ extension Doctor {
 
 /// What the stored bytes of one database mean, read in one snapshot.
 private struct StoredContents {
-    static let laws = 9
+    static let invariants = 9
 
     let path: String
     let schema: ContainerSchema
@@ -105,14 +106,16 @@ private struct StoredContents {
             do {
                 _ = try row.subscription()
             } catch {
+                // That it cannot be read is the finding, whatever the error says.
                 report("A subscription can be read.", row.identifier)
             }
         }
         for row in try reader.outbox(limit: .max) {
             do {
-                if ShareNews(bytes: row.body) == nil { _ = try News(bytes: row.body) }
+                if ShareEvent(bytes: row.body) == nil { _ = try OutboxEvent(bytes: row.body) }
             } catch {
-                report("What waits to be told can be read.", "\(row.identifier)")
+                // That it cannot be read is the finding, whatever the error says.
+                report("What waits to be dispatched can be read.", "\(row.identifier)")
             }
         }
     }
@@ -127,6 +130,7 @@ private struct StoredContents {
                 report("Shares and no other records say what a share says.", row.name)
             }
         } catch {
+            // That it cannot be read is the finding, whatever the error says.
             report("What a record says of sharing can be read.", row.name)
         }
         guard schema.hasType(row.type) || row.type == ShareDictionary.recordType else {
@@ -136,6 +140,7 @@ private struct StoredContents {
         do {
             fields = try RecordFields.encoded(row.payload).values()
         } catch {
+            // That it cannot be read is the finding, whatever the error says.
             return report("A record's fields can be read.", row.name)
         }
         for reference in ActingReference.all(in: fields) {
@@ -162,7 +167,7 @@ private struct StoredContents {
         }
     }
 
-    private mutating func report(_ law: String, _ breach: String) {
-        findings.append(Finding(law: law, path: path, breach: breach))
+    private mutating func report(_ invariant: String, _ violation: String) {
+        findings.append(Finding(invariant: invariant, path: path, violation: violation))
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Removes old tombstones, so that a database does not grow with what is no longer there.
 ///
 /// A zone is purged when tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of its rows,
-/// of those that are older than ``StratusRecords/Limits/tombstoneSeconds``. Its floor then says which
+/// of those that are older than ``StratusRecords/Limits/tombstoneSeconds``. Its purge horizon then says which
 /// change tokens cannot be caught up: they expire, so that no device keeps what was deleted.
 final class TombstonePurge: Sendable {
     private struct State {
@@ -39,7 +39,7 @@ final class TombstonePurge: Sendable {
     }
 
     /// Returns when nothing is being purged.
-    func settle() async {
+    func waitUntilIdle() async {
         while let task = state.withLock({ $0.running }) { await task.value }
     }
 

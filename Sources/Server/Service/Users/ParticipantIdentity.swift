@@ -50,8 +50,10 @@ extension ParticipantIdentity {
 
 extension RequestContext {
     /// The caller as invitations know persons.
-    func participantIdentity() async throws -> ParticipantIdentity {
-        guard let row = try await service.storehouse.directory.user(recordName: user()) else {
+    func participantIdentity(
+        in directory: any Directory
+    ) async throws -> ParticipantIdentity {
+        guard let row = try await directory.user(recordName: user()) else {
             throw ServiceError.signInNeeded
         }
         return ParticipantIdentity(row)

@@ -4,16 +4,25 @@ import StratusWire
 
 extension UsersDiscover: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double {
+        Double(request.lookupInfos.count) / 160
+    }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// An identity whose name is missing says only that nobody can be found so: there may be no such
     /// user, or one who did not agree to be found in this container.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkCount(request.lookupInfos.count)
         var users: [UserIdentityDictionary] = []
         for info in request.lookupInfos {
-            var identity = try await context.identity(lookedUpBy: info)
+            var identity = try await context.identity(
+                lookedUpBy: info, in: components.directory)
             identity.lookupInfo = info
             users.append(identity)
         }
@@ -25,8 +34,9 @@ extension RequestContext {
     /// Somebody who agreed to be found in this container, or the caller; else an identity of nobody.
     ///
     /// An e-mail address finds only the user to whom it is known to belong.
-    func identity(lookedUpBy info: UserLookupInfo) async throws -> UserIdentityDictionary {
-        let directory = service.storehouse.directory
+    func identity(
+        lookedUpBy info: UserLookupInfo, in directory: any Directory
+    ) async throws -> UserIdentityDictionary {
         var user: UserRow?
         if let name = info.userRecordName {
             user = try await directory.user(recordName: name)
@@ -42,9 +52,10 @@ extension RequestContext {
     }
 
     /// The caller, with name and address where the app may know them.
-    func callersIdentity() async throws -> UserIdentityDictionary {
+    func callersIdentity(
+        in directory: any Directory
+    ) async throws -> UserIdentityDictionary {
         let name = try user()
-        let directory = service.storehouse.directory
         guard let user = try await directory.user(recordName: name) else {
             throw ServiceError.signInNeeded
         }

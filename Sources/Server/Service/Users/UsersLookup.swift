@@ -1,33 +1,54 @@
 import StratusRecords
+import StratusStorage
 import StratusWire
 
 extension UsersLookupEmail: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try await context.people(
-            request.users.map { UserLookupInfo(emailAddress: $0.emailAddress) })
+            request.users.map { UserLookupInfo(emailAddress: $0.emailAddress) },
+            in: components.directory)
     }
 }
 
 extension UsersLookupID: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try await context.people(
-            request.users.map { UserLookupInfo(userRecordName: $0.userRecordName) })
+            request.users.map { UserLookupInfo(userRecordName: $0.userRecordName) },
+            in: components.directory)
     }
 }
 
 extension UsersLookupContacts: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         Answer(users: [])
     }
@@ -35,11 +56,13 @@ extension UsersLookupContacts: ServedEndpoint {
 
 extension RequestContext {
     /// Those who can be found, in the order of the request.
-    fileprivate func people(_ infos: [UserLookupInfo]) async throws -> UsersLookupAnswer {
+    fileprivate func people(
+        _ infos: [UserLookupInfo], in directory: any Directory
+    ) async throws -> UsersLookupAnswer {
         try checkCount(infos.count)
         var users: [UserDictionary] = []
         for info in infos {
-            let identity = try await identity(lookedUpBy: info)
+            let identity = try await identity(lookedUpBy: info, in: directory)
             guard let name = identity.userRecordName else { continue }
             users.append(
                 UserDictionary(

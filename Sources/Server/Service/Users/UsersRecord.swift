@@ -1,3 +1,4 @@
+import StratusQuery
 import StratusRecords
 import StratusStorage
 
@@ -48,7 +49,7 @@ enum UsersRecord {
             try self.row(user, reader: reader) != nil
         }
         guard !isThere else { return }
-        let now = context.service.settings.nowMilliseconds()
+        let now = context.nowMilliseconds
         let device = context.caller.device
         try await store.write { writer in
             guard try self.row(user, reader: writer) == nil,

@@ -4,19 +4,25 @@ import StratusWire
 
 extension ZonesList: ServedEndpoint {
     public static let access = EndpointAccess.read
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
+        let signer = try await components.tokenSigner()
+        let databases = components.databases
         guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context)
+            return try await sharedAnswer(request, in: context, databases, signer)
         }
-        let seal = try await context.service.seal()
-        let now = context.service.settings.nowMilliseconds()
-        return try await context.service.store(for: address).read { reader in
+        return try await databases.store(for: address).read { reader in
             let tokens = ChangeTokens(
-                seal: seal, address: address, incarnation: try reader.incarnation,
-                nowMilliseconds: now)
+                signer: signer, address: address, incarnation: try reader.incarnation,
+                nowMilliseconds: context.nowMilliseconds)
             return Answer(
                 zones: try reader.zones().map { row in
                     var zone = ZoneDictionary(row, in: context, tokens: tokens)

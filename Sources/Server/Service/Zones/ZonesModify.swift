@@ -4,11 +4,19 @@ import StratusWire
 
 extension ZonesModify: ServedEndpoint {
     public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 10 }
+    public static func zoneNames(in request: Request) -> Set<String> {
+        Set(request.operations.map(\.zoneID.zoneName))
+    }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     /// Creating a zone that is there and deleting one that is not are successes: what was asked for
     /// is the case. Custom zones exist in private databases only.
     public static func answer(
-        _ request: Request, in context: RequestContext
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         try context.checkCount(request.operations.count)
         guard
@@ -17,31 +25,33 @@ extension ZonesModify: ServedEndpoint {
         else {
             throw ServiceError.invalid("Name a zone in one operation of a request only.")
         }
-        if context.isSharedDatabase { return try await sharedAnswer(request, in: context) }
+        if context.isSharedDatabase {
+            return try await sharedAnswer(
+                request, in: context, components.databases, RecordsModify.Stores(components))
+        }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
         }
-        let service = context.service
-        let seal = try await service.seal()
-        let now = service.settings.nowMilliseconds()
-        let store = try await service.store(for: address)
-        let told = service.notifications.told(of: address)
-        let summary = try await service.subscriptions.summary(of: store)
-        let repetition = try Repetition(
+        let signer = try await components.tokenSigner()
+        let now = context.nowMilliseconds
+        let store = try await components.databases.store(for: address)
+        let outbox = components.notifications.cursor(of: address)
+        let summary = try await components.subscriptions.summary(of: store)
+        let idempotency = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "zones/")
         let answer = try await store.write { writer in
-            try told.dequeue(in: writer)
+            try outbox.dequeue(in: writer)
             let tokens = ChangeTokens(
-                seal: seal, address: address, incarnation: try writer.incarnation,
+                signer: signer, address: address, incarnation: try writer.incarnation,
                 nowMilliseconds: now)
-            if let outcome = try repetition?.outcome(in: writer) {
+            if let outcome = try idempotency?.outcome(in: writer) {
                 return Answer(
                     zones: try ZonesOutcome(outcome, count: request.operations.count)
                         .replay(request) { try current($0, in: writer, context, tokens) })
             }
             let changes = ZoneChanges(
-                writer: writer, context: context, newsIsWanted: summary.wantsNews)
+                writer: writer, context: context, eventsAreWanted: summary.wantsEvents)
             let results = try request.operations.map { operation in
                 do {
                     guard let name = context.zoneName(operation.zoneID) else {
@@ -54,11 +64,11 @@ extension ZonesModify: ServedEndpoint {
                 }
             }
             if results.contains(where: { if case .zone = $0 { true } else { false } }) {
-                try repetition?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
+                try idempotency?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
             return Answer(zones: results)
         }
-        service.notifications.tell(store)
+        components.notifications.dispatch(store)
         return answer
     }
 
@@ -78,12 +88,12 @@ extension ZonesModify: ServedEndpoint {
 
 extension ZonesModify.Request {
     /// What the request does to which zones.
-    func repeatableOperations(in context: RequestContext) -> [Repetition.Operation] {
+    func repeatableOperations(in context: RequestContext) -> [IdempotencyRecord.Operation] {
         operations.map { operation in
             let zoneID = context.identity(operation.zoneID)
             // As it was always said of the zones that say nothing.
             let scope = operation.encryptionScope == .perZone ? " PER_ZONE" : ""
-            return Repetition.Operation(
+            return IdempotencyRecord.Operation(
                 kind: operation.kind.rawValue + scope, zoneName: zoneID.zoneName,
                 zoneOwner: zoneID.ownerRecordName)
         }
@@ -103,7 +113,7 @@ extension RequestContext {
 private struct ZoneChanges {
     let writer: any StoreWriter
     let context: RequestContext
-    let newsIsWanted: Bool
+    let eventsAreWanted: Bool
 
     func apply(
         _ operation: ZonesModify.Operation, to name: String, tokens: ChangeTokens
@@ -142,18 +152,18 @@ private struct ZoneChanges {
             throw ServiceError.invalid("The default zone cannot be deleted.")
         }
         guard let zone = try writer.livingZone(named: name) else { return }
-        let shareNews = try ShareNews(
+        let shareEvents = try ShareEvent(
             endOf: zone, user: context.user(), device: context.caller.device, writer)
-        if let shareNews { try writer.enqueue(shareNews.bytes) }
+        if let shareEvents { try writer.enqueue(shareEvents.bytes) }
         try writer.deleteZone(zone.key, reason: .deleted)
         try report(.zoneDeleted, name)
     }
 
-    private func report(_ subject: News.Subject, _ name: String) throws {
-        guard newsIsWanted else { return }
-        let news = News(
+    private func report(_ subject: OutboxEvent.Subject, _ name: String) throws {
+        guard eventsAreWanted else { return }
+        let event = OutboxEvent(
             zoneName: name, user: try context.user(), device: context.caller.device, changes: [],
             subject: subject)
-        try writer.enqueue(news.bytes)
+        try writer.enqueue(event.bytes)
     }
 }

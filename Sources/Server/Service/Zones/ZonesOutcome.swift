@@ -2,11 +2,12 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a `zones/modify` request came to, kept so that its repetition changes nothing (``Repetition``): a
-/// deletion that is repeated must not take the zone that somebody created since.
+/// What a `zones/modify` request came to, kept so that the same request changes nothing when it
+/// comes again (``IdempotencyRecord``): a deletion that is repeated must not take the zone that somebody
+/// created since.
 ///
 /// Of each operation: the byte 0 for a success, 1 and the item's JSON for a failure. Zones are answered as
-/// they are at the time of the repetition.
+/// they are when the request comes again.
 struct ZonesOutcome {
     /// One per operation; nil is a success.
     private let failures: [[UInt8]?]
@@ -38,7 +39,7 @@ struct ZonesOutcome {
         self.failures = failures
     }
 
-    /// The answer to a repetition.
+    /// The answer to a repeated request.
     ///
     /// - Parameter zone: What an operation that succeeded made of its zone; nil when that was deleted since.
     func replay(

@@ -4,7 +4,7 @@ import Synchronization
 /// The blobs of one database as files: `aa/bb/<digest>.<generation>` in the folder beside its file.
 ///
 /// A blob is written under another name in the data folder's `incoming`, flushed, renamed, and its new
-/// folder flushed: so a file in its place is whole, and what a crash leaves is in `incoming`.
+/// folder flushed: so a file in its place is complete, and what a crash leaves behind is in `incoming`.
 struct FileBlobStore: BlobStore {
     let folder: String
     /// The folder of blobs that are being written; on the same file system.
@@ -13,7 +13,7 @@ struct FileBlobStore: BlobStore {
 
     func begin() async throws -> any BlobWriter {
         let path = incoming + "/" + String(random.number(), radix: 16)
-        return try await onDiskThread { [folder, incoming] in
+        return try await WorkThread.disk.run { [folder, incoming] in
             try DataFolder.makeFolder(incoming)
             let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
@@ -23,7 +23,7 @@ struct FileBlobStore: BlobStore {
 
     func open(_ name: BlobName) async throws -> (any BlobReader)? {
         let path = Self.path(of: name, in: folder)
-        return try await onDiskThread {
+        return try await WorkThread.disk.run {
             let file = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard file >= 0 else {
                 if errno == ENOENT { return nil }
@@ -41,7 +41,7 @@ struct FileBlobStore: BlobStore {
 
     func delete(_ name: BlobName) async throws {
         let path = Self.path(of: name, in: folder)
-        try await onDiskThread {
+        try await WorkThread.disk.run {
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw StorageError.blob(errno: errno, path: path)
             }
@@ -50,7 +50,7 @@ struct FileBlobStore: BlobStore {
 
     func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob] {
         let part = folder + "/" + BlobName.hexadecimal([byte])
-        return try await onDiskThread {
+        return try await WorkThread.disk.run {
             var blobs: [StoredBlob] = []
             for second in try DataFolder.names(in: part) {
                 for file in try DataFolder.names(in: part + "/" + second) {
@@ -90,7 +90,7 @@ private final class FileBlobWriter: BlobWriter {
     }
 
     func write(_ bytes: [UInt8]) async throws {
-        try await onDiskThread { [self] in
+        try await WorkThread.disk.run { [self] in
             let file = try openFile()
             try bytes.withUnsafeBytes { buffer in
                 var rest = buffer[...]
@@ -106,7 +106,7 @@ private final class FileBlobWriter: BlobWriter {
     }
 
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
-        try await onDiskThread { [self] in
+        try await WorkThread.disk.run { [self] in
             let file = try openFile()
             let time = timespec(
                 tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
@@ -162,7 +162,7 @@ private final class FileBlobReader: BlobReader {
     }
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await onDiskThread { [self] in
+        try await WorkThread.disk.run { [self] in
             try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
                 while filled < count {
                     let read = pread(
@@ -186,7 +186,7 @@ extension StorageError {
             return translating(errno: code, path: path)
         }
         return StorageError(
-            .noRoom, "There is no room for this asset. Free some space and upload it again.",
+            .noRoom, "The disk has no room for this asset. Free some space and upload it again.",
             path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .ENOSPC))
     }
 }

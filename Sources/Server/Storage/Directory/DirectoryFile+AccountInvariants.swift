@@ -1,28 +1,28 @@
 extension DirectoryFile {
-    /// What holds of people and keys.
-    static let accountLaws: [StoredLaw] = [
-        StoredLaw(
+    /// Invariants of users and keys.
+    static let accountInvariants: [StoredInvariant] = [
+        StoredInvariant(
             "An identity belongs to a user who is there.",
-            breaches: """
+            violations: """
                 SELECT issuer || ' ' || subject FROM identity
                 WHERE user NOT IN (SELECT record_name FROM user)
                 """),
-        StoredLaw(
+        StoredInvariant(
             "Only a user who is there can be found.",
-            breaches: """
+            violations: """
                 SELECT user FROM discoverable WHERE user NOT IN (SELECT record_name FROM user)
                 """),
-        StoredLaw(
+        StoredInvariant(
             "A server's key belongs to a user and opens a container who are there.",
-            breaches: """
+            violations: """
                 SELECT identifier FROM server_key
                 WHERE user NOT IN (SELECT record_name FROM user)
                     OR (container, environment) NOT IN
                         (SELECT container, environment FROM container)
                 """),
-        StoredLaw(
+        StoredInvariant(
             "A session that is good for one container names one that is there.",
-            breaches: """
+            violations: """
                 SELECT identifier FROM session
                 WHERE container IS NOT NULL AND (container, environment) NOT IN
                     (SELECT container, environment FROM container)

@@ -1,5 +1,5 @@
 extension DirectoryFile {
-    /// People with passwords and identities, what they consented to, where tokens are good, and the
+    /// Users with passwords and identities, their consents, the containers of tokens and sessions, and the
     /// keys of servers.
     static let accountTables = """
         -- One origin per line.

@@ -1,27 +1,36 @@
 import GRDB
+import StratusSQLite
 
 /// The tables of the directory's file.
 enum DirectoryFile {
     /// "STRD" as a number.
-    private static let applicationID: Int64 = 0x5354_5244
+    private static let applicationID: Int32 = 0x5354_5244
     private static let signingKeyBytes = 32
 
-    static func format(random: RandomSource) -> FileFormat {
-        FileFormat(
+    static func format(random: RandomSource) -> StoredFormat {
+        StoredFormat(
             applicationID: applicationID,
-            steps: [
-                { database in
-                    try database.execute(sql: tables)
-                    try SQLStatement(database, "INSERT INTO setting VALUES ('signing_key', ?)")
-                        .bind(1, random.bytes(signingKeyBytes))
-                        .run()
-                },
-                { try $0.execute(sql: schemaMarks) },
-                { try $0.execute(sql: schemaRoles) },
-                { try $0.execute(sql: accountTables) },
-                { try $0.execute(sql: deviceTables) },
-                { try $0.execute(sql: sharingTables) },
-            ])
+            migrations: [
+                .init("directory", sql: tables),
+                .init("schema marks", sql: schemaMarks),
+                .init("schema roles", sql: schemaRoles),
+                .init("accounts", sql: accountTables),
+                .init("devices", sql: deviceTables),
+                .init("sharing", sql: sharingTables),
+            ],
+            begin: { database in
+                try SQLStatement(
+                    database, "INSERT OR REPLACE INTO setting VALUES ('signing_key', ?)"
+                )
+                .bind(1, random.bytes(signingKeyBytes))
+                .run()
+            })
+    }
+
+    /// What directories in memory are copied from.
+    static let template = Result {
+        try format(random: RandomSource(SystemRandomNumberGenerator()))
+            .openInMemory(configuration: SQLiteMemory.configuration)
     }
 
     private static let tables = """

@@ -5,7 +5,7 @@ extension SQLiteDirectory {
     // MARK: Containers and API tokens
 
     func containers() async throws -> [ContainerAddress] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 "SELECT container, environment FROM container ORDER BY container, environment"
@@ -18,7 +18,7 @@ extension SQLiteDirectory {
         """
 
     func apiToken(_ token: String) async throws -> APITokenRow? {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database, "SELECT \(Self.apiTokenColumns) FROM api_token WHERE token = ?"
             )
@@ -28,7 +28,7 @@ extension SQLiteDirectory {
     }
 
     func apiTokens() async throws -> [APITokenRow] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 "SELECT \(Self.apiTokenColumns) FROM api_token ORDER BY created_ms, token"
@@ -37,7 +37,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ token: APITokenRow) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database,
                 """
@@ -70,7 +70,7 @@ extension SQLiteDirectory {
     // MARK: Identities and consents
 
     func user(identity: IdentityRow) async throws -> UserRow? {
-        try await file.read { database in
+        try await database.read { database in
             let name = try SQLStatement(
                 database, "SELECT user FROM identity WHERE issuer = ? AND subject = ?"
             )
@@ -82,7 +82,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ identity: IdentityRow, of userRecordName: String) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "INSERT OR IGNORE INTO identity VALUES (?, ?, ?)")
                 .bind(1, identity.issuer)
                 .bind(2, identity.subject)
@@ -94,7 +94,7 @@ extension SQLiteDirectory {
     func isDiscoverable(
         _ userRecordName: String, in address: ContainerAddress
     ) async throws -> Bool {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 """
@@ -115,7 +115,7 @@ extension SQLiteDirectory {
             isDiscoverable
             ? "INSERT OR IGNORE INTO discoverable VALUES (?, ?, ?)"
             : "DELETE FROM discoverable WHERE user = ? AND container = ? AND environment = ?"
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, sql)
                 .bind(1, userRecordName)
                 .bind(2, address.container)
@@ -131,7 +131,7 @@ extension SQLiteDirectory {
         """
 
     func serverKey(_ identifier: String) async throws -> ServerKeyRow? {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database, "SELECT \(Self.serverKeyColumns) FROM server_key WHERE identifier = ?"
             )
@@ -141,7 +141,7 @@ extension SQLiteDirectory {
     }
 
     func serverKeys() async throws -> [ServerKeyRow] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 "SELECT \(Self.serverKeyColumns) FROM server_key ORDER BY created_ms, identifier"
@@ -150,7 +150,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ key: ServerKeyRow) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database, "INSERT OR REPLACE INTO server_key VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             )
@@ -167,7 +167,7 @@ extension SQLiteDirectory {
     }
 
     func spend(serverKey identifier: String, through milliseconds: Int64) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database,
                 """
@@ -193,7 +193,7 @@ extension SQLiteDirectory {
     }
 
     private func delete(from table: String, where column: String, is value: String) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
                 .bind(1, value)
                 .run()

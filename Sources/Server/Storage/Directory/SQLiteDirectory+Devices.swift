@@ -7,7 +7,7 @@ extension SQLiteDirectory {
         """
 
     func devices(pushToken: String) async throws -> [DeviceRow] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 """
@@ -21,7 +21,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ device: DeviceRow) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database, "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             )
@@ -38,7 +38,7 @@ extension SQLiteDirectory {
     }
 
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 """
@@ -55,7 +55,7 @@ extension SQLiteDirectory {
     }
 
     func deleteDevice(pushToken: String, in address: ContainerAddress?) async throws {
-        try await file.write { database in
+        try await database.write { database in
             guard let address else {
                 return try SQLStatement(database, "DELETE FROM device WHERE push_token = ?")
                     .bind(1, pushToken)

@@ -5,22 +5,22 @@ extension SQLiteDirectory {
     // MARK: Users
 
     func user(named name: String) async throws -> UserRow? {
-        try await file.read { try Self.user(where: "name", is: name, in: $0) }
+        try await database.read { try Self.user(where: "name", is: name, in: $0) }
     }
 
     func user(recordName: String) async throws -> UserRow? {
-        try await file.read { try Self.user(where: "record_name", is: recordName, in: $0) }
+        try await database.read { try Self.user(where: "record_name", is: recordName, in: $0) }
     }
 
     func user(verifiedEmailAddress: String) async throws -> UserRow? {
-        try await file.read {
+        try await database.read {
             try Self.user(
                 where: "is_email_verified = 1 AND email", is: verifiedEmailAddress, in: $0)
         }
     }
 
     func users(after recordName: String, limit: Int) async throws -> [UserRow] {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 """
@@ -35,7 +35,7 @@ extension SQLiteDirectory {
     }
 
     func insert(_ user: UserRow) async throws -> UserRow {
-        try await file.write { database in
+        try await database.write { database in
             if let present = try Self.user(where: "name", is: user.name, in: database) {
                 return present
             }
@@ -50,7 +50,7 @@ extension SQLiteDirectory {
     }
 
     func update(_ user: UserRow) async throws -> Bool {
-        try await file.write { database in
+        try await database.write { database in
             guard try Self.user(where: "record_name", is: user.recordName, in: database) != nil
             else { return false }
             if user.isEmailVerified, let address = user.emailAddress,
@@ -73,7 +73,7 @@ extension SQLiteDirectory {
     }
 
     func deleteUser(_ recordName: String) async throws {
-        try await file.write { database in
+        try await database.write { database in
             for (table, column) in [
                 ("session", "user"), ("identity", "user"), ("discoverable", "user"),
                 ("device", "user"), ("server_key", "user"), ("role_member", "user"),
@@ -126,7 +126,7 @@ extension SQLiteDirectory {
         """
 
     func session(_ identifier: String) async throws -> SessionRow? {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database, "SELECT \(Self.sessionColumns) FROM session WHERE identifier = ?"
             )
@@ -143,7 +143,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ session: SessionRow) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database,
                 """
@@ -163,7 +163,7 @@ extension SQLiteDirectory {
     }
 
     func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database,
                 "UPDATE session SET last_used_ms = MAX(last_used_ms, ?) WHERE identifier = ?"
@@ -175,7 +175,7 @@ extension SQLiteDirectory {
     }
 
     func deleteSession(_ identifier: String) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "DELETE FROM session WHERE identifier = ?")
                 .bind(1, identifier)
                 .run()
@@ -183,7 +183,7 @@ extension SQLiteDirectory {
     }
 
     func deleteSessions(of userRecordName: String) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "DELETE FROM session WHERE user = ?")
                 .bind(1, userRecordName)
                 .run()
@@ -191,7 +191,7 @@ extension SQLiteDirectory {
     }
 
     func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(
                 database, "DELETE FROM session WHERE stays_signed_in = ? AND last_used_ms < ?"
             )

@@ -3,7 +3,7 @@ import StratusRecords
 
 extension SQLiteDirectory {
     func schema(of address: ContainerAddress) async throws -> SchemaRows {
-        try await file.read { database in
+        try await database.read { database in
             SchemaRows(
                 version: try Self.schemaVersion(of: address, in: database),
                 fields: try Self.schemaFields(of: address, in: database),
@@ -43,7 +43,7 @@ extension SQLiteDirectory {
     func extendSchema(
         of address: ContainerAddress, with fields: [SchemaFieldRow], limits: Limits
     ) async throws -> SchemaExtension {
-        try await file.write { database in
+        try await database.write { database in
             let oldVersion = try Self.schemaVersion(of: address, in: database)
             var outcome = SchemaExtension(oldVersion: oldVersion, version: oldVersion, fields: [])
             var room = SchemaRoom(address: address, limits: limits, database: database)
@@ -65,7 +65,7 @@ extension SQLiteDirectory {
     func replaceSchema(
         of address: ContainerAddress, by schema: SchemaRows
     ) async throws -> Int64? {
-        try await file.write { database in
+        try await database.write { database in
             guard try Self.schemaVersion(of: address, in: database) == schema.version else {
                 return nil
             }
@@ -100,7 +100,7 @@ extension SQLiteDirectory {
     func setRole(
         _ role: String, of user: String, in address: ContainerAddress, isAssigned: Bool
     ) async throws {
-        try await file.write { database in
+        try await database.write { database in
             let isPresent =
                 try SQLStatement(
                     database,

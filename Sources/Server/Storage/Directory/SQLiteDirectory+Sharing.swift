@@ -2,7 +2,7 @@ import StratusRecords
 
 extension SQLiteDirectory {
     func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow? {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database,
                 "SELECT container, environment, owner FROM short_guid WHERE short_guid = ?"
@@ -18,7 +18,7 @@ extension SQLiteDirectory {
     }
 
     func put(_ rows: [ShortGUIDRow]) async throws {
-        try await file.write { database in
+        try await database.write { database in
             for row in rows {
                 try SQLStatement(database, "INSERT OR REPLACE INTO short_guid VALUES (?, ?, ?, ?)")
                     .bind(1, row.shortGUID)
@@ -31,7 +31,7 @@ extension SQLiteDirectory {
     }
 
     func deleteShortGUIDs(_ shortGUIDs: [String]) async throws {
-        try await file.write { database in
+        try await database.write { database in
             for shortGUID in shortGUIDs {
                 try SQLStatement(database, "DELETE FROM short_guid WHERE short_guid = ?")
                     .bind(1, shortGUID)

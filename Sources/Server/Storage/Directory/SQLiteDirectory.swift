@@ -1,26 +1,26 @@
 import GRDB
 import StratusRecords
 
-/// The directory in its own file.
+/// The directory in its own database.
 struct SQLiteDirectory: Directory {
-    let file: SQLiteFile
+    let database: any OpenDatabase
 
     func signingKey() async throws -> [UInt8] {
-        let key = try await file.read { database in
+        let key = try await database.read { database in
             try SQLStatement(database, "SELECT value FROM setting WHERE name = 'signing_key'")
                 .first { $0.bytes(0) }
         }
         guard let key else {
             throw StorageError(
-                .corrupt, "The directory has lost its signing key. Restore it from a backup.",
-                path: file.path)
+                .corrupt, "The directory has no signing key. Restore it from a backup.",
+                path: database.path)
         }
         return key
     }
 
     /// SQLite's `data_version` as the writing connection sees it, which its own commits leave alone.
     func changesByOthers() async throws -> Int64 {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "PRAGMA data_version").first { $0.integer(0) } ?? 0
         }
     }
@@ -28,7 +28,7 @@ struct SQLiteDirectory: Directory {
     // MARK: Containers
 
     func container(_ address: ContainerAddress) async throws -> Bool {
-        try await file.read { database in
+        try await database.read { database in
             try SQLStatement(
                 database, "SELECT 1 FROM container WHERE container = ? AND environment = ?"
             )
@@ -39,7 +39,7 @@ struct SQLiteDirectory: Directory {
     }
 
     func createContainer(_ address: ContainerAddress) async throws {
-        try await file.write { database in
+        try await database.write { database in
             try SQLStatement(database, "INSERT OR IGNORE INTO container VALUES (?, ?)")
                 .bind(1, address.container)
                 .bind(2, address.environment.rawValue)

@@ -2,7 +2,7 @@ import Foundation
 import StratusRecords
 import Synchronization
 
-/// The folder that holds everything, locked for one service.
+/// The data folder, locked for one service.
 ///
 /// ```
 /// format                                        "stratus data 1"
@@ -14,11 +14,13 @@ import Synchronization
 /// incoming                                      assets that are being uploaded
 /// ```
 final class DataFolder: Sendable {
-    private static let format = "stratus data 1\n"
+    private static let formatPrefix = "stratus data "
+    private static let formatNumber = 1
+    private static let format = "\(formatPrefix)\(formatNumber)\n"
 
     let path: String
-    /// The open file that carries the lock, until it is released. The system lets go of it when the
-    /// process dies.
+    /// The open file that carries the lock, until it is released. The system releases it when the process
+    /// dies.
     private let lock: Mutex<Int32?>
 
     /// Makes the folder when it is not there, and locks it for a service.
@@ -39,7 +41,7 @@ final class DataFolder: Sendable {
         release()
     }
 
-    /// Lets another process have the folder.
+    /// Releases the lock, so that another process can use the folder.
     func release() {
         lock.withLock { file in
             if let file { close(file) }
@@ -47,7 +49,7 @@ final class DataFolder: Sendable {
         }
     }
 
-    /// Whether this process has the folder as its service.
+    /// Whether this process has locked the folder.
     var isLocked: Bool { lock.withLock { $0 != nil } }
 
     var directoryFile: String { path + "/directory.sqlite" }
@@ -70,7 +72,7 @@ final class DataFolder: Sendable {
     /// The folder of assets that are being uploaded.
     var incomingFolder: String { path + "/incoming" }
 
-    /// Removes what uploads left behind that a crash cut short.
+    /// Removes what interrupted uploads left behind.
     func sweepIncoming() throws {
         for name in try Self.names(in: incomingFolder) {
             let file = incomingFolder + "/" + name
@@ -107,7 +109,7 @@ final class DataFolder: Sendable {
 
     func path(of address: DatabaseAddress) -> String { Self.path(of: address, in: path) }
 
-    /// What lies in the folders of databases and is no file of ours.
+    /// Files among the databases that are not Stratus's.
     func strangers() throws -> [String] {
         var strangers: [String] = []
         let root = path + "/databases"
@@ -193,13 +195,16 @@ final class DataFolder: Sendable {
         return file
     }
 
-    /// Reads what the folder says about itself, or writes it into a new one.
+    /// Checks the folder's format; writes it into a new folder.
     private static func checkFormat(_ path: String) throws {
         if let found = FileManager.default.contents(atPath: path) {
-            guard found == Data(format.utf8) else {
-                throw StorageError.unknownFormat(path: path)
-            }
-            return
+            if found == Data(format.utf8) { return }
+            let text = String(decoding: found, as: UTF8.self)
+            guard text.hasPrefix(formatPrefix), text.hasSuffix("\n"),
+                let number = Int(text.dropFirst(formatPrefix.count).dropLast()),
+                number > formatNumber
+            else { throw StorageError.otherKind(path: path) }
+            throw StorageError.newerFormat(path: path, found: number, newestKnown: formatNumber)
         }
         do {
             try Data(format.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The generator that a store was given, for use from any thread.
+/// The random number generator of an engine, for use from any thread.
 final class RandomSource: Sendable {
     private let generator: Mutex<any RandomNumberGenerator & Sendable>
 

@@ -1,26 +1,28 @@
 import Foundation
 import StratusRecords
 
-extension SQLiteStorehouse {
+extension SQLiteStorageEngine {
     /// Deletes all databases of a container in one environment, with all that lies in their folder.
     ///
-    /// The house must be open ``Access/alone``, and none of these databases may have been used yet.
+    /// The storage must be open ``Access/alone``, and none of these databases may have been used yet.
     /// Change tokens from before are no good afterwards: a new database has a new history.
     ///
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when a service has the folder or a
     ///   database is open, ``StorageError/Code/notWritable`` when the files cannot be removed.
-    public func deleteDatabases(of address: ContainerAddress) async throws {
-        guard folder.isLocked, openFiles == 0 else {
+    package func deleteDatabases(of address: ContainerAddress) async throws {
+        guard placement.isExclusive, openDatabases == 0 else {
             throw StorageError(
-                .inUse, "The data is in use; stop the service that has the folder first.",
-                path: folder.path)
+                .inUse, "The data folder is in use. Stop the service that uses it first.",
+                path: placement.path(of: DatabaseAddress(address, .public)))
         }
-        try await onDiskThread { [folder] in try folder.deleteDatabases(of: address) }
+        try await placement.work.run { [placement] in
+            try placement.deleteDatabases(of: address)
+        }
     }
 }
 
 extension DataFolder {
-    fileprivate func deleteDatabases(of address: ContainerAddress) throws {
+    func deleteDatabases(of address: ContainerAddress) throws {
         let path = Self.folder(of: address, in: path)
         guard FileManager.default.fileExists(atPath: path) else { return }
         do {

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// What the directory knows of people and of the keys of apps and servers.
+/// Users, their sessions, and the keys of apps and servers.
 public protocol AccountDirectory: Sendable {
     /// All containers, by name and environment.
     func containers() async throws -> [ContainerAddress]

@@ -40,13 +40,13 @@ public struct AncestorRow: Hashable, Sendable {
     }
 }
 
-/// What can be asked about replaced states of records.
+/// Reads replaced states of records.
 public protocol AncestorReader {
     /// The state that the change of this version replaced, where it is still kept.
     func ancestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws -> AncestorRow?
 }
 
-/// What can be done to replaced states of records.
+/// Changes replaced states of records.
 public protocol AncestorWriter: AncestorReader {
     func put(_ row: AncestorRow) throws
 

@@ -1,16 +1,15 @@
-/// Where the bytes of one database's assets lie, named by their content.
+/// The bytes of one database's assets, named by their content.
 ///
-/// A blob store knows nothing of records: which blobs are needed is in the database's asset rows
-/// (``AssetReader``). A blob is written once, whole, and never changed; it is there as soon as its row
-/// can be.
+/// A blob store knows nothing of records: the database's asset rows (``AssetReader``) say which blobs are
+/// needed. A blob is written once, completely, and never changed; it exists before its row does.
 public protocol BlobStore: Sendable {
-    /// Begins a blob. Nobody sees it until it is kept.
+    /// Begins a blob, which is invisible until it is kept.
     func begin() async throws -> any BlobWriter
 
     /// Opens a blob for reading; nil when there is none of this name.
     func open(_ name: BlobName) async throws -> (any BlobReader)?
 
-    /// Removes a blob; one that is not there is a success. Who reads it at the time reads on.
+    /// Removes a blob; succeeds when there is none. Open readers can still read it.
     func delete(_ name: BlobName) async throws
 
     /// The blobs whose content's digest begins with a byte: a listing in 256 parts.
@@ -27,13 +26,14 @@ public protocol BlobWriter: Sendable {
     /// Makes the blob durable and gives it its name.
     ///
     /// - Parameter milliseconds: The time since 1970 that the blob is listed with.
+    /// - Parameter name: The name of its content.
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws
 
-    /// Throws away what was written; after ``keep(as:atMilliseconds:)`` it does nothing.
+    /// Discards what was written; does nothing after ``keep(as:atMilliseconds:)``.
     func discard() async
 }
 
-/// An open blob. It can be read to its end, also when it is deleted meanwhile.
+/// An open blob, which can be read to its end even when it is deleted meanwhile.
 public protocol BlobReader: Sendable {
     var sizeBytes: Int64 { get }
 

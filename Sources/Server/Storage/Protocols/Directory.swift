@@ -1,16 +1,13 @@
 import StratusRecords
 
 /// The databases of one service and the small directory beside them.
-///
-/// On disk it is a folder with one small directory file and one file per database; in memory it is
-/// two dictionaries.
-public protocol Storehouse: Sendable {
+public protocol StorageEngine: Sendable {
     var directory: any Directory { get }
 
-    /// The store of a database, made on first use with its default zone.
+    /// The store of a database, which is created on first use with its default zone.
     func store(for address: DatabaseAddress) async throws -> any RecordStore
 
-    /// Where the bytes of a database's assets lie.
+    /// The bytes of a database's assets.
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore
 
     /// Every database that ever kept a blob.
@@ -19,18 +16,18 @@ public protocol Storehouse: Sendable {
     /// Every database there is.
     func databases() async throws -> [DatabaseAddress]
 
-    /// Finishes the writes under way and closes the files. What is asked afterwards throws
+    /// Finishes the writes in progress and closes the databases. Later calls throw
     /// ``StorageError/Code/closed``.
     func close() async throws
 }
 
-/// What the service knows apart from records: who may ask, and where they listen.
+/// What a service keeps besides records: containers, users, sessions, keys, schemas, devices.
 public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
-    /// A number that is another one after another process changed the directory: what was remembered
-    /// from before must be read again. Cheap; a service asks about once a second.
+    /// A number that changes when another process has changed the directory: what was cached before must
+    /// be read again. Cheap; a service reads it about once a second.
     func changesByOthers() async throws -> Int64
 
     func container(_ address: ContainerAddress) async throws -> Bool
@@ -89,7 +86,7 @@ public struct DeviceRow: Hashable, Sendable {
     public var pushToken: String
     public var address: ContainerAddress
     public var userRecordName: String
-    /// The identifier that the device sends with its requests, so that it is not told of its own.
+    /// The identifier that the device sends with its requests, so that it is not notified of its own changes.
     public var clientID: String
     /// Milliseconds since 1970.
     public var lastUsedMilliseconds: Int64

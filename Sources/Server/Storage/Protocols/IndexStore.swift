@@ -1,4 +1,4 @@
-/// What can be asked of the indexes of a database.
+/// Reads the indexes of a database.
 public protocol IndexReader {
     /// All indexes, by key.
     func indexes() throws -> [IndexRow]
@@ -29,7 +29,7 @@ public protocol IndexReader {
     ) throws -> [RecordRow]
 }
 
-/// What can be done to the indexes of a database in a transaction.
+/// Changes the indexes of a database in a transaction.
 public protocol IndexWriter: IndexReader {
     /// Makes an index; its key has never been used before.
     func createIndex(

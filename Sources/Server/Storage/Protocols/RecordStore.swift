@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// The stored records of one database: one tenant, one file, one lock.
+/// The records of one database.
 ///
 /// A store keeps rows and their versions; what may be saved by whom is decided above, in
 /// StratusService, inside the closures given to ``read(_:)`` and ``write(_:)``.
@@ -8,11 +8,12 @@ import StratusRecords
 /// What every implementation promises (the conformance suite in StratusTesting checks it):
 ///
 /// 1. **Durable.** When ``write(_:)`` returns, what it wrote survives a crash of the process and of
-///    the machine.
+///    the machine; in memory it lives as long as the engine.
 /// 2. **All or nothing.** When the closure throws, nothing of it is kept. Writes that wait for the same
-///    database may be folded into one commit; each keeps its own outcome all the same.
+///    database may share a commit; each keeps its own outcome.
 /// 3. **Serial.** Writes of one database run one after the other, and each sees all before it.
-/// 4. **Snapshots.** A read sees one state from beginning to end and never waits for writers.
+/// 4. **Snapshots.** A read sees one state from beginning to end. In a folder it never waits for writers;
+///    in memory reads and writes of one database take turns.
 /// 5. **Dense versions.** The versions of a zone's changes are 1, 2, 3 … in the order in which they
 ///    become visible; no number is skipped and none is used twice, also after a rolled-back write.
 public protocol RecordStore: Sendable {
@@ -20,7 +21,7 @@ public protocol RecordStore: Sendable {
 
     /// Runs `body` on one snapshot.
     ///
-    /// - Parameter length: How much `body` reads: what may take long must not hold the caller's thread.
+    /// - Parameter length: How much `body` reads: a long read must not block the caller's thread.
     /// - Throws: what `body` throws, or ``StorageError``.
     func read<Outcome: Sendable>(
         _ length: ReadLength,
@@ -35,7 +36,7 @@ public protocol RecordStore: Sendable {
     ) async throws -> Outcome
 }
 
-/// How much a read takes up.
+/// How much a read may read.
 public enum ReadLength: Hashable, Sendable {
     /// About a page of rows.
     case page
@@ -52,7 +53,7 @@ extension RecordStore {
     }
 }
 
-/// What can be asked of a database at one moment. Valid only inside the closure it is given to.
+/// Reads a database as it is at one moment. Valid only inside the closure that it is given to.
 public protocol StoreReader:
     AncestorReader, AssetReader, IndexReader, RecordUsage, ReferenceReader, SharingReader,
     TombstoneReader
@@ -72,7 +73,7 @@ public protocol StoreReader:
     /// Zones, deleted ones included, that changed after a database version, oldest change first.
     func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow]
 
-    /// The records of these names, tombstones included; absent names are absent.
+    /// The records of these names, tombstones included; without those that do not exist.
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow]
 
     /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
@@ -100,7 +101,7 @@ public protocol StoreReader:
     /// The outcome stored under a device's operation identifier.
     func outcome(of operation: OperationKey) throws -> [UInt8]?
 
-    /// What waits to be told to subscribers, with higher identifiers than a given one, oldest first.
+    /// The events that wait to be dispatched to subscribers, after an identifier, oldest first.
     func outbox(after identifier: Int64, limit: Int) throws -> [OutboxRow]
 }
 
@@ -112,34 +113,34 @@ extension StoreReader {
         try changes(in: zone, after: cursor, limit: limit, payloadBytes: .max)
     }
 
-    /// What waits to be told to subscribers, oldest first.
+    /// The events that wait to be dispatched to subscribers, oldest first.
     public func outbox(limit: Int) throws -> [OutboxRow] {
         try outbox(after: 0, limit: limit)
     }
 }
 
-/// What can be done to a database in a transaction. Valid only inside the closure it is given to.
+/// Changes a database in a transaction. Valid only inside the closure that it is given to.
 public protocol StoreWriter:
     StoreReader, AncestorWriter, AssetWriter, IndexWriter, ReferenceWriter, SharingWriter
 {
-    /// Makes a zone, or brings a deleted one back under a new generation; a living one stays as it is.
+    /// Creates a zone, or a deleted one again with a new generation; one that exists stays as it is.
     func createZone(
         named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
     ) throws -> ZoneRow
 
-    /// Deletes a zone with its records; the row stays and says why.
+    /// Deletes a zone with its records; its row stays, with the reason.
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
 
-    /// Takes the next `count` versions of a living zone, and marks the zone as changed.
+    /// Takes the next `count` versions of a zone that is not deleted, and marks the zone as changed.
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
 
     /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
     func put(_ row: RecordRow) throws
 
-    /// Removes tombstones up to a version and raises the zone's floor to it, at most to the zone's own
+    /// Removes tombstones up to a version and raises the zone's purge horizon to it, at most to the zone's own
     /// version.
     ///
-    /// - Returns: how many went.
+    /// - Returns: How many were removed.
     @discardableResult
     func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int
 
@@ -152,7 +153,7 @@ public protocol StoreWriter:
 
     /// Adds to the outbox; the identifier is given by the store.
     func enqueue(_ body: [UInt8]) throws
-    /// Removes what was told, up to and including an identifier.
+    /// Removes the events that were dispatched, up to and including an identifier.
     func dequeue(through identifier: Int64) throws
 
     /// Starts a new history, after a restore: every change token of the old one expires.
@@ -160,7 +161,7 @@ public protocol StoreWriter:
 }
 
 extension StoreWriter {
-    /// Makes a zone of which hierarchies can be shared.
+    /// Creates a zone whose single hierarchies can be shared.
     public func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
         try createZone(named: name, hasFeed: hasFeed, encryptionScope: .perRecord)
     }

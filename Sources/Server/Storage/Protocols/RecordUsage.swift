@@ -1,5 +1,5 @@
-/// The part of a store that knows how much it holds, as quotas count it. The store counts by itself,
-/// whoever puts rows, deletes zones or purges.
+/// How much a database holds, as quotas count it. The database counts by itself, whoever puts rows,
+/// deletes zones or purges tombstones.
 public protocol RecordUsage {
     /// The bytes of the living records: their names and stored fields (``RecordRow/sizeBytes``). A
     /// counter; costs one row.
@@ -11,7 +11,7 @@ public protocol RecordUsage {
 
 extension RecordRow {
     /// What the record counts towards its database's quota; a tombstone counts nothing.
-    public var sizeBytes: Int64 {
+    package var sizeBytes: Int64 {
         isDeleted ? 0 : Int64(name.utf8.count + payload.count)
     }
 }

@@ -26,7 +26,7 @@ public struct ReferenceRow: Hashable, Sendable {
     }
 }
 
-/// What can be asked about references.
+/// Reads references.
 public protocol ReferenceReader {
     /// The names of the records that refer to a target with an action, in byte order.
     func holders(
@@ -34,7 +34,7 @@ public protocol ReferenceReader {
     ) throws -> [String]
 }
 
-/// What can be done to references.
+/// Changes references.
 public protocol ReferenceWriter: ReferenceReader {
     /// Adds a reference; one that is there already stays.
     func put(_ row: ReferenceRow) throws

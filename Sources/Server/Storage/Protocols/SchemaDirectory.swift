@@ -2,22 +2,21 @@ import StratusRecords
 
 /// The schemas of the containers, and who has which role in them.
 public protocol SchemaDirectory: Sendable {
-    /// What a container has in this environment; empty for one that nobody has used.
+    /// The schema of a container in one environment; empty when there is none.
     func schema(of address: ContainerAddress) async throws -> SchemaRows
 
-    /// Adds types and fields that are not there yet, in one transaction. What is there keeps its type
-    /// and its marks; what a type or the container has no room for is left out.
+    /// Adds types and fields that do not exist yet, in one transaction. Existing fields keep their type and
+    /// index marks; what exceeds the limits is left out.
     ///
     /// - Parameter limits: ``Limits/fieldsPerRecordType`` and ``Limits/recordTypesPerContainer``.
     func extendSchema(
         of address: ContainerAddress, with fields: [SchemaFieldRow], limits: Limits
     ) async throws -> SchemaExtension
 
-    /// Puts other types, fields, roles and grants in the place of all that are there; users keep the
-    /// roles that remain.
+    /// Replaces all types, fields, roles and grants; users keep those of their roles that remain.
     ///
     /// - Parameter schema: Its version is that of the schema which it replaces.
-    /// - Returns: The new version; nil, with nothing changed, when there is another schema by now.
+    /// - Returns: The new version; nil, with nothing changed, when the schema has changed meanwhile.
     func replaceSchema(
         of address: ContainerAddress, by schema: SchemaRows
     ) async throws -> Int64?
@@ -38,13 +37,13 @@ extension SchemaDirectory {
     }
 }
 
-/// What became of an extension.
+/// The outcome of extending a schema.
 public struct SchemaExtension: Hashable, Sendable {
     /// The schema's version before and after: equal when nothing was new.
     public var oldVersion: Int64
     public var version: Int64
-    /// The asked rows as they are stored now, in the order of the question; without those that found no
-    /// room.
+    /// The requested rows as they are stored now, in the order of the request; without those that exceeded
+    /// the limits.
     public var fields: [SchemaFieldRow]
 
     public init(oldVersion: Int64, version: Int64, fields: [SchemaFieldRow]) {

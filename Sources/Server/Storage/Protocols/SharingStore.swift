@@ -1,4 +1,4 @@
-/// What can be asked about shares at one moment.
+/// Reads shares and the zones of other owners.
 public protocol SharingReader {
     /// Whether anything of a zone is shared.
     func hasShares(in zone: ZoneRow.Key) throws -> Bool
@@ -9,10 +9,10 @@ public protocol SharingReader {
     /// The share of a link; nil when it is no longer shared.
     func share(shortGUID: String) throws -> ShareRow?
 
-    /// What a user may do in a zone of somebody else, by share; empty when nothing.
+    /// The access of a user to a zone of this database, by share; empty when there is none.
     func access(of user: String, in zone: ZoneRow.Key) throws -> [ShareAccessRow]
 
-    /// Everybody who may read something of a zone.
+    /// The access of all users to a zone, by user and share.
     func audience(of zone: ZoneRow.Key) throws -> [ShareAccessRow]
 
     /// The living records below a record in the hierarchy of parents, itself left out; `limit` at most.
@@ -29,20 +29,20 @@ public protocol SharingReader {
     /// The newest version in the view of the shares of these roots; 0 when there never was one.
     func sharedVersion(of zone: ZoneRow.Key, roots: [String]) throws -> Int64
 
-    /// The zones of others in the shared database of this database's owner, gone ones left out, by owner
-    /// and name in byte order.
+    /// The zones of other owners in the shared database of this database's owner, without removed ones, by
+    /// owner and name in byte order.
     func sharedZones() throws -> [SharedZoneRow]
 
-    /// The same with gone ones, of those that changed after a database version, oldest change first.
+    /// Those that changed after a database version, removed ones included, oldest change first.
     func sharedZones(changedAfter databaseVersion: Int64, limit: Int) throws -> [SharedZoneRow]
 
-    /// The zone of somebody else, gone or not.
+    /// A zone of another owner, whether it is still in the shared database or not.
     func sharedZone(owner: String, name: String) throws -> SharedZoneRow?
 }
 
-/// What can be done about shares in a transaction.
+/// Changes shares in a transaction.
 public protocol SharingWriter: SharingReader {
-    /// Stores a share and who has access by it, in place of who had.
+    /// Stores a share with the access that it gives, in place of what was stored of both.
     func put(_ row: ShareRow, access: [ShareAccessRow]) throws
 
     /// Removes a share, all access by it and what is remembered of its view.
@@ -61,7 +61,7 @@ public protocol SharingWriter: SharingReader {
     func put(_ row: SharedZoneRow) throws -> SharedZoneRow
 }
 
-/// Where the shares of links are to be looked for.
+/// Finds the database of a share by its link.
 public protocol SharingDirectory: Sendable {
     func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow?
     func put(_ rows: [ShortGUIDRow]) async throws

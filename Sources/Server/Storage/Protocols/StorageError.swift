@@ -1,6 +1,6 @@
-/// Why the store could not do what it was asked.
+/// Why a storage engine failed.
 public struct StorageError: Error, Sendable {
-    /// The kind of trouble. The set is open.
+    /// The kind of failure. More may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -11,22 +11,22 @@ public struct StorageError: Error, Sendable {
         public static let notWritable = Self(rawValue: "notWritable")
         /// Another process has the data folder.
         public static let inUse = Self(rawValue: "inUse")
-        /// The files were written by a newer version, or are no files of ours.
+        /// The files were written by a newer release, or by another program.
         public static let unknownFormat = Self(rawValue: "unknownFormat")
         /// The file is damaged.
         public static let corrupt = Self(rawValue: "corrupt")
-        /// Too many writes wait for this database, or too many files are open; ask again later.
+        /// Too many writes wait for this database, or too many files are open; try again later.
         public static let busy = Self(rawValue: "busy")
         /// The store was closed.
         public static let closed = Self(rawValue: "closed")
-        /// There is no room for an asset; what was written of it is removed, and the service goes on.
+        /// The disk has no room for an asset. What was written of it is removed, and the service continues.
         public static let noRoom = Self(rawValue: "noRoom")
-        /// Anything else that SQL reported.
+        /// Anything else that SQLite reported.
         public static let other = Self(rawValue: "other")
     }
 
     public var code: Code
-    /// A constant sentence that says what to do.
+    /// What is wrong and what to do, in sentences.
     public var message: String
     /// The file or folder in question.
     public var path: String?
@@ -41,8 +41,8 @@ public struct StorageError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// Whether the service should stop rather than go on refusing: the disk needs a person.
-    public var stopsService: Bool {
+    /// Whether the service should stop instead of failing every request: somebody must look at the disk.
+    package var stopsService: Bool {
         [.diskFull, .notWritable, .corrupt, .unknownFormat].contains(code)
     }
 }

@@ -1,4 +1,4 @@
-/// The limits of the store by name.
+/// The limits of a storage engine in a folder.
 ///
 /// ```swift
 /// var limits = StorageLimits()
@@ -12,10 +12,10 @@ public struct StorageLimits: Hashable, Sendable {
     /// Connections of one database that read at the same time.
     public var readersPerDatabase = 2
 
-    /// Writes folded into one commit at the most.
+    /// Writes that share a commit at the most.
     public var writesPerCommit = 64
 
-    /// Writes that may wait for one database; more are refused with ``StorageError/Code/busy``.
+    /// Writes that may wait for one database; further ones are refused with ``StorageError/Code/busy``.
     public var waitingWrites = 4_096
 
     /// Pages of 4,096 bytes in the write-ahead log after which an idle writer has them moved into the

@@ -10,7 +10,7 @@ public struct ZoneCounts: Hashable, Sendable {
     }
 }
 
-/// What can be asked about tombstones.
+/// Reads tombstones.
 public protocol TombstoneReader {
     /// Counts a zone's rows. Reads an entry of an index for each.
     func counts(of zone: ZoneRow.Key) throws -> ZoneCounts

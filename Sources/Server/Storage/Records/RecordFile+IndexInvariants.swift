@@ -1,10 +1,10 @@
 extension RecordFile {
-    /// What holds between records and their entries. Which keys an entry must have is examined above, in
+    /// Invariants between records and their index entries. The keys of the entries are checked in
     /// StratusService.
-    static let indexLaws: [StoredLaw] = [
-        StoredLaw(
+    static let indexInvariants: [StoredInvariant] = [
+        StoredInvariant(
             "An entry of an index belongs to a record of its type.",
-            breaches: """
+            violations: """
                 SELECT record_index.name FROM record_index
                     LEFT JOIN index_definition USING (index_id)
                     LEFT JOIN record USING (zone, name)
@@ -12,9 +12,9 @@ extension RecordFile {
                     AND (record.type IS NULL OR record.deleted <> 0
                         OR record.type <> index_definition.record_type)
                 """),
-        StoredLaw(
+        StoredInvariant(
             "A record is found by its type, once the index of its names is built.",
-            breaches: """
+            violations: """
                 SELECT record.name FROM record
                     JOIN index_definition ON record_type = record.type AND kind = 0 AND phase = 1
                 WHERE record.deleted = 0 AND NOT EXISTS (

@@ -24,9 +24,9 @@ extension RecordFile {
         END;
         """
 
-    static let usageLaw = StoredLaw(
+    static let usageInvariant = StoredInvariant(
         "A database counts the bytes of its records.",
-        breaches: """
+        violations: """
             SELECT bytes || ' bytes' FROM record_usage WHERE bytes <>
                 (SELECT coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0)
             """)

@@ -1,42 +1,52 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 
 /// The tables of one database's file. Why they are as they are: Documentation/Decisions/0003.
 enum RecordFile {
     /// "STRR" as a number.
-    private static let applicationID: Int64 = 0x5354_5252
+    private static let applicationID: Int32 = 0x5354_5252
 
-    static func format(random: RandomSource) -> FileFormat {
-        FileFormat(
+    static func format(random: RandomSource) -> StoredFormat {
+        StoredFormat(
             applicationID: applicationID,
-            steps: [
-                { database in
-                    try database.execute(sql: tables)
-                    try begin(
-                        database, Incarnation(number: 1, identifier: random.number()))
-                },
-                { database in
-                    try database.execute(sql: referenceTables)
-                    try database.execute(sql: historyTables)
-                },
-                { try $0.execute(sql: assetTables) },
-                { try $0.execute(sql: usageTables) },
-                { try $0.execute(sql: sharingTables) },
-                { try $0.execute(sql: indexTables) },
-                { try $0.execute(sql: encryptionColumn) },
-            ])
+            migrations: [
+                .init("records", sql: tables),
+                .init("references and ancestors", sql: referenceTables + historyTables),
+                .init("assets", sql: assetTables),
+                .init("usage", sql: usageTables),
+                .init("sharing", sql: sharingTables),
+                .init("indexes", sql: indexTables),
+                .init("encryption scope", sql: encryptionColumn),
+            ],
+            begin: { database in
+                try begin(database, Incarnation(number: 1, identifier: random.number()))
+            })
     }
 
-    /// Fills a new file: the history's name and the zone that every database has.
+    /// What databases in memory are copied from.
+    static let template = Result {
+        try format(random: RandomSource(SystemRandomNumberGenerator()))
+            .openInMemory(configuration: SQLiteMemory.configuration)
+    }
+
+    /// The history's identifier and the zone that every database has.
     private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
-        try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 1)")
+        try SQLStatement(database, "INSERT OR REPLACE INTO history VALUES (1, ?, ?, 1)")
             .bind(1, incarnation.number)
             .bind(2, Int64(bitPattern: incarnation.identifier))
             .run()
-        // As the table is at this step, without the columns of later ones.
-        try SQLStatement(database, "INSERT INTO zone VALUES (NULL, ?, 1, 0, 0, 0, 1, NULL)")
-            .bind(1, ZoneID.defaultZoneName)
-            .run()
+        // Columns of later migrations have default values.
+        try SQLStatement(
+            database,
+            """
+            INSERT OR IGNORE INTO zone (
+                name, generation, version, floor, has_feed, changed_at_database_version)
+            VALUES (?, 1, 0, 0, 0, 1)
+            """
+        )
+        .bind(1, ZoneID.defaultZoneName)
+        .run()
     }
 
     private static let encryptionColumn = """

@@ -59,7 +59,7 @@ extension SQLiteTransaction {
         }
     }
 
-    /// Lets go of the assets of all records of a zone.
+    /// Releases the assets of all records of a zone.
     func releaseAssets(in zone: ZoneRow.Key) throws {
         try statement(
             """

@@ -1,10 +1,10 @@
 /// The view of shares on a zone's records.
 extension SQLiteTransaction {
-    /// Roots up to which a page is merged from their indexes. For more, the zone's own feed is filtered:
-    /// who has that many shares of a zone sees much of it.
+    /// The most roots for which a page is merged from their indexes. For more, the zone's own feed is
+    /// filtered: a user with that many shares of a zone sees much of it.
     private static let rootsMerged = 16
 
-    /// The columns of a record that is gone from a view, as far as they are known.
+    /// The columns of a record that left a view, as far as they are known.
     private static let eventColumns = """
         zone, name, type, version, commit_version, '', 1, '', 0, 0, '', '', '', NULL, root, X'', NULL
         """

@@ -93,7 +93,7 @@ extension SQLiteTransaction {
             .run()
     }
 
-    /// Clears what a zone that is deleted had of shares.
+    /// Removes the shares of a zone that is deleted, with their access and events.
     func deleteSharing(in zone: ZoneRow.Key) throws {
         for table in ["share", "share_access", "share_event"] {
             try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()

@@ -86,7 +86,7 @@ extension SQLiteTransaction {
         return (last - Int64(count) + 1)...last
     }
 
-    /// The zone's version, or nil when there never was such a zone.
+    /// The zone's version; nil when there is no such zone.
     func version(of zone: ZoneRow.Key) throws -> Int64? {
         try statement("SELECT version FROM zone WHERE zone = ?")
             .bind(1, zone.rawValue)
@@ -96,7 +96,7 @@ extension SQLiteTransaction {
     private static func zone(_ row: SQLStatement) -> ZoneRow {
         ZoneRow(
             key: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1),
-            generation: row.integer(2), version: row.integer(3), floor: row.integer(4),
+            generation: row.integer(2), version: row.integer(3), purgeHorizon: row.integer(4),
             hasFeed: row.integer(5) != 0, changedAtDatabaseVersion: row.integer(6),
             deletion: row.isNull(7) ? nil : ZoneRow.Deletion(rawValue: Int(row.integer(7))),
             // Another word is none that any release has written.

@@ -1,11 +1,11 @@
 import GRDB
 
-/// A transaction of a database's file, in the words of the store.
+/// A transaction of a database.
 ///
-/// What it throws are GRDB's errors; ``SQLiteFile`` translates them on the way out.
+/// It throws GRDB's errors; ``SQLiteFile`` and ``SQLiteMemory`` translate them.
 final class SQLiteTransaction: StoreWriter {
     let database: Database
-    /// Statements that run once per record; found once per transaction.
+    /// Statements that run for each record; looked up once per transaction.
     private var putRecord: SQLStatement?
     private var recordByName: SQLStatement?
     private var putEntry: SQLStatement?
@@ -85,7 +85,7 @@ final class SQLiteTransaction: StoreWriter {
     private func existing<Value>(_ row: Value?) throws -> Value {
         guard let row else {
             throw StorageError(
-                .corrupt, "The file has lost its history row. Restore it from a backup.")
+                .corrupt, "The database has no history row. Restore it from a backup.")
         }
         return row
     }

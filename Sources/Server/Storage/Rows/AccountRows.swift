@@ -1,13 +1,13 @@
 import StratusRecords
 
-/// A key with which an app may speak to a container.
+/// A key with which an app may use a container.
 public struct APITokenRow: Hashable, Sendable {
     public var token: String
     public var address: ContainerAddress
     public var name: String
     /// The origins whose pages may use the token, such as `https://trails.example.org`; empty for all.
     public var allowedOrigins: [String]
-    /// Where a browser goes after the sign-in; nil for a page that tells its opener.
+    /// Where a browser goes after the sign-in; nil for a page that passes the token to its opener.
     public var callbackURL: String?
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
@@ -25,15 +25,15 @@ public struct APITokenRow: Hashable, Sendable {
     }
 }
 
-/// A person, or the developer in whose name a server-to-server key writes.
+/// A user, or the developer in whose name a server-to-server key writes.
 public struct UserRow: Hashable, Sendable {
     /// `_` and 32 hexadecimal digits.
     public var recordName: String
     /// What the user signs in with; the e-mail address of those who sign in with a password.
     public var name: String
-    /// In small letters.
+    /// In lowercase.
     public var emailAddress: String?
-    /// Whether the address is known to be the user's. One user at most has it then.
+    /// Whether the address is verified. At most one user has a verified address.
     public var isEmailVerified: Bool
     /// The password's hash with its parameters; nil for those who cannot sign in with one.
     public var passwordHash: String?
@@ -67,9 +67,9 @@ public struct SessionRow: Hashable, Sendable {
     public var staysSignedIn: Bool
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
-    /// The container that it is good for; nil for all, which only a service for development gives.
+    /// The container that it is valid for; nil for all, which only a service in development mode creates.
     public var address: ContainerAddress?
-    /// Milliseconds since 1970; written now and then, not at each use.
+    /// Milliseconds since 1970; not updated at each use.
     public var lastUsedMilliseconds: Int64
 
     public init(
@@ -85,7 +85,7 @@ public struct SessionRow: Hashable, Sendable {
     }
 }
 
-/// A user as an identity provider names one (OpenID Connect).
+/// A user's identity at an identity provider (OpenID Connect).
 public struct IdentityRow: Hashable, Sendable {
     public var issuer: String
     public var subject: String
@@ -108,7 +108,7 @@ public struct ServerKeyRow: Hashable, Sendable {
     public var userRecordName: String
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
-    /// Signatures dated up to here may have been accepted before a restart. Milliseconds since 1970.
+    /// Signatures dated up to this time may have been accepted before a restart. Milliseconds since 1970.
     public var spentThroughMilliseconds: Int64
 
     public init(

@@ -4,8 +4,8 @@ public struct AssetRow: Hashable, Sendable {
     public var sizeBytes: Int64
     /// The records that hold it.
     public var references: Int64
-    /// When it was last uploaded, or found without a record, in milliseconds since 1970; nil when the
-    /// last record let go of it since.
+    /// When it was last uploaded, or found unreferenced, in milliseconds since 1970; nil when a record has
+    /// taken or released it since.
     public var touchedMilliseconds: Int64?
 
     public init(
@@ -18,7 +18,7 @@ public struct AssetRow: Hashable, Sendable {
     }
 }
 
-/// What can be asked about a database's assets.
+/// Reads a database's assets.
 public protocol AssetReader {
     /// The asset of this content.
     func asset(_ sha256: [UInt8]) throws -> AssetRow?
@@ -27,20 +27,20 @@ public protocol AssetReader {
     var assetBytes: Int64 { get throws }
 }
 
-/// What can be done to a database's assets in a transaction.
+/// Changes a database's assets in a transaction.
 public protocol AssetWriter {
-    /// Notes an asset whose blob was kept. When the database has that content already, it keeps its old
-    /// blob and is touched.
+    /// Adds an asset whose blob was kept. When the database has that content already, the old blob stays
+    /// and the asset is touched.
     ///
-    /// - Returns: The asset as it is stored: with another blob's name, the new one is not needed.
+    /// - Returns: The asset as it is stored; when it names another blob, the new blob is not needed.
     func admit(_ row: AssetRow) throws -> AssetRow
 
-    /// Says which assets a record holds, and counts.
+    /// Replaces the set of assets that a record holds, and counts the references.
     ///
-    /// - Throws: ``StorageError`` when one of them is not there.
+    /// - Throws: ``StorageError`` when one of them does not exist.
     func setAssets(_ digests: Set<[UInt8]>, of record: String, in zone: ZoneRow.Key) throws
 
-    /// Gives all assets that lost their last record this time.
+    /// Sets the time of all assets that lost their last record since the last call.
     func touchUnreferencedAssets(atMilliseconds milliseconds: Int64) throws
 
     /// Removes the rows of assets without a record that were touched before a time, the longest

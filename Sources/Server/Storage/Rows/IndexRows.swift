@@ -2,7 +2,7 @@ import StratusRecords
 
 /// An index of the records of one type, as it is stored.
 public struct IndexRow: Hashable, Sendable {
-    /// Stands for the index in the rows of its entries.
+    /// Identifies the index in the rows of its entries.
     public struct Key: Hashable, Sendable, RawRepresentable {
         public var rawValue: Int64
         public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -20,12 +20,12 @@ public struct IndexRow: Hashable, Sendable {
         case place = 3
     }
 
-    /// How far an index is. The raw values are stored.
+    /// The state of an index. The raw values are stored.
     public enum Phase: Int, Hashable, Sendable {
-        /// Saves write it; the records from before are being added.
+        /// Saves update it; older records are being added.
         case building = 0
         case readable = 1
-        /// Nobody writes it; its entries are being removed.
+        /// Saves do not update it; its entries are being removed.
         case dropping = 2
     }
 
@@ -49,7 +49,7 @@ public struct IndexRow: Hashable, Sendable {
     public var key: Key
     public var definition: Definition
     public var phase: Phase
-    /// The zone in which building goes on; those of lower keys are done.
+    /// The zone in which building continues; zones with lower keys are done.
     public var progressZone: ZoneRow.Key
     /// The name of the last record that was added there.
     public var progressName: String
@@ -80,7 +80,8 @@ public struct IndexEntry: Hashable, Sendable {
 extension IndexEntry: Comparable {
     public static func < (left: IndexEntry, right: IndexEntry) -> Bool {
         left.key == right.key
-            ? precedes(left.name, right.name)
+            // SQLite's order of text; Swift's own is another.
+            ? left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
             : left.key.lexicographicallyPrecedes(right.key)
     }
 }

@@ -4,7 +4,7 @@ import StratusRecords
 public struct Incarnation: Hashable, Sendable {
     /// Counts the moves to a new history.
     public var number: Int64
-    /// Random, so that two restores of one backup are told apart.
+    /// Random, so that two restores of one backup differ.
     public var identifier: UInt64
 
     public init(number: Int64, identifier: UInt64) {
@@ -15,13 +15,13 @@ public struct Incarnation: Hashable, Sendable {
 
 /// A zone as it is stored.
 public struct ZoneRow: Hashable, Sendable {
-    /// Stands for the zone in the rows of its records.
+    /// Identifies the zone in the rows of its records.
     public struct Key: Hashable, Sendable, RawRepresentable {
         public var rawValue: Int64
         public init(rawValue: Int64) { self.rawValue = rawValue }
     }
 
-    /// Why a zone is gone. The raw values are stored.
+    /// Why a zone was deleted. The raw values are stored.
     public enum Deletion: Int, Hashable, Sendable {
         case deleted = 1
         /// The user removed the app's data in the settings.
@@ -31,30 +31,30 @@ public struct ZoneRow: Hashable, Sendable {
 
     public var key: Key
     public var name: String
-    /// Goes up when a deleted zone is created again; part of every change token of the zone.
+    /// Increases when a deleted zone is created again; part of every change token of the zone.
     public var generation: Int64
-    /// The version of the newest change; goes on across generations, so that no tag is used twice.
+    /// The version of the newest change; continues across generations, so that no change tag is used twice.
     public var version: Int64
-    /// The highest version of a purged tombstone: tokens from before cannot be caught up.
-    public var floor: Int64
+    /// The version up to which tombstones were purged: change tokens from before have expired.
+    public var purgeHorizon: Int64
     /// Whether changes can be fetched since a token.
     public var hasFeed: Bool
     /// The database's version at the zone's newest change.
     public var changedAtDatabaseVersion: Int64
     public var deletion: Deletion?
-    /// Said when the zone is created, and the same for as long as it lives.
+    /// Set when the zone is created; never changed while it exists.
     public var encryptionScope: ZoneEncryptionScope
 
     public init(
-        key: Key, name: String, generation: Int64, version: Int64, floor: Int64, hasFeed: Bool,
-        changedAtDatabaseVersion: Int64, deletion: Deletion?,
+        key: Key, name: String, generation: Int64, version: Int64, purgeHorizon: Int64,
+        hasFeed: Bool, changedAtDatabaseVersion: Int64, deletion: Deletion?,
         encryptionScope: ZoneEncryptionScope = .perRecord
     ) {
         self.key = key
         self.name = name
         self.generation = generation
         self.version = version
-        self.floor = floor
+        self.purgeHorizon = purgeHorizon
         self.hasFeed = hasFeed
         self.changedAtDatabaseVersion = changedAtDatabaseVersion
         self.deletion = deletion
@@ -62,7 +62,7 @@ public struct ZoneRow: Hashable, Sendable {
     }
 }
 
-/// A record, or what is left of it, as it is stored.
+/// A record or its tombstone as it is stored.
 public struct RecordRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     public var name: String
@@ -75,7 +75,7 @@ public struct RecordRow: Hashable, Sendable {
     /// conflicts.
     public var changeTag: String
     public var isDeleted: Bool
-    /// The device that created the record; it learns of a deletion even without a token.
+    /// The device that created the record; deletions are shown to it even without a change token.
     public var creatorDevice: String
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
@@ -92,8 +92,8 @@ public struct RecordRow: Hashable, Sendable {
     public var shareRoot: String?
     /// The fields as normalised wire bytes; empty on tombstones. The store does not look inside.
     public var payload: [UInt8]
-    /// Of a share what it says, of a shared root which share it has; empty for all others. The store
-    /// does not look inside.
+    /// The content of a share, or the share of a shared root; empty for all other records. The store does
+    /// not look inside.
     public var sharing: [UInt8]
 
     public init(
@@ -122,14 +122,14 @@ public struct RecordRow: Hashable, Sendable {
     }
 }
 
-/// Where a reader of a zone's changes stands.
+/// The position of a reader in a zone's changes.
 public struct ChangeCursor: Hashable, Sendable {
     /// The version up to which everything was seen; 0 is the beginning.
     public var version: Int64
     /// Tombstones up to here are left out, because the reader began without a token at this version;
     /// 0 leaves none out.
     public var skipTombstonesThrough: Int64
-    /// The reader's device, which is told of the deletion of its own records all the same.
+    /// The reader's device, to which deletions of its own records are shown all the same.
     public var device: String
 
     public init(version: Int64, skipTombstonesThrough: Int64, device: String) {
@@ -139,11 +139,11 @@ public struct ChangeCursor: Hashable, Sendable {
     }
 }
 
-/// A stretch of a zone's changes.
+/// A page of a zone's changes.
 public struct ChangePage: Hashable, Sendable {
     public var rows: [RecordRow]
-    /// Where the reader stands after this page: the last row's version, or on the last page the
-    /// zone's own version, read in the same snapshot.
+    /// The position after this page: the last row's version, or on the last page the zone's own version,
+    /// read in the same snapshot.
     public var version: Int64
     public var moreComing: Bool
 
@@ -168,7 +168,7 @@ public struct SubscriptionRow: Hashable, Sendable {
     }
 }
 
-/// The name of one request of one device, for answering its repetition.
+/// The name of one request of one device, under which its outcome is kept for repetitions.
 public struct OperationKey: Hashable, Sendable {
     public var user: String
     public var device: String
@@ -181,7 +181,7 @@ public struct OperationKey: Hashable, Sendable {
     }
 }
 
-/// News that waits to be told.
+/// An outbox event that waits to be dispatched.
 public struct OutboxRow: Hashable, Sendable {
     public var identifier: Int64
     public var body: [UInt8]

@@ -2,12 +2,12 @@ import StratusRecords
 
 /// All that is stored of a container's schema.
 public struct SchemaRows: Hashable, Sendable {
-    /// Counts the changes: types, fields, marks, roles, grants and who has which role. 0 before the
-    /// first; it never falls.
+    /// Counts the changes of types, fields, marks, roles, grants and role members. 0 before the first; it
+    /// never decreases.
     public var version: Int64
     /// In the order of types, then fields, by their bytes.
     public var fields: [SchemaFieldRow]
-    /// The roles besides those of ``BuiltInRole``.
+    /// The roles besides those of `BuiltInRole`.
     public var roles: [String]
     /// A type that is not among them has the standard grants.
     public var grants: [SchemaGrantRow]
@@ -50,7 +50,7 @@ public struct RoleMemberRow: Hashable, Sendable {
     }
 }
 
-/// A field of a record type, or the marks of a ``SchemaSystemField`` in it. A type without either has
+/// A field of a record type, or the marks of a `SchemaSystemField` in it. A type without either has
 /// one row whose field is nil.
 public struct SchemaFieldRow: Hashable, Sendable {
     public var recordType: String
@@ -76,6 +76,6 @@ public struct SchemaFieldRow: Hashable, Sendable {
             recordType: recordType, field: field.rawValue, type: field.type, indexes: indexes)
     }
 
-    /// Whether it is about a field of the app's own, not about a system field or a bare type.
+    /// Whether it is a field of the app, not a system field or a type without fields.
     var isUserField: Bool { field.map { !$0.hasPrefix("___") } ?? false }
 }

@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// A share as an index finds it; what it says stands in the share's record.
+/// A share as it is found by zone or link; its content is in the share's record.
 public struct ShareRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     /// The share record's name.
     public var name: String
-    /// The name of the record at the head of the hierarchy; nil when the whole zone is shared.
+    /// The name of the root record of the hierarchy; nil when the whole zone is shared.
     public var root: String?
     public var shortGUID: String
 
@@ -17,7 +17,7 @@ public struct ShareRow: Hashable, Sendable {
     }
 }
 
-/// What somebody other than the owner may do under a share; derived from the share's record.
+/// The access of a participant by a share; derived from the share's record.
 public struct ShareAccessRow: Hashable, Sendable {
     /// The share record's name.
     public var share: String
@@ -26,7 +26,7 @@ public struct ShareAccessRow: Hashable, Sendable {
     /// The share's root; nil when the whole zone is shared.
     public var root: String?
     public var canWrite: Bool
-    /// Another number each time that the user gains access, so that change tokens from before expire.
+    /// A new number each time the user gains access, so that change tokens from before expire.
     public var since: Int64
 
     public init(share: String, user: String, root: String?, canWrite: Bool, since: Int64) {
@@ -38,7 +38,7 @@ public struct ShareAccessRow: Hashable, Sendable {
     }
 }
 
-/// A record that left the view of a share, by deletion or because it belongs elsewhere now.
+/// A record that left the view of a share: it was deleted or moved out of the hierarchy.
 public struct ShareEventRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     /// The root of the share whose view the record left.
@@ -58,15 +58,6 @@ public struct ShareEventRow: Hashable, Sendable {
         self.type = type
         self.version = version
         self.commitVersion = commitVersion
-    }
-
-    /// What those who had the record in their view are told: that it is gone.
-    var tombstone: RecordRow {
-        RecordRow(
-            zone: zone, name: name, type: type, version: version, commitVersion: commitVersion,
-            changeTag: "", isDeleted: true, creatorDevice: "", createdMilliseconds: 0,
-            modifiedMilliseconds: 0, creator: "", modifier: "", modifierDevice: "", parent: nil,
-            shareRoot: nil, payload: [])
     }
 }
 
@@ -97,7 +88,7 @@ public struct SharedZoneRow: Hashable, Sendable {
     }
 }
 
-/// Where the share of a link is to be looked for.
+/// The database in which the share of a link is found.
 public struct ShortGUIDRow: Hashable, Sendable {
     public var shortGUID: String
     public var address: ContainerAddress

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Moves committed pages from the write-ahead log into the database file, out of the writer's way.
 ///
-/// SQLite does this inside the commit that fills the log, and that commit is the slow one in the 99th
-/// percentile. Here another connection does it when the writer has nothing to do; only a writer that is
-/// never idle does it itself, when the log is long.
+/// SQLite does this inside the commit that fills the log, which makes that commit the slow one in the
+/// 99th percentile. Here another connection does it while the writer is idle; a writer that is never idle
+/// does it itself once the log is long.
 final class Checkpointer: Sendable {
     private let path: String
     private let configuration: Configuration
@@ -37,7 +37,7 @@ final class Checkpointer: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Is told that the writer has nothing to do.
+    /// Called by the writer when it has no more work.
     func writerIsIdle() {
         guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeCheckpoint else { return }
         let isFirst = isScheduled.withLock { isScheduled in
@@ -51,7 +51,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Is told that the writer goes on, and uses it when the log is too long.
+    /// Called by the writer before the next commit; checkpoints on its connection when the log is too long.
     func writerContinues(_ writer: Database) {
         guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeForcedCheckpoint else {
             return
@@ -59,7 +59,7 @@ final class Checkpointer: Sendable {
         do {
             try writer.checkpoint(.passive)
         } catch {
-            // The log stays as it is and is tried again at the next fold. What is wrong with the disk
+            // The log stays as it is and is tried again at the next commit. What is wrong with the disk
             // shows in the commits.
         }
     }

@@ -3,13 +3,12 @@ import Synchronization
 
 /// The writes that wait for one database, and the loop that commits them.
 ///
-/// While a commit waits for the disk, more writes come in; they are folded into the next one. What
-/// holds:
+/// Writes that arrive while a commit waits for the disk go into the next commit together. Invariants:
 ///
-/// - Writes run in the order in which they came.
-/// - Each runs in a savepoint of its own: when its closure throws, its work alone is undone.
-/// - A write is answered after the commit that has it, never before.
-/// - When the commit fails, or SQLite gives up the transaction (a full disk), all in it fail.
+/// - Writes run in the order in which they arrived.
+/// - Each runs in a savepoint of its own: when its closure throws, only its own work is undone.
+/// - A write returns after the commit that contains it, never before.
+/// - When the commit fails, or SQLite rolls the transaction back (a full disk), all writes in it fail.
 final class GroupCommit: Sendable {
     private struct State {
         var waiting: [any PendingWrite] = []
@@ -34,7 +33,7 @@ final class GroupCommit: Sendable {
     ) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             let write = QueuedWrite(path: pool.path, body: body, continuation: continuation)
-            if let refusal = enqueue(write) { write.settle(failure: refusal) }
+            if let refusal = enqueue(write) { write.resume(failure: refusal) }
         }
     }
 
@@ -48,7 +47,7 @@ final class GroupCommit: Sendable {
             if state.isClosed { return .closed(path: pool.path) }
             if state.waiting.count >= limits.waitingWrites {
                 return StorageError(
-                    .busy, "Too many writes wait for this database. Ask again later.",
+                    .busy, "Too many writes wait for this database. Try again later.",
                     path: pool.path)
             }
             state.waiting.append(write)
@@ -62,31 +61,31 @@ final class GroupCommit: Sendable {
     }
 
     private func drain(_ database: Database) {
-        while let fold = nextFold() {
+        while let batch = nextBatch() {
             checkpoints.writerContinues(database)
-            commit(fold, in: database)
+            commit(batch, in: database)
         }
         checkpoints.writerIsIdle()
     }
 
-    private func nextFold() -> [any PendingWrite]? {
+    private func nextBatch() -> [any PendingWrite]? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isDraining = false
                 return nil
             }
-            let fold = Array(state.waiting.prefix(limits.writesPerCommit))
-            state.waiting.removeFirst(fold.count)
-            return fold
+            let batch = Array(state.waiting.prefix(limits.writesPerCommit))
+            state.waiting.removeFirst(batch.count)
+            return batch
         }
     }
 
-    private func commit(_ fold: [any PendingWrite], in database: Database) {
+    private func commit(_ batch: [any PendingWrite], in database: Database) {
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
-            for write in fold { try write.run(in: database) }
+            for write in batch { try write.run(in: database) }
             try database.cachedStatement(sql: "COMMIT").execute()
-            for write in fold { write.settle(failure: nil) }
+            for write in batch { write.resume(failure: nil) }
         } catch {
             let failure = StorageError.translating(error, path: pool.path)
             do {
@@ -94,7 +93,7 @@ final class GroupCommit: Sendable {
             } catch {
                 // SQLite has rolled back by itself. The first error is the one that says why.
             }
-            for write in fold { write.settle(failure: failure) }
+            for write in batch { write.resume(failure: failure) }
         }
     }
 }
@@ -106,8 +105,8 @@ private protocol PendingWrite: AnyObject, Sendable {
     /// - Throws: only when the whole transaction is lost.
     func run(in database: Database) throws
 
-    /// Answers who waits: with the failure, or else with the outcome kept.
-    func settle(failure: (any Error)?)
+    /// Resumes the waiting task with the failure, or else with the outcome that was kept.
+    func resume(failure: (any Error)?)
 }
 
 /// `@unchecked`: `outcome` is written and read on the writer's serial queue alone, and a write that was
@@ -141,7 +140,7 @@ private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sen
         try database.cachedStatement(sql: "RELEASE write").execute()
     }
 
-    func settle(failure: (any Error)?) {
+    func resume(failure: (any Error)?) {
         if let failure {
             continuation.resume(throwing: failure)
         } else {
@@ -153,6 +152,6 @@ private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sen
     private func lostTransaction() -> any Error {
         if case .failure(let error) = outcome { return error }
         return StorageError(
-            .other, "SQLite gave up the transaction. Ask again.", path: path)
+            .other, "SQLite rolled the transaction back. Try again.", path: path)
     }
 }

@@ -1,12 +1,12 @@
 import StratusRecords
 import Synchronization
 
-/// The database files that are open: the longest unused one is closed when there are too many, one in
-/// use never.
-final class OpenFiles: Sendable {
+/// The databases that are open. The longest unused one is closed when there are too many; one that is in
+/// use is never closed.
+final class OpenDatabases: Sendable {
     fileprivate enum Phase {
         case opening
-        case open(SQLiteFile)
+        case open(any OpenDatabase)
         case closing
     }
 
@@ -18,42 +18,48 @@ final class OpenFiles: Sendable {
 
     private struct State {
         var entries: [DatabaseAddress: Entry] = [:]
-        /// Counts the uses; tells which file was unused the longest.
+        /// Counts the uses, to find the database that was unused the longest.
         var clock: UInt64 = 0
         var isClosed = false
-        /// Those who wait until some entry changes.
+        /// The tasks that wait until some entry changes.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private enum Claim {
-        case ready(SQLiteFile)
+        case ready(any OpenDatabase)
         case mustOpen
         case mustWait
         case closed
     }
 
-    private let limit: Int
-    private let open: @Sendable (DatabaseAddress) throws -> SQLiteFile
+    /// Nil where a closed database would be lost.
+    private let limit: Int?
+    private let work: WorkThread
+    private let open: @Sendable (DatabaseAddress) throws -> any OpenDatabase
     private let state = Mutex(State())
 
-    init(limit: Int, open: @escaping @Sendable (DatabaseAddress) throws -> SQLiteFile) {
+    init(
+        limit: Int?, work: WorkThread,
+        open: @escaping @Sendable (DatabaseAddress) throws -> any OpenDatabase
+    ) {
         self.limit = limit
+        self.work = work
         self.open = open
     }
 
-    /// The files that are open or about to be.
+    /// How many databases are open or about to be.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Runs `body` with an open file, which stays open as long.
+    /// Runs `body` with an open database, which stays open as long.
     func use<Outcome: Sendable>(
-        _ address: DatabaseAddress, _ body: (SQLiteFile) async throws -> Outcome
+        _ address: DatabaseAddress, _ body: (any OpenDatabase) async throws -> Outcome
     ) async throws -> Outcome {
-        let file = try await acquire(address)
+        let database = try await acquire(address)
         defer { release(address) }
-        return try await body(file)
+        return try await body(database)
     }
 
-    /// Waits until no file is in use and closes them all.
+    /// Waits until no database is in use and closes them all.
     func close() async throws {
         state.withLock { $0.isClosed = true }
         var failure: (any Error)?
@@ -68,13 +74,13 @@ final class OpenFiles: Sendable {
         if let failure { throw failure }
     }
 
-    private func acquire(_ address: DatabaseAddress) async throws -> SQLiteFile {
+    private func acquire(_ address: DatabaseAddress) async throws -> any OpenDatabase {
         while true {
             switch state.withLock({ Self.claim(address, in: &$0) }) {
-            case .ready(let file): return file
+            case .ready(let database): return database
             case .closed: throw StorageError.closed()
-            case .mustWait: await change { $0.entries[address]?.isOpen ?? true }
-            case .mustOpen: return try await openFile(address)
+            case .mustWait: await waitForChange { $0.entries[address]?.isOpen ?? true }
+            case .mustOpen: return try await openDatabase(address)
             }
         }
     }
@@ -85,24 +91,25 @@ final class OpenFiles: Sendable {
             state.entries[address] = Entry(phase: .opening)
             return .mustOpen
         }
-        guard case .open(let file) = entry.phase else { return .mustWait }
+        guard case .open(let database) = entry.phase else { return .mustWait }
         state.clock += 1
         state.entries[address]?.uses += 1
         state.entries[address]?.lastUse = state.clock
-        return .ready(file)
+        return .ready(database)
     }
 
-    private func openFile(_ address: DatabaseAddress) async throws -> SQLiteFile {
+    private func openDatabase(_ address: DatabaseAddress) async throws -> any OpenDatabase {
         do {
-            let file = try await onDiskThread { [open] in try open(address) }
-            settle { state in
+            let database = try await work.run { [open] in try open(address) }
+            updateEntries { state in
                 state.clock += 1
-                state.entries[address] = Entry(phase: .open(file), uses: 1, lastUse: state.clock)
+                state.entries[address] = Entry(
+                    phase: .open(database), uses: 1, lastUse: state.clock)
             }
             await closeSurplus()
-            return file
+            return database
         } catch {
-            settle { $0.entries[address] = nil }
+            updateEntries { $0.entries[address] = nil }
             throw error
         }
     }
@@ -116,6 +123,7 @@ final class OpenFiles: Sendable {
     }
 
     private func closeSurplus() async {
+        guard let limit else { return }
         while let address = state.withLock({ Self.takeSurplus(limit, in: &$0) }) {
             do {
                 try await shut(address)
@@ -144,29 +152,29 @@ final class OpenFiles: Sendable {
             }
             if let next { return next }
             if isEmpty { return nil }
-            await change { state in
+            await waitForChange { state in
                 state.entries.isEmpty
                     || state.entries.contains { $0.value.isOpen && $0.value.uses == 0 }
             }
         }
     }
 
-    /// Closes a file that is not in use, unless somebody was faster.
+    /// Closes a database that is not in use, unless another task was faster.
     private func shut(_ address: DatabaseAddress) async throws {
-        let file: SQLiteFile? = state.withLock { state in
+        let database: (any OpenDatabase)? = state.withLock { state in
             guard let entry = state.entries[address], entry.uses == 0,
-                case .open(let file) = entry.phase
+                case .open(let database) = entry.phase
             else { return nil }
             state.entries[address]?.phase = .closing
-            return file
+            return database
         }
-        guard let file else { return }
-        defer { settle { $0.entries[address] = nil } }
-        try await onDiskThread { try file.close() }
+        guard let database else { return }
+        defer { updateEntries { $0.entries[address] = nil } }
+        try await work.run { try database.close() }
     }
 
-    /// Changes the entries and wakes those who wait for that.
-    private func settle(_ body: (inout State) -> Void) {
+    /// Changes the entries and resumes the tasks that wait for a change.
+    private func updateEntries(_ body: (inout State) -> Void) {
         let waiting = state.withLock { state in
             body(&state)
             return Self.takeWaiting(&state)
@@ -179,11 +187,11 @@ final class OpenFiles: Sendable {
         return state.waiting
     }
 
-    /// Waits for the next change, unless what is waited for is so already.
-    private func change(unless isSo: (State) -> Bool) async {
+    /// Waits for the next change, unless the condition holds already.
+    private func waitForChange(unless holds: (State) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
-                if isSo(state) { return true }
+                if holds(state) { return true }
                 state.waiting.append(continuation)
                 return false
             }
@@ -192,7 +200,7 @@ final class OpenFiles: Sendable {
     }
 }
 
-extension OpenFiles.Entry {
+extension OpenDatabases.Entry {
     fileprivate var isOpen: Bool {
         if case .open = phase { true } else { false }
     }

@@ -1,9 +1,11 @@
 import Dispatch
 import GRDB
+import Logging
+import StratusSQLite
 import Synchronization
 
 /// One open database file: a connection that writes, a few that read.
-final class SQLiteFile: Sendable {
+final class SQLiteFile: OpenDatabase {
     let path: String
     private let pool: DatabasePool
     private let commits: GroupCommit
@@ -18,39 +20,30 @@ final class SQLiteFile: Sendable {
         var count = 0
     }
 
-    /// Opens the file, makes it when it is not there, and brings its tables up to date. Waits for the
-    /// disk.
-    init(path: String, format: FileFormat, limits: StorageLimits) throws {
+    /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
+    init(path: String, format: StoredFormat, limits: StorageLimits, logger: Logger) throws {
         self.path = path
         readers = limits.readersPerDatabase
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = limits.readersPerDatabase
         configuration.busyMode = .timeout(limits.lockSeconds)
-        configuration.prepareDatabase { database in
-            // Before GRDB turns the write-ahead log on, which changes the file.
-            if !database.configuration.readonly { try format.check(database, path: path) }
-            try database.execute(
-                sql: """
-                    PRAGMA synchronous = FULL;
-                    PRAGMA fullfsync = ON;  -- Apple's platforms: through the drive's own cache.
-                    PRAGMA checkpoint_fullfsync = ON;
-                    """)
-        }
+        configuration = format.configuration(configuration, forFileAt: path)
         do {
             let checkpoints = Checkpointer(
                 path: path, configuration: configuration, limits: limits)
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            try pool.writeWithoutTransaction { database in
-                // GRDB sets NORMAL on the writer after it was prepared, and with NORMAL a power cut
-                // may undo what was acknowledged.
-                try database.execute(sql: "PRAGMA synchronous = FULL")
-                try format.bringUpToDate(database)
-                checkpoints.observe(database)
-            }
+            let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
+            pool.writeWithoutTransaction { checkpoints.observe($0) }
             self.pool = pool
             self.checkpoints = checkpoints
             commits = GroupCommit(pool: pool, limits: limits, checkpoints: checkpoints)
+            if let upgrade, upgrade.from > 0 {
+                logger.notice(
+                    "A file of an earlier format was brought up to date.",
+                    metadata: [
+                        "path": "\(path)", "from": "\(upgrade.from)", "to": "\(upgrade.to)",
+                    ])
+            }
         } catch {
             throw StorageError.translating(error, path: path)
         }
@@ -58,11 +51,11 @@ final class SQLiteFile: Sendable {
 
     /// Runs `body` on one snapshot.
     ///
-    /// A page is read on the caller's thread while a reading connection is free, which saves two changes
-    /// of thread; a page of changes costs less than those. When all are taken, nobody's thread is held
-    /// to wait, nor ever for a zone: two of those would hold all of a small machine's threads.
+    /// A page is read on the caller's thread while a reading connection is free: that saves two thread
+    /// switches, which cost more than a page of changes. When no connection is free, or for a whole zone,
+    /// the read waits and runs on a thread of GRDB, so that it does not block one of Swift's few threads.
     func read<Outcome: Sendable>(
-        _ length: ReadLength = .page, _ body: @escaping @Sendable (Database) throws -> Outcome
+        _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         guard try beginRead(), length == .page else { return try await readLater(body) }
         defer { endRead() }

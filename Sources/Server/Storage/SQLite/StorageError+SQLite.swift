@@ -1,11 +1,13 @@
 import Foundation
 import GRDB
+import StratusSQLite
 
 /// The one place where what SQLite and the file system report becomes a ``StorageError``.
 extension StorageError {
     /// Translates errors of SQLite; all others, such as those a closure threw on purpose, stay as they
     /// are.
     static func translating(_ error: any Error, path: String) -> any Error {
+        if let refusal = error as? DatabaseRefusal { return StorageError(refusal) }
         guard let error = error as? DatabaseError else { return error }
         return switch error.resultCode {
         case .SQLITE_FULL:
@@ -21,10 +23,10 @@ extension StorageError {
                 .corrupt, "The database file is damaged. Restore it from a backup.",
                 path: path, underlying: error)
         case .SQLITE_NOTADB:
-            unknownFormat(path: path, underlying: error)
+            otherKind(path: path, underlying: error)
         default:
             StorageError(
-                .other, "SQLite could not do what it was asked; see the underlying error.",
+                .other, "SQLite reported an error; see the underlying error.",
                 path: path, underlying: error)
         }
     }
@@ -40,7 +42,7 @@ extension StorageError {
         case EMFILE, ENFILE: tooManyFiles(path: path, underlying: underlying)
         case EWOULDBLOCK:
             StorageError(
-                .inUse, "Another process uses this data folder. Stop it or name another folder.",
+                .inUse, "Another process uses this data folder. Stop it, or name another folder.",
                 path: path, underlying: underlying)
         default:
             notWritable(path: path, underlying: underlying)
@@ -58,21 +60,41 @@ extension StorageError {
     /// Passes by itself when clients go away, so the service goes on.
     static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
-            .busy, "Too many files and connections are open. Ask again later, or raise the limit.",
+            .busy, "Too many files and connections are open. Try again later, or raise the limit.",
             path: path, underlying: underlying)
     }
 
     static func notWritable(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
-            .notWritable, "The data folder cannot be written. Give the service the right to write.",
+            .notWritable, "The data folder cannot be written. Give the service write permission.",
             path: path, underlying: underlying)
     }
 
-    static func unknownFormat(path: String, underlying: (any Error)? = nil) -> StorageError {
+    private init(_ refusal: DatabaseRefusal) {
+        switch refusal {
+        case .otherKind(let path): self = .otherKind(path: path)
+        case .newerFormat(let path, let found, let newestKnown):
+            self = .newerFormat(path: path, found: found, newestKnown: newestKnown)
+        case .notDurable(let path):
+            self.init(
+                .other,
+                "SQLite does not wait for the disk here, so a power cut could undo what was saved. "
+                    + "Use a SQLite that takes PRAGMA synchronous = FULL.", path: path)
+        }
+    }
+
+    static func otherKind(path: String, underlying: (any Error)? = nil) -> StorageError {
         StorageError(
             .unknownFormat,
-            "The data was written by a newer version or is not ours. Use the version that wrote it.",
+            "The file is not one of Stratus's. Move it away, or name another data folder.",
             path: path, underlying: underlying)
+    }
+
+    static func newerFormat(path: String, found: Int, newestKnown: Int) -> StorageError {
+        StorageError(
+            .unknownFormat,
+            "The file has format \(found), and the newest that this version of Stratus knows is "
+                + "\(newestKnown). Update Stratus.", path: path)
     }
 
     static func closed(path: String? = nil) -> StorageError {
@@ -80,16 +102,16 @@ extension StorageError {
     }
 
     static func noVersions() -> StorageError {
-        StorageError(.other, "At least one version has to be taken. Leave the zone as it is.")
+        StorageError(.other, "At least one version must be taken.")
     }
 
     static func assetMissing() -> StorageError {
         StorageError(
-            .other, "The asset is not there. Admit it before a record holds it.")
+            .other, "The asset does not exist. Admit it before a record holds it.")
     }
 
     static func zoneMissing() -> StorageError {
         StorageError(
-            .other, "The zone does not exist. Create it before its records are changed.")
+            .other, "The zone does not exist. Create it before changing its records.")
     }
 }

@@ -4,8 +4,8 @@ import StratusRecords
 public enum AssetsRereference: Endpoint {
     public static let path = "assets/rereference"
 
-    public struct Request: WireValue {
-        public var assets: [Item]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var assets: [Item] = []
         /// The zone of the records that hold the assets; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
         /// The zone of the records that they will be saved in; nil is ``zoneID``.
@@ -18,25 +18,46 @@ public enum AssetsRereference: Endpoint {
             self.zoneID = zoneID
             self.targetZoneID = targetZoneID
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("zoneID", &zoneID)
+            try coder.optional("targetZoneID", &targetZoneID)
+            try coder.required("assets", &assets)
+        }
     }
 
     /// A field that holds an asset.
-    public struct Item: WireValue {
-        public var recordName: String
-        public var fieldName: String
+    public struct Item: WireObject, Hashable, Sendable {
+        public var recordName = ""
+        public var fieldName = ""
 
         public init(recordName: String, fieldName: String) {
             self.recordName = recordName
             self.fieldName = fieldName
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("recordName", &recordName)
+            try coder.required("fieldName", &fieldName)
+        }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One per item, in the request's order.
-        public var assets: [AssetResult]
+        public var assets: [AssetResult] = []
 
         public init(assets: [AssetResult]) {
             self.assets = assets
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("assets", &assets)
         }
     }
 
@@ -44,51 +65,6 @@ public enum AssetsRereference: Endpoint {
     public enum AssetResult: WireValue {
         case asset(AssetReceipt)
         case failure(AssetFailure)
-    }
-}
-
-extension AssetsRereference.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            assets: try node.required("assets"),
-            zoneID: try node.optional("zoneID"),
-            targetZoneID: try node.optional("targetZoneID"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("zoneID", zoneID)
-            writer.optional("targetZoneID", targetZoneID)
-            writer.member("assets", assets)
-        }
-    }
-}
-
-extension AssetsRereference.Item {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordName: try node.required("recordName"),
-            fieldName: try node.required("fieldName"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordName", recordName)
-            writer.member("fieldName", fieldName)
-        }
-    }
-}
-
-extension AssetsRereference.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(assets: try node.required("assets"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("assets", assets) }
     }
 }
 

@@ -7,9 +7,9 @@ import StratusRecords
 public enum AssetsUpload: Endpoint {
     public static let path = "assets/upload"
 
-    public struct Request: WireValue {
+    public struct Request: WireObject, Hashable, Sendable {
         /// One per asset.
-        public var tokens: [Item]
+        public var tokens: [Item] = []
         /// The zone of the records that the assets will be saved in; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
 
@@ -17,28 +17,49 @@ public enum AssetsUpload: Endpoint {
             self.tokens = tokens
             self.zoneID = zoneID
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("zoneID", &zoneID)
+            try coder.required("tokens", &tokens)
+        }
     }
 
     /// Where an asset will be saved.
-    public struct Item: WireValue {
+    public struct Item: WireObject, Hashable, Sendable {
         /// Nil asks the service for a name; the record must then be created under that.
         public var recordName: String?
         public var recordType: String?
-        public var fieldName: String
+        public var fieldName = ""
 
         public init(recordName: String? = nil, recordType: String? = nil, fieldName: String) {
             self.recordName = recordName
             self.recordType = recordType
             self.fieldName = fieldName
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("recordName", &recordName)
+            try coder.optional("recordType", &recordType)
+            try coder.required("fieldName", &fieldName)
+        }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One per item, in the request's order.
-        public var tokens: [TokenResult]
+        public var tokens: [TokenResult] = []
 
         public init(tokens: [TokenResult]) {
             self.tokens = tokens
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("tokens", &tokens)
         }
     }
 
@@ -48,25 +69,39 @@ public enum AssetsUpload: Endpoint {
         case failure(AssetFailure)
     }
 
-    public struct Token: WireValue {
-        public var recordName: String
-        public var fieldName: String
+    public struct Token: WireObject, Hashable, Sendable {
+        public var recordName = ""
+        public var fieldName = ""
         /// Takes one POST of the asset's bytes, for 15 minutes.
-        public var url: String
+        public var url = ""
 
         public init(recordName: String, fieldName: String, url: String) {
             self.recordName = recordName
             self.fieldName = fieldName
             self.url = url
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("recordName", &recordName)
+            try coder.required("fieldName", &fieldName)
+            try coder.required("url", &url)
+        }
     }
 
     /// The answer to the POST of an asset's bytes.
-    public struct Uploaded: WireValue {
-        public var singleFile: AssetReceipt
+    public struct Uploaded: WireObject, Hashable, Sendable {
+        public var singleFile: AssetReceipt = AssetReceipt()
 
         public init(singleFile: AssetReceipt) {
             self.singleFile = singleFile
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("singleFile", &singleFile)
         }
     }
 }
@@ -84,51 +119,6 @@ public struct AssetFailure: WireValue {
     }
 }
 
-extension AssetsUpload.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            tokens: try node.required("tokens"),
-            zoneID: try node.optional("zoneID"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("zoneID", zoneID)
-            writer.member("tokens", tokens)
-        }
-    }
-}
-
-extension AssetsUpload.Item {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordName: try node.optional("recordName"),
-            recordType: try node.optional("recordType"),
-            fieldName: try node.required("fieldName"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("recordName", recordName)
-            writer.optional("recordType", recordType)
-            writer.member("fieldName", fieldName)
-        }
-    }
-}
-
-extension AssetsUpload.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(tokens: try node.required("tokens"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("tokens", tokens) }
-    }
-}
-
 extension AssetsUpload.TokenResult {
     public init(wire node: JSONNode) throws(WireError) {
         self =
@@ -141,35 +131,6 @@ extension AssetsUpload.TokenResult {
         case .token(let token): token.write(to: &writer)
         case .failure(let failure): failure.write(to: &writer)
         }
-    }
-}
-
-extension AssetsUpload.Token {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordName: try node.required("recordName"),
-            fieldName: try node.required("fieldName"),
-            url: try node.required("url"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordName", recordName)
-            writer.member("fieldName", fieldName)
-            writer.member("url", url)
-        }
-    }
-}
-
-extension AssetsUpload.Uploaded {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(singleFile: try node.required("singleFile"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("singleFile", singleFile) }
     }
 }
 

@@ -39,12 +39,18 @@ public enum ChangesZone: Endpoint {
         }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One result per zone, in the request's order.
-        public var zones: [Result]
+        public var zones: [Result] = []
 
         public init(zones: [Result]) {
             self.zones = zones
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("zones", &zones)
         }
     }
 
@@ -54,11 +60,11 @@ public enum ChangesZone: Endpoint {
     }
 
     /// A stretch of a zone's changes, oldest first; each record once, with its newest state.
-    public struct Page: WireValue {
-        public var zoneID: ZoneIDDictionary
-        public var records: [RecordResult]
-        public var syncToken: String
-        public var moreComing: Bool
+    public struct Page: WireObject, Hashable, Sendable {
+        public var zoneID: ZoneIDDictionary = ZoneIDDictionary()
+        public var records: [RecordResult] = []
+        public var syncToken = ""
+        public var moreComing = false
 
         public init(
             zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool
@@ -67,6 +73,15 @@ public enum ChangesZone: Endpoint {
             self.records = records
             self.syncToken = syncToken
             self.moreComing = moreComing
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("zoneID", &zoneID)
+            try coder.required("records", &records)
+            try coder.required("syncToken", &syncToken)
+            try coder.defaulted("moreComing", &moreComing)
         }
     }
 }
@@ -126,16 +141,6 @@ extension ChangesZone.Item {
     }
 }
 
-extension ChangesZone.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(zones: try node.required("zones"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("zones", zones) }
-    }
-}
-
 extension ChangesZone.Result {
     public init(wire node: JSONNode) throws(WireError) {
         self =
@@ -147,25 +152,6 @@ extension ChangesZone.Result {
         switch self {
         case .page(let page): page.write(to: &writer)
         case .failure(let failure): failure.write(to: &writer)
-        }
-    }
-}
-
-extension ChangesZone.Page {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            zoneID: try node.required("zoneID"),
-            records: try node.required("records"),
-            syncToken: try node.required("syncToken"),
-            moreComing: try node.optional("moreComing") ?? false)
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("zoneID", zoneID)
-            writer.member("records", records)
-            writer.member("syncToken", syncToken)
-            writer.member("moreComing", moreComing)
         }
     }
 }

@@ -5,7 +5,7 @@ import StratusRecords
 public enum RecordsChanges: Endpoint {
     public static let path = "records/changes"
 
-    public struct Request: WireValue {
+    public struct Request: WireObject, Hashable, Sendable {
         /// Nil is the default zone, which has no change feed.
         public var zoneID: ZoneIDDictionary?
         /// Nil asks from the beginning.
@@ -13,8 +13,8 @@ public enum RecordsChanges: Endpoint {
         public var resultsLimit: Int?
         public var desiredKeys: [String]?
         /// Newest first.
-        public var isReversed: Bool
-        public var numbersAsStrings: Bool
+        public var isReversed = false
+        public var numbersAsStrings = false
 
         public init(
             zoneID: ZoneIDDictionary?, syncToken: String? = nil, resultsLimit: Int? = nil,
@@ -27,59 +27,37 @@ public enum RecordsChanges: Endpoint {
             self.isReversed = isReversed
             self.numbersAsStrings = numbersAsStrings
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("zoneID", &zoneID)
+            try coder.optional("syncToken", &syncToken)
+            try coder.optional("resultsLimit", &resultsLimit)
+            try coder.optional("desiredKeys", &desiredKeys)
+            try coder.flag("reverse", &isReversed)
+            try coder.numbersAsStrings(&numbersAsStrings)
+        }
     }
 
     /// A stretch of the zone's changes, tombstones included; each record once, with its newest state.
-    public struct Answer: WireValue {
-        public var records: [RecordResult]
-        public var syncToken: String
-        public var moreComing: Bool
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var records: [RecordResult] = []
+        public var syncToken = ""
+        public var moreComing = false
 
         public init(records: [RecordResult], syncToken: String, moreComing: Bool) {
             self.records = records
             self.syncToken = syncToken
             self.moreComing = moreComing
         }
-    }
-}
 
-extension RecordsChanges.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            zoneID: try node.optional("zoneID"),
-            syncToken: try node.optional("syncToken"),
-            resultsLimit: try node.optional("resultsLimit"),
-            desiredKeys: try node.optional("desiredKeys"),
-            isReversed: try node.optional("reverse") ?? false,
-            numbersAsStrings: try node.numbersAsStrings() ?? false)
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("zoneID", zoneID)
-            writer.optional("syncToken", syncToken)
-            writer.optional("resultsLimit", resultsLimit)
-            writer.optional("desiredKeys", desiredKeys)
-            writer.flag("reverse", isReversed)
-            writer.flag("numbersAsStrings", numbersAsStrings)
-        }
-    }
-}
-
-extension RecordsChanges.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            records: try node.required("records"),
-            syncToken: try node.required("syncToken"),
-            moreComing: try node.optional("moreComing") ?? false)
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("records", records)
-            writer.member("syncToken", syncToken)
-            writer.member("moreComing", moreComing)
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("records", &records)
+            try coder.required("syncToken", &syncToken)
+            try coder.defaulted("moreComing", &moreComing)
         }
     }
 }

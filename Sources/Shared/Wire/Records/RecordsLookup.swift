@@ -4,11 +4,11 @@ import StratusRecords
 public enum RecordsLookup: Endpoint {
     public static let path = "records/lookup"
 
-    public struct Request: WireValue {
-        public var records: [Item]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var records: [Item] = []
         public var zoneID: ZoneIDDictionary?
         public var desiredKeys: [String]?
-        public var numbersAsStrings: Bool
+        public var numbersAsStrings = false
 
         public init(
             records: [Item], zoneID: ZoneIDDictionary? = nil, desiredKeys: [String]? = nil,
@@ -19,10 +19,19 @@ public enum RecordsLookup: Endpoint {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("records", &records)
+            try coder.optional("zoneID", &zoneID)
+            try coder.optional("desiredKeys", &desiredKeys)
+            try coder.numbersAsStrings(&numbersAsStrings)
+        }
     }
 
-    public struct Item: WireValue {
-        public var recordName: String
+    public struct Item: WireObject, Hashable, Sendable {
+        public var recordName = ""
         /// Nil is the request's zone.
         public var zoneID: ZoneIDDictionary?
         public var desiredKeys: [String]?
@@ -34,11 +43,19 @@ public enum RecordsLookup: Endpoint {
             self.zoneID = zoneID
             self.desiredKeys = desiredKeys
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("recordName", &recordName)
+            try coder.optional("zoneID", &zoneID)
+            try coder.optional("desiredKeys", &desiredKeys)
+        }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One result per item, in the request's order.
-        public var records: [RecordResult]
+        public var records: [RecordResult] = []
         /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
         public var syncToken: String?
 
@@ -46,57 +63,12 @@ public enum RecordsLookup: Endpoint {
             self.records = records
             self.syncToken = syncToken
         }
-    }
-}
 
-extension RecordsLookup.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            records: try node.required("records"),
-            zoneID: try node.optional("zoneID"),
-            desiredKeys: try node.optional("desiredKeys"),
-            numbersAsStrings: try node.numbersAsStrings() ?? false)
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("records", records)
-            writer.optional("zoneID", zoneID)
-            writer.optional("desiredKeys", desiredKeys)
-            writer.flag("numbersAsStrings", numbersAsStrings)
-        }
-    }
-}
-
-extension RecordsLookup.Item {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordName: try node.required("recordName"),
-            zoneID: try node.optional("zoneID"),
-            desiredKeys: try node.optional("desiredKeys"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordName", recordName)
-            writer.optional("zoneID", zoneID)
-            writer.optional("desiredKeys", desiredKeys)
-        }
-    }
-}
-
-extension RecordsLookup.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            records: try node.required("records"), syncToken: try node.optional("syncToken"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("records", records)
-            writer.optional("syncToken", syncToken)
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("records", &records)
+            try coder.optional("syncToken", &syncToken)
         }
     }
 }

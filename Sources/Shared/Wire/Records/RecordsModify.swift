@@ -68,15 +68,22 @@ public enum RecordsModify: Endpoint {
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One result per operation, in the request's order.
-        public var records: [RecordResult]
+        public var records: [RecordResult] = []
         /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
         public var syncToken: String?
 
         public init(records: [RecordResult], syncToken: String? = nil) {
             self.records = records
             self.syncToken = syncToken
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("records", &records)
+            try coder.optional("syncToken", &syncToken)
         }
     }
 }
@@ -136,20 +143,6 @@ extension RecordsModify.Operation {
             record.writeRequest(to: &writer)
             writer.optional("desiredKeys", desiredKeys)
             writer.optional("numbersAsStrings", numbersAsStrings)
-        }
-    }
-}
-
-extension RecordsModify.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            records: try node.required("records"), syncToken: try node.optional("syncToken"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("records", records)
-            writer.optional("syncToken", syncToken)
         }
     }
 }

@@ -4,17 +4,17 @@ import StratusRecords
 public enum RecordsQuery: Endpoint {
     public static let path = "records/query"
 
-    public struct Request: WireValue {
-        public var query: QueryDictionary
+    public struct Request: WireObject, Hashable, Sendable {
+        public var query = QueryDictionary(recordType: "")
         /// Nil is the default zone, or all zones with ``isZoneWide``.
         public var zoneID: ZoneIDDictionary?
         /// Asks all zones of the database; ignored when a zone is named.
-        public var isZoneWide: Bool
+        public var isZoneWide = false
         public var resultsLimit: Int?
         /// Where the previous page ended; the same query must come with it.
         public var continuationMarker: String?
         public var desiredKeys: [String]?
-        public var numbersAsStrings: Bool
+        public var numbersAsStrings = false
 
         public init(
             query: QueryDictionary, zoneID: ZoneIDDictionary? = nil, isZoneWide: Bool = false,
@@ -29,10 +29,22 @@ public enum RecordsQuery: Endpoint {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("query", &query)
+            try coder.optional("zoneID", &zoneID)
+            try coder.flag("zoneWide", &isZoneWide)
+            try coder.optional("resultsLimit", &resultsLimit)
+            try coder.optional("continuationMarker", &continuationMarker)
+            try coder.optional("desiredKeys", &desiredKeys)
+            try coder.numbersAsStrings(&numbersAsStrings)
+        }
     }
 
-    public struct Answer: WireValue {
-        public var records: [RecordResult]
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var records: [RecordResult] = []
         /// Nil on the last page.
         public var continuationMarker: String?
         /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
@@ -45,48 +57,13 @@ public enum RecordsQuery: Endpoint {
             self.continuationMarker = continuationMarker
             self.syncToken = syncToken
         }
-    }
-}
 
-extension RecordsQuery.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            query: try node.required("query"),
-            zoneID: try node.optional("zoneID"),
-            isZoneWide: try node.optional("zoneWide") ?? false,
-            resultsLimit: try node.optional("resultsLimit"),
-            continuationMarker: try node.optional("continuationMarker"),
-            desiredKeys: try node.optional("desiredKeys"),
-            numbersAsStrings: try node.numbersAsStrings() ?? false)
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("query", query)
-            writer.optional("zoneID", zoneID)
-            writer.flag("zoneWide", isZoneWide)
-            writer.optional("resultsLimit", resultsLimit)
-            writer.optional("continuationMarker", continuationMarker)
-            writer.optional("desiredKeys", desiredKeys)
-            writer.flag("numbersAsStrings", numbersAsStrings)
-        }
-    }
-}
-
-extension RecordsQuery.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            records: try node.required("records"),
-            continuationMarker: try node.optional("continuationMarker"),
-            syncToken: try node.optional("syncToken"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("records", records)
-            writer.optional("continuationMarker", continuationMarker)
-            writer.optional("syncToken", syncToken)
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("records", &records)
+            try coder.optional("continuationMarker", &continuationMarker)
+            try coder.optional("syncToken", &syncToken)
         }
     }
 }

@@ -7,12 +7,18 @@ public enum RecordsRequestAccess: Endpoint {
 
     public typealias Request = RecordsResolve.Request
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One result per short GUID, in the request's order.
-        public var results: [AccessRequestResult]
+        public var results: [AccessRequestResult] = []
 
         public init(results: [AccessRequestResult]) {
             self.results = results
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("results", &results)
         }
     }
 }
@@ -21,16 +27,6 @@ public enum RecordsRequestAccess: Endpoint {
 public enum AccessRequestResult: WireValue {
     case taken(ShortGUIDDictionary)
     case failure(shortGUID: ShortGUIDDictionary?, ServiceError)
-}
-
-extension RecordsRequestAccess.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(results: try node.required("results"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("results", results) }
-    }
 }
 
 extension AccessRequestResult {

@@ -4,27 +4,39 @@ import StratusRecords
 public enum RecordsResolve: Endpoint {
     public static let path = "records/resolve"
 
-    public struct Request: WireValue {
-        public var shortGUIDs: [ShortGUIDDictionary]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var shortGUIDs: [ShortGUIDDictionary] = []
 
         public init(shortGUIDs: [ShortGUIDDictionary]) {
             self.shortGUIDs = shortGUIDs
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("shortGUIDs", &shortGUIDs)
+        }
     }
 
-    public struct Answer: WireValue {
+    public struct Answer: WireObject, Hashable, Sendable {
         /// One result per short GUID, in the request's order.
-        public var results: [ShareResult]
+        public var results: [ShareResult] = []
 
         public init(results: [ShareResult]) {
             self.results = results
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("results", &results)
         }
     }
 }
 
 /// The short GUID of a link, and what is wanted with it.
-public struct ShortGUIDDictionary: WireValue {
-    public var value: String
+public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
+    public var value = ""
     public var shouldFetchRootRecord: Bool?
     /// Nil is all fields of the root record.
     public var rootRecordDesiredKeys: [String]?
@@ -40,53 +52,21 @@ public struct ShortGUIDDictionary: WireValue {
         self.rootRecordDesiredKeys = rootRecordDesiredKeys
         self.oneTimeToken = oneTimeToken
     }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("value", &value)
+        try coder.optional("shouldFetchRootRecord", &shouldFetchRootRecord)
+        try coder.optional("rootRecordDesiredKeys", &rootRecordDesiredKeys)
+        try coder.optional("oneTimeToken", &oneTimeToken)
+    }
 }
 
 /// What is behind a short GUID, or why nothing is shown.
 public enum ShareResult: WireValue {
     case share(ShareMetadataDictionary)
     case failure(shortGUID: ShortGUIDDictionary?, ServiceError)
-}
-
-extension RecordsResolve.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(shortGUIDs: try node.required("shortGUIDs"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("shortGUIDs", shortGUIDs) }
-    }
-}
-
-extension RecordsResolve.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(results: try node.required("results"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("results", results) }
-    }
-}
-
-extension ShortGUIDDictionary {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            value: try node.required("value"),
-            shouldFetchRootRecord: try node.optional("shouldFetchRootRecord"),
-            rootRecordDesiredKeys: try node.optional("rootRecordDesiredKeys"),
-            oneTimeToken: try node.optional("oneTimeToken"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("value", value)
-            writer.optional("shouldFetchRootRecord", shouldFetchRootRecord)
-            writer.optional("rootRecordDesiredKeys", rootRecordDesiredKeys)
-            writer.optional("oneTimeToken", oneTimeToken)
-        }
-    }
 }
 
 extension ShareResult {

@@ -21,8 +21,8 @@ public protocol WireWritable {
 ///
 /// | key | where | meaning |
 /// | --- | --- | --- |
-/// | `stratusErrorCode` | every error | ``StratusRecords/ServiceError/frameworkCode`` |
-/// | `stratusDidResetEncryptedData` | zone error | ``StratusRecords/ServiceError/userDidResetEncryptedData`` |
+/// | `stratusErrorCode` | every error | `ServiceError.frameworkCode` |
+/// | `stratusDidResetEncryptedData` | zone error | `ServiceError.userDidResetEncryptedData` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |

@@ -70,9 +70,25 @@ public struct RequestFailure: Error, Hashable, Sendable {
     public var error: ServiceError
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
+    /// Why the body was not read to its end; nil when it was, or when that is not known.
+    package var unreadBody: UnreadBody?
 
     public init(_ error: ServiceError, records: [RecordResult]? = nil) {
         self.error = error
         self.records = records
+    }
+
+    package init(_ error: ServiceError, unreadBody: UnreadBody) {
+        self.error = error
+        self.unreadBody = unreadBody
+    }
+
+    /// Why a request's body was not read to its end. The rest may stand in the connection, which cannot be
+    /// used any further.
+    package enum UnreadBody: Hashable, Sendable {
+        case tooLarge
+        case tooSlow
+        /// It makes no sense, or nobody wants it.
+        case refused
     }
 }

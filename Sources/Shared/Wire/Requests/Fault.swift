@@ -134,21 +134,17 @@ extension Fault {
 /// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds, GET lists, DELETE
 /// clears; each answers what is in the script then.
 public enum DevFaults {
-    public struct Script: WireValue {
-        public var faults: [Fault]
+    public struct Script: WireObject, Hashable, Sendable {
+        public var faults: [Fault] = []
 
         public init(faults: [Fault]) {
             self.faults = faults
         }
-    }
-}
 
-extension DevFaults.Script {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(faults: try node.required("faults"))
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("faults", faults) }
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("faults", &faults)
+        }
     }
 }

@@ -7,21 +7,17 @@ public enum SubscriptionsList: Endpoint {
 
     public typealias Request = EmptyBody
 
-    public struct Answer: WireValue {
-        public var subscriptions: [SubscriptionResult]
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var subscriptions: [SubscriptionResult] = []
 
         public init(subscriptions: [SubscriptionResult]) {
             self.subscriptions = subscriptions
         }
-    }
-}
 
-extension SubscriptionsList.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(subscriptions: try node.required("subscriptions"))
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("subscriptions", subscriptions) }
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("subscriptions", &subscriptions)
+        }
     }
 }

@@ -4,11 +4,17 @@ import StratusRecords
 public enum SubscriptionsModify: Endpoint {
     public static let path = "subscriptions/modify"
 
-    public struct Request: WireValue {
-        public var operations: [Operation]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var operations: [Operation] = []
 
         public init(operations: [Operation]) {
             self.operations = operations
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("operations", &operations)
         }
     }
 
@@ -30,17 +36,6 @@ public enum SubscriptionsModify: Endpoint {
 
     /// One result per operation, in the request's order.
     public typealias Answer = SubscriptionsList.Answer
-}
-
-extension SubscriptionsModify.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(operations: try node.required("operations"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("operations", operations) }
-    }
 }
 
 extension SubscriptionsModify.Operation {

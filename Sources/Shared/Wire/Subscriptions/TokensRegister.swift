@@ -5,9 +5,9 @@ public enum TokensRegister: Endpoint {
     public static let path = "tokens/register"
     public static let isInDatabase = false
 
-    public struct Request: WireValue {
-        public var apnsEnvironment: String
-        public var apnsToken: String
+    public struct Request: WireObject, Hashable, Sendable {
+        public var apnsEnvironment = ""
+        public var apnsToken = ""
         public var clientID: String?
 
         public init(apnsEnvironment: String, apnsToken: String, clientID: String? = nil) {
@@ -15,25 +15,15 @@ public enum TokensRegister: Endpoint {
             self.apnsToken = apnsToken
             self.clientID = clientID
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("apnsEnvironment", &apnsEnvironment)
+            try coder.required("apnsToken", &apnsToken)
+            try coder.optional("clientId", &clientID)
+        }
     }
 
     public typealias Answer = EmptyBody
-}
-
-extension TokensRegister.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            apnsEnvironment: try node.required("apnsEnvironment"),
-            apnsToken: try node.required("apnsToken"),
-            clientID: try node.optional("clientId"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("apnsEnvironment", apnsEnvironment)
-            writer.member("apnsToken", apnsToken)
-            writer.optional("clientId", clientID)
-        }
-    }
 }

@@ -6,24 +6,19 @@ public enum TokensUnregister: Endpoint {
     public static let path = "tokens/unregister"
     public static let isInDatabase = false
 
-    public struct Request: WireValue {
-        public var apnsToken: String
+    public struct Request: WireObject, Hashable, Sendable {
+        public var apnsToken = ""
 
         public init(apnsToken: String) {
             self.apnsToken = apnsToken
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("apnsToken", &apnsToken)
+        }
     }
 
     public typealias Answer = EmptyBody
-}
-
-extension TokensUnregister.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(apnsToken: try node.required("apnsToken"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("apnsToken", apnsToken) }
-    }
 }

@@ -7,27 +7,39 @@ public enum UsersDiscover: Endpoint {
     public static let path = "users/discover"
     public static let isReadWithoutBody = true
 
-    public struct Request: WireValue {
-        public var lookupInfos: [UserLookupInfo]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var lookupInfos: [UserLookupInfo] = []
 
         public init(lookupInfos: [UserLookupInfo]) {
             self.lookupInfos = lookupInfos
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.defaulted("lookupInfos", &lookupInfos)
         }
     }
 
     /// One identity per lookup in the request's order; of people who cannot be found, it has nothing
     /// but what was asked.
-    public struct Answer: WireValue {
-        public var users: [UserIdentityDictionary]
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var users: [UserIdentityDictionary] = []
 
         public init(users: [UserIdentityDictionary]) {
             self.users = users
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("users", &users)
         }
     }
 }
 
 /// By what somebody is looked up: one of the first three; or, in an invitation, one of all.
-public struct UserLookupInfo: WireValue {
+public struct UserLookupInfo: WireObject, Hashable, Sendable {
     public var emailAddress: String?
     public var phoneNumber: String?
     public var userRecordName: String?
@@ -46,48 +58,13 @@ public struct UserLookupInfo: WireValue {
 
     /// Whether it says nothing of anybody.
     public var isEmpty: Bool { self == UserLookupInfo() }
-}
 
-extension UserLookupInfo {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            emailAddress: try node.optional("emailAddress"),
-            phoneNumber: try node.optional("phoneNumber"),
-            userRecordName: try node.optional("userRecordName"),
-            oneTimeToken: try node.optional("oneTimeToken"))
-    }
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("emailAddress", emailAddress)
-            writer.optional("phoneNumber", phoneNumber)
-            writer.optional("userRecordName", userRecordName)
-            writer.optional("oneTimeToken", oneTimeToken)
-        }
-    }
-}
-
-extension UsersDiscover.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(lookupInfos: try node.optional("lookupInfos") ?? [])
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            // Nobody in particular: the contacts, which are asked for without a body.
-            if !lookupInfos.isEmpty { writer.member("lookupInfos", lookupInfos) }
-        }
-    }
-}
-
-extension UsersDiscover.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(users: try node.required("users"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("users", users) }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("emailAddress", &emailAddress)
+        try coder.optional("phoneNumber", &phoneNumber)
+        try coder.optional("userRecordName", &userRecordName)
+        try coder.optional("oneTimeToken", &oneTimeToken)
     }
 }

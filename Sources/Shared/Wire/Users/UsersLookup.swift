@@ -27,26 +27,38 @@ public enum UsersLookupContacts: Endpoint {
 }
 
 /// Whom to look up.
-public struct UsersLookupRequest: WireValue {
-    public var users: [UserLookupInfo]
+public struct UsersLookupRequest: WireObject, Hashable, Sendable {
+    public var users: [UserLookupInfo] = []
 
     public init(users: [UserLookupInfo]) {
         self.users = users
     }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.defaulted("users", &users)
+    }
 }
 
 /// The people who were found; who was not is left out.
-public struct UsersLookupAnswer: WireValue {
-    public var users: [UserDictionary]
+public struct UsersLookupAnswer: WireObject, Hashable, Sendable {
+    public var users: [UserDictionary] = []
 
     public init(users: [UserDictionary]) {
         self.users = users
     }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("users", &users)
+    }
 }
 
 /// A person in the older form.
-public struct UserDictionary: WireValue {
-    public var userRecordName: String
+public struct UserDictionary: WireObject, Hashable, Sendable {
+    public var userRecordName = ""
     public var firstName: String?
     public var lastName: String?
     public var emailAddress: String?
@@ -60,43 +72,13 @@ public struct UserDictionary: WireValue {
         self.lastName = lastName
         self.emailAddress = emailAddress
     }
-}
 
-extension UsersLookupRequest {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(users: try node.optional("users") ?? [])
-    }
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("users", users) }
-    }
-}
-
-extension UsersLookupAnswer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(users: try node.required("users"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("users", users) }
-    }
-}
-
-extension UserDictionary {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            userRecordName: try node.required("userRecordName"),
-            firstName: try node.optional("firstName"), lastName: try node.optional("lastName"),
-            emailAddress: try node.optional("emailAddress"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("userRecordName", userRecordName)
-            writer.optional("firstName", firstName)
-            writer.optional("lastName", lastName)
-            writer.optional("emailAddress", emailAddress)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("userRecordName", &userRecordName)
+        try coder.optional("firstName", &firstName)
+        try coder.optional("lastName", &lastName)
+        try coder.optional("emailAddress", &emailAddress)
     }
 }

@@ -7,41 +7,32 @@ public enum UsersPermission: Endpoint {
     public static let path = "users/permission"
     public static let isReadWithoutBody = true
 
-    public struct Request: WireValue {
+    public struct Request: WireObject, Hashable, Sendable {
         /// Nil asks and changes nothing.
         public var userDiscoverability: Bool?
 
         public init(userDiscoverability: Bool? = nil) {
             self.userDiscoverability = userDiscoverability
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("userDiscoverability", &userDiscoverability)
+        }
     }
 
-    public struct Answer: WireValue {
-        public var userDiscoverability: Bool
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var userDiscoverability = false
 
         public init(userDiscoverability: Bool) {
             self.userDiscoverability = userDiscoverability
         }
-    }
-}
 
-extension UsersPermission.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(userDiscoverability: try node.optional("userDiscoverability"))
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.optional("userDiscoverability", userDiscoverability) }
-    }
-}
-
-extension UsersPermission.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(userDiscoverability: try node.required("userDiscoverability"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("userDiscoverability", userDiscoverability) }
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("userDiscoverability", &userDiscoverability)
+        }
     }
 }

@@ -5,7 +5,7 @@ import StratusRecords
 public enum ZonesChanges: Endpoint {
     public static let path = "zones/changes"
 
-    public struct Request: WireValue {
+    public struct Request: WireObject, Hashable, Sendable {
         /// Nil asks from the beginning. Tokens of `changes/database` are as good.
         public var metaSyncToken: String?
         public var resultsLimit: Int?
@@ -14,50 +14,32 @@ public enum ZonesChanges: Endpoint {
             self.metaSyncToken = metaSyncToken
             self.resultsLimit = resultsLimit
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.optional("metaSyncToken", &metaSyncToken)
+            try coder.optional("resultsLimit", &resultsLimit)
+        }
     }
 
-    public struct Answer: WireValue {
-        public var zones: [ZoneResult]
-        public var metaSyncToken: String
-        public var moreComing: Bool
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var zones: [ZoneResult] = []
+        public var metaSyncToken = ""
+        public var moreComing = false
 
         public init(zones: [ZoneResult], metaSyncToken: String, moreComing: Bool) {
             self.zones = zones
             self.metaSyncToken = metaSyncToken
             self.moreComing = moreComing
         }
-    }
-}
 
-extension ZonesChanges.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            metaSyncToken: try node.optional("metaSyncToken"),
-            resultsLimit: try node.optional("resultsLimit"))
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("metaSyncToken", metaSyncToken)
-            writer.optional("resultsLimit", resultsLimit)
-        }
-    }
-}
-
-extension ZonesChanges.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            zones: try node.required("zones"),
-            metaSyncToken: try node.required("metaSyncToken"),
-            moreComing: try node.optional("moreComing") ?? false)
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("zones", zones)
-            writer.member("metaSyncToken", metaSyncToken)
-            writer.member("moreComing", moreComing)
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("zones", &zones)
+            try coder.required("metaSyncToken", &metaSyncToken)
+            try coder.defaulted("moreComing", &moreComing)
         }
     }
 }

@@ -26,21 +26,17 @@ public enum ZonesList: Endpoint {
         }
     }
 
-    public struct Answer: WireValue {
-        public var zones: [ZoneResult]
+    public struct Answer: WireObject, Hashable, Sendable {
+        public var zones: [ZoneResult] = []
 
         public init(zones: [ZoneResult]) {
             self.zones = zones
         }
-    }
-}
 
-extension ZonesList.Answer {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(zones: try node.required("zones"))
-    }
+        public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("zones", zones) }
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("zones", &zones)
+        }
     }
 }

@@ -4,14 +4,21 @@ import StratusRecords
 public enum ZonesModify: Endpoint {
     public static let path = "zones/modify"
 
-    public struct Request: WireValue {
-        public var operations: [Operation]
+    public struct Request: WireObject, Hashable, Sendable {
+        public var operations: [Operation] = []
         /// An extension: an identifier that makes a repeated request the same request.
         public var operationID: String?
 
         public init(operations: [Operation], operationID: String? = nil) {
             self.operations = operations
             self.operationID = operationID
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("operations", &operations)
+            try coder.optional("operationID", &operationID)
         }
     }
 
@@ -37,22 +44,6 @@ public enum ZonesModify: Endpoint {
 
     /// One result per operation, in the request's order; a deleted zone says so.
     public typealias Answer = ZonesList.Answer
-}
-
-extension ZonesModify.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            operations: try node.required("operations"),
-            operationID: try node.optional("operationID"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("operations", operations)
-            writer.optional("operationID", operationID)
-        }
-    }
 }
 
 extension ZonesModify.Operation {

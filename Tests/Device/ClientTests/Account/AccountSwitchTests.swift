@@ -136,17 +136,17 @@ import Testing
     }
 
     @Test func whoEndsTheSessionListensNoMore() async throws {
-        let house = MemoryStorehouse()
-        let cloud = TestCloud(storehouse: house)
+        let storage = SQLiteStorageEngine.inMemory()
+        let cloud = TestCloud(storage: storage)
         let phone = try await cloud.connect(user: "ida", device: "phone")
         let container = CKContainer(identifier: Trip.identifier, connection: phone)
         let user = try await container.userRecordID().recordName
         let address = ContainerAddress(container: Trip.identifier, environment: .development)
         var events = phone.remoteNotifications(container: Trip.identifier).makeAsyncIterator()
         guard case .listening = await events.next() else { throw CancellationError() }
-        #expect(try await house.directory.devices(of: user, in: address).count == 1)
+        #expect(try await storage.directory.devices(of: user, in: address).count == 1)
         try await phone.endSession(container: Trip.identifier)
-        #expect(try await house.directory.devices(of: user, in: address).isEmpty)
+        #expect(try await storage.directory.devices(of: user, in: address).isEmpty)
     }
 }
 

@@ -30,7 +30,7 @@ import Testing
         _ settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         try await serve(
             { listening in
                 try buildServer(

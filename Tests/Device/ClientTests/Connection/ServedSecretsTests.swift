@@ -56,10 +56,10 @@ import Testing
 
     @Test func theServicesFilesHaveNeitherTextNorKey() async throws {
         let (served, devices) = (try Scratch(), try Scratch())
-        let house = try SQLiteStorehouse(folder: served.folder.path)
+        let storage = try SQLiteStorageEngine(folder: served.folder.path)
         let log = Kept<String>()
         let secrets = Kept<Data>()
-        try await serving(TestCloud(storehouse: house), log) { origin in
+        try await serving(TestCloud(storage: storage), log) { origin in
             let ida = device("ida", origin, devices)
             let ben = device("ben", origin, devices)
             try await shareDiaries(ida, ben, photo: devices.file("photo", bytes: 4_000))
@@ -73,7 +73,7 @@ import Testing
             #expect(files.contains { $0.key.contains(".assets/") && !$0.value.isEmpty })
             expectNone(of: secrets.all, in: files)
         }
-        try await house.close()
+        try await storage.close()
         let files = try contents(of: served.folder)
         expectNone(of: secrets.all, in: files)
         // What is not encrypted is found, so the search is one.

@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import Synchronization
+import TestSeeds
 import Testing
 
 /// Whatever comes over the wire, an app is told of it by `CKError`, and its process goes on.
@@ -8,7 +9,7 @@ import Testing
 /// A failure names the seed, and the same seed is the same damage in every process.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerFuzzTests {
-    private static let damageCount: UInt64 = 150
+    private static let damageCount = 150
 
     @Test("Undamaged answers are read without an error of the whole", arguments: AnswerProbe.all)
     func undamaged(_ probe: AnswerProbe) async throws {
@@ -26,7 +27,7 @@ struct AnswerFuzzTests {
         await probe.ask(
             Self.container(
                 DamagedCloud(DamagedAnswer(undamaged: probe.seed), at: probe.path)), undamaged)
-        for seed in 0..<Self.damageCount {
+        for seed in Seeds.forTest("AnswerFuzzTests", count: Self.damageCount) {
             let witness = AnswerWitness()
             let answer = DamagedAnswer(probe.seed, shape, seed: seed)
             await probe.ask(Self.container(DamagedCloud(answer, at: probe.path)), witness)

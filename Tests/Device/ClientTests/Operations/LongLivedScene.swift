@@ -19,7 +19,7 @@ struct LongLivedScene: Sendable {
     ) async throws {
         folder = URL(fileURLWithPath: path)
         self.cloud =
-            try cloud ?? TestCloud(storehouse: SQLiteStorehouse(folder: path + "/service"))
+            try cloud ?? TestCloud(storage: SQLiteStorageEngine(folder: path + "/service"))
         transport = TappedTransport(
             try await self.cloud.connect(user: user, device: device).transport)
         container = CKContainer(

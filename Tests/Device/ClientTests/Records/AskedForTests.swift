@@ -310,17 +310,17 @@ import Testing
     // MARK: People
 
     @Test func whoHasANameAndAgreedIsToldByName() async throws {
-        let storehouse = MemoryStorehouse()
-        let cloud = TestCloud(storehouse: storehouse)
+        let storage = SQLiteStorageEngine.inMemory()
+        let cloud = TestCloud(storage: storage)
         let ida = try await cloud.container(
             Trip.identifier, user: "ida@example.org", device: "phone")
         let bo = try await cloud.container(Trip.identifier, user: "bo@example.org", device: "phone")
         let boID = try await bo.userRecordID()
         var user = try #require(
-            try await storehouse.directory.user(recordName: boID.recordName))
+            try await storage.directory.user(recordName: boID.recordName))
         user.givenName = "Bo"
         user.familyName = "Holm"
-        _ = try await storehouse.directory.update(user)
+        _ = try await storage.directory.update(user)
         #expect(try await ida.userIdentity(forUserRecordID: boID) == nil)
         _ = try await bo.requestApplicationPermission(.userDiscoverability)
         let identity = try #require(try await ida.userIdentity(forUserRecordID: boID))

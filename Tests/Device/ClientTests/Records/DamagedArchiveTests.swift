@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import TestSeeds
 import Testing
 
 /// Whatever is wrong with an archive's content, it is nil or an object that can be used.
@@ -53,9 +54,9 @@ import Testing
     ) {
         let whole = DamagedCoder.parts(of: object)
         #expect(Object(coder: DamagedCoder(whole)) != nil)
-        var chance = SeededChance(state: 42)
         var read = 0
-        for _ in 0..<rounds {
+        for seed in Seeds.forTest("DamagedArchiveTests", count: rounds) {
+            var chance = SeededChance(state: seed)
             var parts = DamagedCoder.damaged(whole, &chance)
             if Bool.random(using: &chance) { parts = DamagedCoder.damaged(parts, &chance) }
             guard let copy = Object(coder: DamagedCoder(parts)) else { continue }

@@ -8,6 +8,7 @@ private protocol OldNames {
     func types() -> [(any Any.Type, any Any.Type)]
     func constants() -> [(String, String)]
     func forms() -> [Bool]
+    func readFromNSData(_ data: NSData) -> CKRecord.ID?
     func zones(_ log: Log) -> CKFetchRecordZonesOperation
     func saving(_ log: Log) -> CKModifySubscriptionsOperation
     func subscriptions(_ log: Log) -> CKFetchSubscriptionsOperation
@@ -83,6 +84,12 @@ private struct OldNamesInUse: OldNames {
     }
 
     @available(*, deprecated)
+    func readFromNSData(_ data: NSData) -> CKRecord.ID? {
+        let coder = NSKeyedUnarchiver(forReadingWith: data)
+        return coder.decodeObject(of: CKRecord.ID.self, forKey: NSKeyedArchiveRootObjectKey)
+    }
+
+    @available(*, deprecated)
     func zones(_ log: Log) -> CKFetchRecordZonesOperation {
         let operation = CKFetchRecordZonesOperation(recordZoneIDs: [trips])
         operation.fetchRecordZonesCompletionBlock = { zones, error in
@@ -128,6 +135,12 @@ private struct OldNamesInUse: OldNames {
 
     @Test func everyOldFormStillMeansTheSame() {
         #expect(old.forms() == [true, true, true])
+    }
+
+    @Test func unarchiverReadsNSData() throws {
+        let archive = try NSKeyedArchiver.archivedData(
+            withRootObject: hut("a").recordID, requiringSecureCoding: true)
+        #expect(old.readFromNSData(archive as NSData) == hut("a").recordID)
     }
 
     @Test func theOldBlocksOfZonesAndSubscriptionsAreCalled() async throws {

@@ -24,6 +24,27 @@ import Testing
         #expect(CKShare.SystemFieldKey.shareType == "cloudkit.type")
     }
 
+    @Test func defaultContainerIsNamedAfterTheProcess() {
+        let name =
+            ProcessInfo.processInfo.environment["STRATUS_CONTAINER"]
+            ?? "iCloud." + ProcessInfo.processInfo.processName
+        #expect(CKContainer.default().containerIdentifier == name)
+        #expect(CKContainer.default() == CKContainer.default())
+    }
+
+    @Test func containerRunsOperationsOnItsPrivateDatabase() async throws {
+        let container = try await Trip().ida
+        let found = await withCheckedContinuation { continuation in
+            let operation = CKFetchRecordZonesOperation(recordZoneIDs: [trips])
+            operation.perRecordZoneResultBlock = { zoneID, result in
+                // Only the private database has the zone.
+                continuation.resume(returning: (try? result.get())?.zoneID == zoneID)
+            }
+            container.add(operation)
+        }
+        #expect(found)
+    }
+
     @Test func theKeysOfTheSystemsFieldsAreApples() {
         let keys: [CKRecord.FieldKey] = [
             CKRecord.SystemFieldKey.recordID, CKRecord.SystemFieldKey.creationDate,

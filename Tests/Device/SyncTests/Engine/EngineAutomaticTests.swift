@@ -193,7 +193,7 @@ import Testing
         #expect(app.log.contains("didFetch manual"))
     }
 
-    @Test func whatADelegateLeavesOutWaitsForNews() async throws {
+    @Test func whatADelegateLeavesOutWaitsForANotification() async throws {
         let scene = try await Scene()
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         tablet.makeZone()

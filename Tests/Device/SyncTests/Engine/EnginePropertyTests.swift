@@ -5,6 +5,7 @@ import StratusService
 import StratusSync
 import StratusTesting
 import StratusWire
+import TestSeeds
 import Testing
 
 /// Random edits on two or three devices, with random failures and restarts, end the same
@@ -25,7 +26,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...60) func devicesConverge(_ seed: UInt64) async throws {
+    @Test(arguments: Seeds.forTest("EnginePropertyTests", count: 60))
+    func devicesConverge(_ seed: UInt64) async throws {
         var random = Random(state: seed)
         let world = EngineWorld()
         var apps: [EngineApp] = []

@@ -109,7 +109,7 @@ struct AccessStage: Sendable {
         settings.accounts.identityProviders = [
             IdentityProvider(issuer: "https://id.example.org", audiences: ["app"]) { "{}" }
         ]
-        return CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        return CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
     }
 
     static func routes(_ service: CloudService) -> Routes {
@@ -128,7 +128,7 @@ struct AccessStage: Sendable {
         tokens[.wrongToken] = String((tokens[.owner] ?? "").dropLast(8)) + "AAAAAAAA"
         words["zone"] = #"{"zoneName":"Trips","ownerRecordName":"\#(words["ownerName"] ?? "")"}"#
         try await addData()
-        await service.settle()
+        await service.waitUntilIdle()
     }
 
     private mutating func addData() async throws {

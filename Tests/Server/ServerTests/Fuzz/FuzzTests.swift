@@ -7,28 +7,28 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import TestSeeds
 import Testing
 
 /// Spoiled requests of several users over real sockets and files: no crash, no 500, no word of
 /// another user's data, and a healthy folder afterwards.
 ///
-/// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_FUZZ_SEED` repeats a run.
+/// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_SEED` repeats a run.
 @Suite struct FuzzTests {
     @Test func spoiledRequestsHurtNobody() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seconds = environment["STRATUS_FUZZ_SECONDS"].flatMap(Double.init) ?? 60
-        let seed =
-            environment["STRATUS_FUZZ_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
-        print("fuzzing for \(seconds) s with STRATUS_FUZZ_SEED=\(seed)")
+        let seed = try #require(Seeds.forTest("FuzzTests, requests", count: 1).last)
+        print("fuzzing for \(seconds) s with the seed \(seed)")
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-fuzz-\(seed)").path
         defer {
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: folder)
         }
-        let storehouse = try SQLiteStorehouse(folder: folder)
+        let storage = try SQLiteStorageEngine(folder: folder)
         let service = CloudService(
-            storehouse: storehouse, settings: ServiceSettings(isForDevelopment: true))
+            storage: storage, settings: ServiceSettings(isForDevelopment: true))
         var logger = Logger(label: "fuzz")
         logger.logLevel = .critical
         let server = try buildServer(
@@ -43,10 +43,10 @@ import Testing
         // Requests that are all refused at the door reach nothing.
         #expect(fuzzer.accepted > fuzzer.requests / 20)
         #expect(fuzzer.dropped < fuzzer.requests / 1_000 + 3)
-        await service.settle()
-        try await storehouse.close()
-        let again = try SQLiteStorehouse(folder: folder)
-        #expect(try await Doctor(storehouse: again).examine().findings == [])
+        await service.waitUntilIdle()
+        try await storage.close()
+        let again = try SQLiteStorageEngine(folder: folder)
+        #expect(try await Doctor(storage: again).examine().findings == [])
         try await again.close()
     }
 }

@@ -102,7 +102,7 @@ import Testing
 
     /// A folder bears the container's name: one that is too long must not pass for a bad disk.
     @Test func aLongContainerNameIsRefusedOrStored() async throws {
-        let world = World(try Backend.sqlite.storehouse())
+        let world = World(try Backend.sqlite.storage())
         let stopped = Mutex(false)
         world.service.onFatalStorageError { _ in stopped.withLock { $0 = true } }
         let signIn = try await world.service.signInForDevelopment(user: "alice")
@@ -147,19 +147,19 @@ import Testing
     }
 
     @Test func aServiceOnTheSameDataKnowsItsTokens() async throws {
-        let storehouse = try Backend.sqlite.storehouse()
-        let alice = try await World(storehouse).person("alice")
+        let storage = try Backend.sqlite.storage()
+        let alice = try await World(storage).person("alice")
         try await alice.makeZone("Trips")
         let token = try await alice.page("Trips").syncToken
-        let again = World(storehouse)
+        let again = World(storage)
         let same = Person(world: again, name: alice.name, device: "phone", token: alice.token)
         #expect(try await same.page("Trips", since: token).records.isEmpty)
     }
 
     @Test func aClosedStoreIsAskedAgainLater() async throws {
-        let storehouse = MemoryStorehouse()
-        let alice = try await World(storehouse).person("alice")
-        try await storehouse.close()
+        let storage = SQLiteStorageEngine.inMemory()
+        let alice = try await World(storage).person("alice")
+        try await storage.close()
         let refusal = await alice.refusal(ZonesList.self, .init())
         #expect(refusal?.error.code == .tryAgainLater)
         #expect(refusal?.error.retryAfterSeconds != nil)
@@ -176,18 +176,18 @@ import Testing
     }
 }
 
-/// A house whose disk has no room for another database.
-private struct FullHouse: Storehouse {
-    private let house = MemoryStorehouse()
+/// A storage whose disk has no room for another database.
+private struct FullHouse: StorageEngine {
+    private let storage = SQLiteStorageEngine.inMemory()
 
-    var directory: any Directory { house.directory }
+    var directory: any Directory { storage.directory }
 
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
         throw StorageError(.diskFull, "Make room on the disk.")
     }
 
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
-        try await house.blobs(for: address)
+        try await storage.blobs(for: address)
     }
 
     func databasesWithBlobs() async throws -> [DatabaseAddress] { [] }

@@ -75,10 +75,10 @@ import Testing
 
     private let provider = Provider()
 
-    private func world(_ storehouse: any Storehouse = MemoryStorehouse()) -> World {
+    private func world(_ storage: any StorageEngine = SQLiteStorageEngine.inMemory()) -> World {
         let provider = provider
         return World(
-            storehouse,
+            storage,
             accounts: AccountSettings(identityProviders: [
                 IdentityProvider(
                     issuer: "https://id.example.org", audiences: ["org.example.Trails"],
@@ -123,7 +123,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func theSameSubjectIsTheSameUser(_ backend: Backend) async throws {
-        let world = world(try backend.storehouse())
+        let world = world(try backend.storage())
         let first = try await exchange(world, provider.token(claims(world)))
         let again = try await exchange(world, provider.token(claims(world)))
         #expect(first.userRecordName == again.userRecordName && first.session != again.session)

@@ -73,7 +73,7 @@ import Testing
     @Test func unknownAccountsAndWrongPasswordsAreHashedAlike() async throws {
         var settings = ServiceSettings(isForDevelopment: true)
         settings.accounts = AccountSettings(signUp: .open, passwordCost: .cheap)
-        let service = CloudService(storehouse: MemoryStorehouse(), settings: settings)
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         _ = try await service.accounts.createUser(
             emailAddress: "ida@example.org", password: "correct horse", givenName: "",
             familyName: "", isEmailVerified: false)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func whatIsRememberedHasABound() {
-        var recent = Recent<Int, Int>(capacity: 10)
+        var recent = LRUCache<Int, Int>(capacity: 10)
         for number in 0..<1_000 {
             recent[number] = number
             #expect(recent[number] == number && recent.count <= 10)

@@ -152,14 +152,14 @@ import Testing
     }
 
     @Test func aSignatureIsNotGoodAgainAfterARestart() async throws {
-        let storehouse = try Backend.sqlite.storehouse()
-        let world = World(storehouse, isForDevelopment: false)
+        let storage = try Backend.sqlite.storage()
+        let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
         let early = try server.signature()
         let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
         #expect(await server.refusal(early) == nil)
         #expect(await server.refusal(late) == nil)
-        let again = World(storehouse, isForDevelopment: false)
+        let again = World(storage, isForDevelopment: false)
         func refusal(_ signature: RequestSignature) async -> ServiceError? {
             do {
                 _ = try await again.service.respond(

@@ -14,10 +14,10 @@ extension PasswordHash.Cost {
 @Suite struct SignInTests {
     private func world(
         signUp: AccountSettings.SignUp = .open, trusts: Bool = false,
-        _ storehouse: any Storehouse = MemoryStorehouse()
+        _ storage: any StorageEngine = SQLiteStorageEngine.inMemory()
     ) -> World {
         World(
-            storehouse,
+            storage,
             accounts: AccountSettings(
                 signUp: signUp, trustsEmailAddresses: trusts, passwordCost: .cheap))
     }
@@ -82,7 +82,7 @@ extension PasswordHash.Cost {
 
     @Test(arguments: Backend.allCases)
     func anAccountIsMadeOnceAndSignsInByItsPassword(_ backend: Backend) async throws {
-        let world = world(try backend.storehouse())
+        let world = world(try backend.storage())
         let place = try await place(world)
         let first = try await world.service.signIn(form(), isNew: true, at: place)
         let again = try await world.service.signIn(
@@ -332,7 +332,7 @@ extension PasswordHash.Cost {
         let long = try await world.service.signIn(stays, isNew: false, at: place)
         world.advance(seconds: 40 * 60)
         _ = try await world.service.signIn(form(), isNew: false, at: place)
-        let directory = world.service.storehouse.directory
+        let directory = world.service.storage.directory
         #expect(try await directory.session(short.session) == nil)
         #expect(try await directory.session(long.session) != nil)
         // What is used stays.
@@ -353,7 +353,7 @@ extension PasswordHash.Cost {
     @Test func whatACommandChangesIsNoticedWithinASecond() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
-        let world = World(try SQLiteStorehouse(folder: folder), isForDevelopment: false)
+        let world = World(try SQLiteStorageEngine(folder: folder), isForDevelopment: false)
         let token = try await world.service.accounts.createAPIToken(
             for: world.address, name: "app")
         func isTaken() async -> Bool {
@@ -367,9 +367,9 @@ extension PasswordHash.Cost {
             }
         }
         #expect(await isTaken())
-        let command = try SQLiteStorehouse(folder: folder, access: .beside)
+        let command = try SQLiteStorageEngine(folder: folder, access: .beside)
         let commandService = CloudService(
-            storehouse: command, settings: ServiceSettings(isForDevelopment: false))
+            storage: command, settings: ServiceSettings(isForDevelopment: false))
         try await commandService.accounts.revokeAPIToken(token)
         try await command.close()
         world.advance(seconds: 1)

@@ -24,8 +24,8 @@ import Testing
         return person
     }
 
-    private func world(_ storehouse: any Storehouse = MemoryStorehouse()) -> World {
-        World(storehouse, accounts: AccountSettings(passwordCost: .cheap))
+    private func world(_ storage: any StorageEngine = SQLiteStorageEngine.inMemory()) -> World {
+        World(storage, accounts: AccountSettings(passwordCost: .cheap))
     }
 
     private func discover(
@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func whoAgreedIsFoundByAddressAndName(_ backend: Backend) async throws {
-        let world = world(try backend.storehouse())
+        let world = world(try backend.storage())
         let ida = try await person(world, "ida", isDiscoverable: true)
         let ole = try await person(world, "ole")
         for scope in DatabaseScope.allCases {
@@ -178,7 +178,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func theUsersOwnRecordIsThereAndTheirsToChange(_ backend: Backend) async throws {
-        let world = world(try backend.storehouse())
+        let world = world(try backend.storage())
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")
         // Others see it once it was used.
@@ -209,7 +209,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func thePrivateDatabaseHasOneOfItsOwn(_ backend: Backend) async throws {
-        let world = world(try backend.storehouse())
+        let world = world(try backend.storage())
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")
         guard case .record(let first) = try await ida.lookup([ida.name], scope: .private)[0] else {

@@ -2,8 +2,10 @@ import Foundation
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Synchronization
+import TestSeeds
 import Testing
 
 /// What no record holds goes away in time, what a record holds never.
@@ -12,7 +14,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func anAssetGoesTwoDaysAfterItsLastRecord(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse())
+        let world = World(try backend.storage())
         var alice = try await world.person("alice")
         let asset = try await alice.upload([1])
         try await alice.modify([
@@ -56,7 +58,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aDeletedZoneLetsGoOfItsAssets(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse())
+        let world = World(try backend.storage())
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let asset = try await alice.upload([1], zoneName: "Trips")
@@ -72,22 +74,23 @@ import Testing
 
     /// Uploads, saves, deletions and collections in a random order, with the process dying between any
     /// two steps that touch blobs: every record's asset can be read, byte by byte, at any time.
-    @Test(arguments: 1...20)
+    @Test(arguments: Seeds.forTest("AssetCollectionTests", count: 20))
     func aRecordsAssetIsAlwaysThere(seed: UInt64) async throws {
-        let house = CrashingStorehouse(MemoryStorehouse(random: SeededNumbers(seed: seed)))
+        let storage = CrashingStorageEngine(
+            SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: seed)))
         var limits = Limits()
         // A session must outlive the days that pass here.
         limits.webAuthTokenSeconds = 1e9
         limits.staySignedInSeconds = 1e9
         limits.assetsPerCollection = 2
-        let world = World(house, limits: limits)
+        let world = World(storage, limits: limits)
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         var model = Model(seed: seed)
         for _ in 0..<150 {
-            house.crash(after: model.number(8) == 0 ? model.number(4) : nil)
+            storage.crash(after: model.number(8) == 0 ? model.number(4) : nil)
             await model.step(alice)
-            house.crash(after: nil)
+            storage.crash(after: nil)
             try await model.check(alice)
         }
         // What the crashes left is found.
@@ -108,7 +111,7 @@ import Testing
         var limits = Limits()
         // Whatever is unreferenced at all may go at once, if it is older than the receipt of a save.
         limits.unreferencedAssetSeconds = 0
-        let world = World(try backend.storehouse(), limits: limits)
+        let world = World(try backend.storage(), limits: limits)
         let alice = try await world.person("alice")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
@@ -193,17 +196,17 @@ private struct Model {
     }
 }
 
-/// A storehouse whose blobs stop working after some steps, as if the process had died there; its rows
+/// A storage whose blobs stop working after some steps, as if the process had died there; its rows
 /// are as they were then.
-private final class CrashingStorehouse: Storehouse {
+private final class CrashingStorageEngine: StorageEngine {
     struct Crash: Error {}
 
-    private let house: MemoryStorehouse
+    private let storage: SQLiteStorageEngine
     private let stepsLeft = Mutex<Int?>(nil)
 
-    init(_ house: MemoryStorehouse) { self.house = house }
+    init(_ storage: SQLiteStorageEngine) { self.storage = storage }
 
-    var directory: any Directory { house.directory }
+    var directory: any Directory { storage.directory }
 
     func crash(after steps: Int?) { stepsLeft.withLock { $0 = steps } }
 
@@ -216,34 +219,34 @@ private final class CrashingStorehouse: Storehouse {
     }
 
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        try await house.store(for: address)
+        try await storage.store(for: address)
     }
 
-    func databases() async throws -> [DatabaseAddress] { try await house.databases() }
+    func databases() async throws -> [DatabaseAddress] { try await storage.databases() }
 
     func databasesWithBlobs() async throws -> [DatabaseAddress] {
-        try await house.databasesWithBlobs()
+        try await storage.databasesWithBlobs()
     }
 
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
-        Blobs(house: self, blobs: try await house.blobs(for: address))
+        Blobs(storage: self, blobs: try await storage.blobs(for: address))
     }
 
-    func close() async throws { try await house.close() }
+    func close() async throws { try await storage.close() }
 
     private struct Blobs: BlobStore {
-        let house: CrashingStorehouse
+        let storage: CrashingStorageEngine
         let blobs: any BlobStore
 
         func begin() async throws -> any BlobWriter {
-            try house.step()
-            return Writer(house: house, writer: try await blobs.begin())
+            try storage.step()
+            return Writer(storage: storage, writer: try await blobs.begin())
         }
 
         func open(_ name: BlobName) async throws -> (any BlobReader)? { try await blobs.open(name) }
 
         func delete(_ name: BlobName) async throws {
-            try house.step()
+            try storage.step()
             try await blobs.delete(name)
         }
 
@@ -253,19 +256,19 @@ private final class CrashingStorehouse: Storehouse {
     }
 
     private struct Writer: BlobWriter {
-        let house: CrashingStorehouse
+        let storage: CrashingStorageEngine
         let writer: any BlobWriter
 
         func write(_ bytes: [UInt8]) async throws {
-            try house.step()
+            try storage.step()
             try await writer.write(bytes)
         }
 
         func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
-            try house.step()
+            try storage.step()
             try await writer.keep(as: name, atMilliseconds: milliseconds)
             // Died after the rename, before the row.
-            try house.step()
+            try storage.step()
         }
 
         func discard() async { await writer.discard() }

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func eachRecordComesOnceWithItsNewestState(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a", [beds(1)])], in: "Trips")
         try await alice.modify([hut(.create, "b", [beds(2)])], in: "Trips")
@@ -161,8 +161,8 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func tokensExpireWithTheHistoryTheyBelongTo(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
@@ -170,7 +170,7 @@ import Testing
         try await alice.modify([hut(.forceDelete, "a")], in: "Trips")
         let late = try await alice.page("Trips", since: early).syncToken
         let database = try await alice.ask(ChangesDatabase.self, .init()).syncToken
-        let store = try await storehouse.store(
+        let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         try await store.write { writer in
             let row = try #require(try writer.zone(named: "Trips"))
@@ -191,7 +191,7 @@ import Testing
     func largeRecordsMakeShortPages(_ backend: Backend) async throws {
         var limits = Limits()
         limits.changedBytesPerAnswer = 2_500
-        let alice = try await World(try backend.storehouse(), limits: limits).person("alice")
+        let alice = try await World(try backend.storage(), limits: limits).person("alice")
         for name in ["Trips", "Other"] {
             try await alice.makeZone(name)
             for number in 0..<5 {
@@ -272,7 +272,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func theDatabaseTellsWhichZonesChanged(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("One")
         try await alice.makeZone("Two")
         try await alice.makeZone("Gone")

@@ -1,6 +1,8 @@
 import StratusRecords
 import StratusService
+import StratusTesting
 import StratusWire
+import TestSeeds
 import Testing
 
 /// Promise P2: fetching from any valid token to the end yields exactly the zone's state.
@@ -41,7 +43,7 @@ import Testing
     }
 
     /// Promise P8 too: what was deleted comes back to nobody, also when its tombstone was purged.
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    @Test(arguments: Seeds.forTest("FeedPropertyTests", count: 8))
     func followersEqualTheModel(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
         let alice = try await World().person("alice")

@@ -77,7 +77,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func thePublicDatabaseHasAFeedForWhoAsksForExtensions(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse())
+        let world = World(try backend.storage())
         let alice = try await world.person("alice")
         let bob = try await world.person("bob", device: "tablet")
         try await alice.modify([hut(.create, "a"), hut(.create, "b")], scope: .public)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct AncestorsTests {
     @Test(arguments: Backend.allCases)
     func aConflictHasTheStateThatTheClientChanged(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse())
+        let world = World(try backend.storage())
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         var saved: [RecordResult] = []
@@ -53,7 +53,7 @@ import Testing
         var limits = Limits()
         limits.ancestorChanges = 3
         limits.ancestorBytes = 200
-        let alice = try await World(try backend.storehouse(), limits: limits).person("alice")
+        let alice = try await World(try backend.storage(), limits: limits).person("alice")
         let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
         try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
         #expect(try await conflict(alice, "hut", first)?.ancestorRecord != nil)
@@ -70,13 +70,13 @@ import Testing
     /// What was deleted is not kept under another name.
     @Test(arguments: Backend.allCases)
     func aDeletionForgetsAllStates(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         let alice = try await world.person("alice")
         for number in 0..<4 {
             try await alice.modify([hut(.forceUpdate, "hut", [beds(Int64(number))])])
         }
-        let store = try await storehouse.store(
+        let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         func kept() async throws -> Int {
             try await store.read { reader in

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AtomicityTests {
     @Test(arguments: Backend.allCases)
     func oneFailureInAZoneUndoesTheRequest(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "old", [beds(1)])], in: "Trips")
         let token = try await alice.page("Trips").syncToken
@@ -93,7 +93,7 @@ import Testing
                     hut(.create, "a", [beds(1)], type: "Fine"), hut(.create, "_b", type: "Bad"),
                 ], zoneID: zone("Trips")))
         #expect(failure?.records?.map(\.code) == [.atomicError, .badRequest])
-        let schema = try await world.service.storehouse.directory.schema(of: world.address)
+        let schema = try await world.service.storage.directory.schema(of: world.address)
         #expect(schema.fields.isEmpty)
     }
 

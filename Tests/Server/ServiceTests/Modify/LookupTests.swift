@@ -5,7 +5,7 @@ import Testing
 
 /// Fetching records by name.
 @Suite struct LookupTests {
-    @Test func resultsKeepTheOrderAndRepetitionsOfTheRequest() async throws {
+    @Test func resultsKeepTheOrderAndDuplicatesOfTheRequest() async throws {
         let alice = try await World().person("alice")
         try await alice.modify([hut(.create, "a"), hut(.create, "b"), hut(.create, "gone")])
         try await alice.modify([hut(.forceDelete, "gone")])

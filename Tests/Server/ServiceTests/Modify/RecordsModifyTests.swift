@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aCreatedRecordIsAnsweredWholeAndCanBeLookedUp(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         let saved = try await alice.modify([hut(.create, "hut-3", [beds(24)])], in: "Trips")
         let record = try #require(saved[0].record)
@@ -144,8 +145,8 @@ import Testing
 
     /// A short request can conflict with many large records: its outcome must not copy them.
     @Test func theOutcomeOfAConflictIsKeptWithoutTheRecordAndAnsweredWithIt() async throws {
-        let storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7))
-        let world = World(storehouse)
+        let storage = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+        let world = World(storage)
         let alice = try await world.person("alice")
         try await alice.modify([
             hut(.create, "hut", [text("note", String(repeating: "x", count: 100_000))])
@@ -157,7 +158,7 @@ import Testing
         #expect(again[0] == first[0])
         #expect(again[1].failed?.error == first[1].failed?.error)
         #expect(again[1].failed?.serverRecord == first[1].failed?.serverRecord)
-        let store = try await storehouse.store(
+        let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
         let outcome = try #require(try await store.read { try $0.outcome(of: key) })
@@ -242,7 +243,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func valuesOfEveryTypeComeBackAsTheyWent(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         let place = Location(
             latitude: 47.25, longitude: -11.5, horizontalAccuracy: 5, verticalAccuracy: 7.5,
             altitude: -3, speed: 0.1, course: 359.9, timestampMilliseconds: -1_500)
@@ -281,7 +282,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aRepeatedOperationChangesNothing(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         let operations = [hut(.create, "hut", [beds(1)]), hut(.create, nil, [beds(2)])]
         let first = try await alice.modify(operations, in: "Trips", operationID: "save-1")
@@ -368,7 +369,7 @@ import Testing
     @Test func anOutcomeOfTheFirstFormatIsRead() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "hut", [beds(1)])])
-        let store = try await world.service.storehouse.store(
+        let store = try await world.service.storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         try await store.write { writer in
             try writer.put(

@@ -1,31 +1,33 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
+import TestSeeds
 import Testing
 
 /// Random batches of saves and deletions with references of all kinds and parents, against a model of
 /// the rules in memory.
 @Suite struct ReferencePropertyTests {
-    @Test(arguments: (1...12).map { UInt64($0) })
+    @Test(arguments: Seeds.forTest("ReferencePropertyTests", count: 12))
     func batchesKeepTheRules(_ seed: UInt64) async throws {
         try await run(seed, .memory, steps: 150)
     }
 
-    @Test(arguments: [101, 102] as [UInt64])
+    @Test(arguments: Seeds.forTest("ReferencePropertyTests on disk", count: 2))
     func batchesKeepTheRulesOnDisk(_ seed: UInt64) async throws {
         try await run(seed, .sqlite, steps: 60)
     }
 
     private func run(_ seed: UInt64, _ backend: Backend, steps: Int) async throws {
         var numbers = SeededNumbers(seed: seed)
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         let alice = try await world.person("alice")
         // The default zone is never atomic; it has no feed to follow.
         let zoneName = seed % 3 == 0 ? "_defaultZone" : "Trips"
         if zoneName == "Trips" { try await alice.makeZone(zoneName) }
-        let store = try await storehouse.store(
+        let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         var model = ReferenceModel()
         var follower: Set<String> = []

@@ -14,7 +14,7 @@ import Testing
     func aCascadeGoesOverAnyDepthAndIsInTheFeedAndNotInTheAnswer(
         _ backend: Backend
     ) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "r0"), hut(.create, "other")], in: "Trips")
         for number in 1..<40 {
@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func cyclesEndAndListsCount(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.modify([
             hut(.create, "a", [owner("c")]), hut(.create, "b", [owner("a")]),
             hut(.create, "c", [owner("b")]), hut(.create, "self", [owner("self")]),
@@ -132,7 +132,7 @@ import Testing
     /// A page does not end inside a request, and a cascade is read and written in steps.
     @Test(arguments: Backend.allCases)
     func aLargeCascadeIsOneChangeOfTheZone(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "root")], in: "Trips")
         for half in 0..<2 {
@@ -150,7 +150,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aValidatedTargetStaysAsLongAsItIsReferred(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         try await alice.modify([hut(.create, "guide"), hut(.create, "tour", [guide("guide")])])
         let refused = try await alice.modify([hut(.forceDelete, "guide")])
         #expect(refused[0].code == .validatingReferenceError)
@@ -316,7 +316,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aZonesReferencesGoWithIt(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storehouse()).person("alice")
+        let alice = try await World(try backend.storage()).person("alice")
         for _ in 0..<2 {
             try await alice.makeZone("Trips")
             try await alice.modify(

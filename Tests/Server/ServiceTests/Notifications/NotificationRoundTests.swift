@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aBurstOfSavesIsTwoNotifications(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse(), sleep: Self.never)
+        let world = World(try backend.storage(), sleep: Self.never)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.makeZone("Trips")
@@ -35,8 +36,8 @@ import Testing
         for number in 0..<(backend == .memory ? 1_000 : 100) {
             try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
         }
-        await world.service.settle()
-        while await world.service.courier.waiting == 0 { await Task.yield() }
+        await world.service.waitUntilIdle()
+        while await world.service.components.courier.waiting == 0 { await Task.yield() }
         _ = try await phone.ask(TokensUnregister.self, .init(apnsToken: token), in: nil)
         #expect((1...3).contains(await listener.value))
     }
@@ -59,8 +60,8 @@ import Testing
     /// One save, a thousand people who asked, each with a waiting poll.
     @Test func aThousandDevicesAreTold() async throws {
         let world = World()
-        let storehouse = world.service.storehouse
-        let store = try await storehouse.store(for: DatabaseAddress(world.address, .public))
+        let storage = world.service.storage
+        let store = try await storage.store(for: DatabaseAddress(world.address, .public))
         let author = try await world.person("author")
         try await store.write { writer in
             for number in 0..<1_000 {
@@ -70,7 +71,7 @@ import Testing
             }
         }
         for number in 0..<1_000 {
-            try await storehouse.directory.put(
+            try await storage.directory.put(
                 DeviceRow(
                     pushToken: "t\(number)", address: world.address,
                     userRecordName: "_u\(number)", clientID: "c",
@@ -85,7 +86,7 @@ import Testing
                         pushToken: "t\(number)", timeoutSeconds: 600)
                 }
             }
-            while await world.service.courier.waiting < 1_000 { await Task.yield() }
+            while await world.service.components.courier.waiting < 1_000 { await Task.yield() }
             let begin = ContinuousClock.now
             try await author.modify([hut(.create, "hut")], scope: .public)
             var payloads: [NotificationPayload] = []
@@ -102,19 +103,19 @@ import Testing
     /// Saves that nobody is told of leave nothing in memory either.
     @Test func databasesWithoutSubscribersAreForgottenToo() async throws {
         let world = World(sleep: { _ in await Task.yield() })
-        try await world.service.tellWhatWasLeft()
+        try await world.service.dispatchLeftovers()
         for name in ["alice", "bob", "carol"] {
             try await world.person(name).modify([hut(.create, "hut")])
         }
-        while world.service.notifications.remembered > 0 { await Task.yield() }
+        while world.service.components.notifications.remembered > 0 { await Task.yield() }
     }
 
     // MARK: Once
 
     @Test(arguments: Backend.allCases)
     func whatFiresOnceFiresOnceHoweverManySaveAtOnce(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
         var once = Make.query("q")
@@ -130,9 +131,9 @@ import Testing
         #expect(told.count { $0 == "q" } == 1)
         #expect(told.count { $0 == "always" } == 20)
         // The last news is still in the outbox: a service that starts anew tells it again.
-        let again = World(storehouse)
+        let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
-        try await again.service.tellWhatWasLeft()
+        try await again.service.dispatchLeftovers()
         let repeated = try await tablet.told(token)
         #expect(repeated.allSatisfy { $0.subscriptionID == "always" } && !repeated.isEmpty)
         #expect(try await tablet.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
@@ -140,8 +141,8 @@ import Testing
 
     /// A subscription that was replaced under its name has not fired.
     @Test func theNewSubscriptionOfAnOldNameStays() async throws {
-        let house = FlakyStorehouse()
-        let world = World(house, sleep: Self.never)
+        let storage = FlakyStorageEngine()
+        let world = World(storage, sleep: Self.never)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
         var once = Make.query("q")
@@ -159,10 +160,10 @@ import Testing
     // MARK: Failures and restarts
 
     @Test func whatCouldNotBeToldIsTriedAgainByItself() async throws {
-        let house = FlakyStorehouse()
+        let storage = FlakyStorageEngine()
         let pauses = Mutex<[Double]>([])
         let world = World(
-            house,
+            storage,
             sleep: { seconds in
                 pauses.withLock { $0.append(seconds) }
                 if seconds > 8 { try await Task.sleep(for: .seconds(3600)) }
@@ -171,7 +172,7 @@ import Testing
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         pauses.withLock { $0 = [] }
-        house.failures.withLock { $0 = 3 }
+        storage.failures.withLock { $0 = 3 }
         try await phone.modify([hut(.create, "a")])
         let told = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 60)
         #expect(told?.recordName == "a")
@@ -179,15 +180,15 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func newsThatACrashLeftBehindIsToldAtTheStart(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let phone = try await World(storehouse).person("alice")
+    func eventsThatACrashLeftBehindAreDispatchedAtTheStart(_ backend: Backend) async throws {
+        let storage = try backend.storage()
+        let phone = try await World(storage).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "hut")])
         let first = try await phone.told(token)
-        let again = World(storehouse)
-        try await again.service.tellWhatWasLeft()
+        let again = World(storage)
+        try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         // The same name, so that who was told before can tell.
         #expect(try await tablet.told(token) == first)
@@ -195,15 +196,15 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func aCleanStopLeavesNothingToTell(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "hut")])
         await world.service.finishNotifications()
-        let again = World(storehouse)
-        try await again.service.tellWhatWasLeft()
+        let again = World(storage)
+        try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         #expect(try await tablet.told(token).isEmpty)
     }
@@ -219,30 +220,30 @@ import Testing
             try await person.subscribe([Make.query("q")])
             try await person.modify([hut(.create, "hut")])
         }
-        await world.service.settle()
-        #expect(world.service.notifications.remembered >= 3)
-        while world.service.notifications.remembered > 0 {
+        await world.service.waitUntilIdle()
+        #expect(world.service.components.notifications.remembered >= 3)
+        while world.service.components.notifications.remembered > 0 {
             for waiting in quiet.withLock({
                 let all = $0; $0 = []; return all
             }) { waiting.resume() }
             await Task.yield()
         }
-        let store = try await world.service.storehouse.store(
+        let store = try await world.service.storage.store(
             for: DatabaseAddress(
                 world.address, .private(owner: try await world.person("bob").name)))
         #expect(try await store.read { try $0.outbox(limit: 9) }.isEmpty)
     }
 }
 
-/// A storehouse whose reads of news fail as often as it is told.
-private final class FlakyStorehouse: Storehouse {
+/// A storage whose reads of news fail as often as it is told.
+private final class FlakyStorageEngine: StorageEngine {
     let failures = Mutex(0)
-    private let inner = MemoryStorehouse(random: SeededNumbers(seed: 7))
+    private let inner = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
 
     var directory: any Directory { inner.directory }
 
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        FlakyStore(house: self, inner: try await inner.store(for: address))
+        FlakyStore(storage: self, inner: try await inner.store(for: address))
     }
 
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
@@ -257,7 +258,7 @@ private final class FlakyStorehouse: Storehouse {
     func close() async throws { try await inner.close() }
 
     private struct FlakyStore: RecordStore {
-        let house: FlakyStorehouse
+        let storage: FlakyStorageEngine
         let inner: any RecordStore
         var address: DatabaseAddress { inner.address }
 
@@ -266,7 +267,7 @@ private final class FlakyStorehouse: Storehouse {
             _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
         ) async throws -> Outcome {
             let isNews = Outcome.self == (Incarnation, [OutboxRow]).self
-            let fails = house.failures.withLock { failures in
+            let fails = storage.failures.withLock { failures in
                 guard isNews, failures > 0 else { return false }
                 failures -= 1
                 return true

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func theOtherDevicesAreToldOnceAndTheOriginIsNot(_ backend: Backend) async throws {
-        let phone = try await World(try backend.storehouse()).person("alice")
+        let phone = try await World(try backend.storage()).person("alice")
         let tablet = phone.at("tablet")
         let phoneToken = try await phone.listen()
         let tabletToken = try await tablet.listen()
@@ -198,7 +198,7 @@ import Testing
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "a")])
         try await phone.modify([hut(.create, "b")])
-        await world.service.settle()
+        await world.service.waitUntilIdle()
         world.advance(seconds: 601)
         try await phone.modify([hut(.create, "c")])
         #expect(try await phone.told(token).map(\.recordName) == ["c"])
@@ -209,30 +209,30 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func newsThatACrashLeftBehindIsToldAtTheNextUse(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let phone = try await World(storehouse).person("alice")
+        let storage = try backend.storage()
+        let phone = try await World(storage).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.makeZone("Trips")
         try await phone.subscribe([Make.zone("z", "Trips")])
         try await phone.modify([hut(.create, "hut")], in: "Trips")
         // A service that starts anew finds the row, which no later save has removed.
-        let again = World(storehouse)
+        let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         _ = try await tablet.ask(ZonesList.self, .init())
         #expect(try await tablet.told(token).map(\.subscriptionID) == ["z"])
     }
 
     @Test func toldNewsLeavesTheOutboxWithTheNextSave() async throws {
-        let storehouse = MemoryStorehouse()
-        let world = World(storehouse)
+        let storage = SQLiteStorageEngine.inMemory()
+        let world = World(storage)
         let phone = try await world.person("alice")
         try await phone.makeZone("Trips")
         try await phone.subscribe([Make.zone("z", "Trips")])
-        let store = try await storehouse.store(
+        let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: phone.name)))
         for number in 0..<5 {
             try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
-            await world.service.settle()
+            await world.service.waitUntilIdle()
             #expect(try await store.read { try $0.outbox(limit: 10) }.count == 1)
         }
     }
@@ -312,7 +312,7 @@ extension Person {
 
     /// Everything that waits for a device.
     func told(_ pushToken: String) async throws -> [NotificationPayload] {
-        await world.service.settle()
+        await world.service.waitUntilIdle()
         var told: [NotificationPayload] = []
         while let next = try await world.service.nextNotification(
             pushToken: pushToken, timeoutSeconds: 0)

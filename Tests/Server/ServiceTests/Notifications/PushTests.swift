@@ -87,7 +87,7 @@ import Testing
         let phone = try await world.person("alice")
         try await register(phone.at("tablet"))
         try await phone.subscribe([Make.query("q")])
-        let directory = world.service.storehouse.directory
+        let directory = world.service.storage.directory
         try await phone.modify([hut(.create, "a")])
         _ = await script.next()
         // It was registered since.
@@ -144,7 +144,7 @@ import Testing
         try await phone.subscribe([Make.query("q")])
         for number in 0..<9 { try await phone.modify([hut(.create, "hut-\(number)")]) }
         #expect(try await phone.told(poll).count == 9)
-        #expect(await world.service.devices.pushes?.count == 3)
+        #expect(await world.service.components.devices.pushes?.count == 3)
     }
 
     // MARK: Tokens
@@ -207,7 +207,7 @@ import Testing
         for person in [alice, bob] {
             try await person.subscribe([Make.query("q")])
             try await person.modify([hut(.create, "hut")])
-            await world.service.settle()
+            await world.service.waitUntilIdle()
         }
         let told = try #require(await script.next())
         #expect(String(decoding: told.payload, as: UTF8.self).contains(bob.name))
@@ -241,7 +241,7 @@ import Testing
         // A use renews it in both.
         world.advance(seconds: 11 * 3600)
         _ = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
-        let rows = try await world.service.storehouse.directory.devices(pushToken: token)
+        let rows = try await world.service.storage.directory.devices(pushToken: token)
         #expect(rows.count == 2 && Set(rows.map(\.lastUsedMilliseconds)).count == 1)
     }
 
@@ -274,7 +274,7 @@ import Testing
             world.advance(seconds: 1)
             tokens.append(try await phone.listen())
         }
-        let rows = try await world.service.storehouse.directory.devices(
+        let rows = try await world.service.storage.directory.devices(
             of: phone.name, in: world.address)
         #expect(rows.map(\.pushToken) == [tablet] + tokens.suffix(2))
     }

@@ -1,5 +1,8 @@
+import StratusMatching
+import StratusQuery
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -68,7 +71,7 @@ import Testing
 
     /// A page reads as many records of a large zone as of a small one.
     @Test(arguments: queries)
-    func aPageReadsNoMoreOfALargerZone(_ query: QueryDictionary) async throws {
+    func pageCostDoesNotGrowWithTheZone(_ query: QueryDictionary) async throws {
         var scanned: [Int] = []
         for count in [600, 3_000] {
             let alice = try await Self.world(count)
@@ -84,12 +87,12 @@ import Testing
         _ query: QueryDictionary, _ person: Person, limit: Int, after: QueryPosition? = nil
     ) async throws -> RecordSearch.Page {
         let service = person.world.service
-        let schema = try await service.schemas.schema(of: person.world.address)
+        let schema = try await service.components.schemas.schema(of: person.world.address)
         let search = RecordSearch(
             matcher: try RecordMatcher(query, schema: schema),
             order: try RecordOrder(query, schema: schema), limit: limit,
             limits: service.settings.limits)
-        let store = try await service.store(
+        let store = try await service.components.databases.store(
             for: DatabaseAddress(person.world.address, .private(owner: person.name)))
         return try await store.read { reader in
             try search.page(of: reader, in: reader.ownDefaultZone(), after: after)
@@ -98,7 +101,7 @@ import Testing
 
     /// A filter without an index is looked for within bounds: answers may have nothing but a marker.
     @Test(arguments: [[], [Sort(.user("height"))]])
-    func aScanEndsWithAMarker(_ sorts: [Sort]) async throws {
+    func scanLimitEndsThePageWithAMarker(_ sorts: [Sort]) async throws {
         var limits = Limits()
         limits.recordsScannedPerQuery = 50
         let alice = try await Self.world(300, limits: limits)
@@ -121,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [[], [Sort(.user("rank"))], [Sort(.user("rank"), isAscending: false)]])
-    func anAnswerEndsAtItsBytes(_ sorts: [Sort]) async throws {
+    func byteLimitEndsThePage(_ sorts: [Sort]) async throws {
         var limits = Limits()
         limits.queriedBytesPerAnswer = 25_000
         let alice = try await World(limits: limits).person("alice")
@@ -151,13 +154,13 @@ import Testing
 
     /// The service remembers nothing of a query: its marker is good after a restart.
     @Test(arguments: Backend.allCases)
-    func aMarkerSurvivesARestart(_ backend: Backend) async throws {
-        let house = try backend.storehouse()
-        let alice = try await World(house).person("alice")
+    func continuationMarkerSurvivesARestart(_ backend: Backend) async throws {
+        let storage = try backend.storage()
+        let alice = try await World(storage).person("alice")
         try await alice.modify((0..<9).map { hut(.create, "hut\($0)", [beds(Int64(9 - $0))]) })
         let query = QueryDictionary(recordType: "Hut", sortBy: [Sort(.user("beds"))])
         let first = try await alice.ask(RecordsQuery.self, .init(query: query, resultsLimit: 4))
-        let again = try await World(house).person("alice")
+        let again = try await World(storage).person("alice")
         let second = try await again.ask(
             RecordsQuery.self,
             .init(query: query, continuationMarker: first.continuationMarker))
@@ -167,7 +170,7 @@ import Testing
     }
 
     /// In the public database all ask the same store; a marker is its caller's all the same.
-    @Test func aMarkerBelongsToItsCaller() async throws {
+    @Test func continuationMarkerOfAnotherCallerIsRefused() async throws {
         let alice = try await World().person("alice")
         try await alice.modify(
             (0..<3).map { hut(.create, "hut\($0)", [beds(1)]) }, scope: .public)
@@ -182,7 +185,7 @@ import Testing
 
     // MARK: Places and words
 
-    @Test func placesAreFoundAndSortedByTheirDistance() async throws {
+    @Test func locationsAreFilteredAndSortedByDistance() async throws {
         let alice = try await World().person("alice")
         let places = [
             "berlin": (52.52, 13.405), "bern": (46.948, 7.447), "fiji": (-17.71, 178.06),
@@ -238,11 +241,11 @@ import Testing
 
     /// So many places that the rings around the middle are cut finely, some of them at one spot.
     @Test(arguments: Backend.allCases)
-    func manyPlacesAreSortedRingByRing(_ backend: Backend) async throws {
+    func manyLocationsAreSortedByDistance(_ backend: Backend) async throws {
         var limits = Limits()
         limits.recordsSortedTogether = 20
         limits.recordsScannedPerQuery = 500
-        let alice = try await World(try backend.storehouse(), limits: limits).person("alice")
+        let alice = try await World(try backend.storage(), limits: limits).person("alice")
         var numbers = SeededNumbers(seed: 5)
         var places: [String: Location] = [:]
         for number in 0..<400 {
@@ -275,14 +278,14 @@ import Testing
             let one = Self.middle.distance(to: left.value)
             let other = Self.middle.distance(to: right.value)
             return one == other
-                ? StoredNameOrder.isBefore(left.key, right.key) : one < other
+                ? NameOrder.isBefore(left.key, right.key) : one < other
         }.map(\.key)
         #expect(found == expected)
     }
 
     /// As many as a query may look at can lie at one place; more are refused in words.
     @Test(arguments: [(40, false), (51, true)])
-    func placesAtOneSpotAreSortedUpToABound(_ count: Int, isRefused: Bool) async throws {
+    func equalDistancesAreSortedUpToALimit(_ count: Int, isRefused: Bool) async throws {
         var limits = Limits()
         limits.recordsScannedPerQuery = 50
         let alice = try await World(limits: limits).person("alice")
@@ -313,7 +316,7 @@ import Testing
         // Whole words only.
         (Filter(.containsAnyTokens, .user("name"), .string("hutt")), ""),
     ])
-    func wordsAreFound(_ filter: Filter, _ expected: String) async throws {
+    func tokenSearchFindsWords(_ filter: Filter, _ expected: String) async throws {
         let alice = try await World().person("alice")
         try await alice.modify([
             hut(.create, "a", [text("name", "Hütte am See"), text("note", "Quiet")]),
@@ -330,7 +333,8 @@ import Testing
 
 extension StoreReader {
     /// The default zone, as its owner sees it.
-    func ownDefaultZone() throws -> [(row: ZoneRow, rights: ZoneRights)] {
-        try zones().filter { $0.name == ZoneID.defaultZoneName }.map { ($0, .own) }
+    func ownDefaultZone() throws -> [RecordSearch.Zone] {
+        try zones().filter { $0.name == ZoneID.defaultZoneName }
+            .map { RecordSearch.Zone(row: $0) { _ in true } }
     }
 }

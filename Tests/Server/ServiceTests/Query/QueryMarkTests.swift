@@ -16,7 +16,7 @@ import Testing
             ("beds", .int64, .queryable), ("rank", .int64, [.queryable, .sortable]),
             ("name", .string, []), ("place", .location, .queryable),
         ]
-        _ = try await alice.world.service.storehouse.directory.extendSchema(
+        _ = try await alice.world.service.storage.directory.extendSchema(
             of: alice.world.address,
             with: fields.map {
                 SchemaFieldRow(recordType: "Hut", field: $0.0, type: $0.1, indexes: $0.2)
@@ -64,7 +64,7 @@ import Testing
             ),
             ([Filter(.equals, .user("nothing"), .int64(3))], [], "Unknown field 'nothing'"),
         ] as [([Filter], [Sort], String)])
-    func whatIsNotMarkedIsRefused(
+    func queryOfAnUnmarkedFieldIsRefused(
         _ filters: [Filter], _ sorts: [Sort], _ reason: String
     ) async throws {
         let alice = try await Self.world()
@@ -85,7 +85,7 @@ import Testing
             // The parent cannot be marked.
             ([Filter(.notEquals, .system(.parent), .reference(Reference(recordName: "x")))], []),
         ] as [([Filter], [Sort])])
-    func whatIsMarkedIsServed(_ filters: [Filter], _ sorts: [Sort]) async throws {
+    func queryOfAMarkedFieldIsServed(_ filters: [Filter], _ sorts: [Sort]) async throws {
         let alice = try await Self.world()
         let found = try await alice.ask(
             RecordsQuery.self,
@@ -99,7 +99,7 @@ import Testing
             (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), nil),
             (Filter(.near, .user("place"), .location(Location(latitude: 1, longitude: 0))), -1),
         ] as [(Filter, Double?)])
-    func aCircleNeedsAPlaceAndARadius(_ filter: Filter, _ metres: Double?) async throws {
+    func nearNeedsALocationAndARadius(_ filter: Filter, _ metres: Double?) async throws {
         let alice = try await Self.world()
         var filter = filter
         filter.distanceMetres = metres

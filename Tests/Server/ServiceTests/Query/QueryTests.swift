@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
             (.recordID, [.queryable, .sortable]), (.createTime, [.queryable, .sortable]),
             (.modTime, [.queryable, .sortable]), (.createdBy, .queryable),
         ]
-        _ = try await world.service.storehouse.directory.extendSchema(
+        _ = try await world.service.storage.directory.extendSchema(
             of: world.address,
             with: marks.map { SchemaFieldRow(recordType: recordType, $0.0, indexes: $0.1) })
     }
@@ -128,7 +129,7 @@ import Testing
                 .reference(Reference(recordName: "_somebody"))), ""
         ),
     ])
-    func aComparatorFinds(_ filter: Filter, _ expected: String) async throws {
+    func comparatorSelectsRecords(_ filter: Filter, _ expected: String) async throws {
         #expect(try await Self.names(try await Self.world(), [filter]) == expected)
     }
 
@@ -171,7 +172,7 @@ import Testing
         Filter(.containsAllTokens, .user("name"), .int64(3)),
         Filter(.containsAllTokens, .system(.recordName), .string("a")),
     ])
-    func aFilterThatDoesNotFitIsRefused(_ filter: Filter) async throws {
+    func filterOfTheWrongTypeIsRefused(_ filter: Filter) async throws {
         let alice = try await Self.world()
         let failure = await alice.refusal(
             RecordsQuery.self,
@@ -181,7 +182,7 @@ import Testing
         #expect(failure?.error.code == .badRequest)
     }
 
-    @Test func whatIsNotThereIsSaidSo() async throws {
+    @Test func missingTypeOrZoneIsNotFound() async throws {
         let alice = try await Self.world()
         let unknown = await alice.refusal(
             RecordsQuery.self, .init(query: QueryDictionary(recordType: "Lake")))
@@ -192,7 +193,7 @@ import Testing
         #expect(nowhere?.error.code == .zoneNotFound)
     }
 
-    @Test func aQueryIsAboutOneZoneOrAll() async throws {
+    @Test func queryCoversOneZoneOrAll() async throws {
         let alice = try await Self.world()
         try await alice.modify([hut(.create, "z", [beds(9)])])
         let query = QueryDictionary(recordType: "Hut", sortBy: [.init(.user("beds"))])
@@ -204,7 +205,7 @@ import Testing
         #expect(everywhere.records.last?.record?.zoneID?.zoneName == "_defaultZone")
     }
 
-    @Test func thePublicDatabaseAnswersNobodysQueries() async throws {
+    @Test func anonymousCallerQueriesThePublicDatabase() async throws {
         let alice = try await Self.world()
         try await alice.modify([hut(.create, "open", [beds(4)])], scope: .public)
         let found = try await alice.world.nobody.ask(
@@ -223,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func recordsThatComeAndGoNeitherRepeatNorHideOthers(_ isSorted: Bool) async throws {
+    func changesBetweenPagesNeitherRepeatNorLoseRecords(_ isSorted: Bool) async throws {
         let sorts = isSorted ? [QueryDictionary.Sort(.user("beds"))] : []
         let alice = try await Self.world()
         let all = try await alice.ask(RecordsQuery.self, request(sorts, nil, 10))
@@ -242,7 +243,7 @@ import Testing
                 + all.records.compactMap(\.name).dropFirst(2))
     }
 
-    @Test func aMarkerBelongsToItsQuery() async throws {
+    @Test func continuationMarkerOfAnotherQueryIsRefused() async throws {
         let alice = try await Self.world()
         let bob = try await alice.world.person("bob")
         try await bob.makeZone("Trips")
@@ -261,7 +262,7 @@ import Testing
 
     /// Pages of a sorted query over many records are the whole in order, whatever the page's length.
     @Test(arguments: [1, 7, 50])
-    func pagesOfASortedQueryAreTheWhole(_ limit: Int) async throws {
+    func pagesOfASortedQueryAreComplete(_ limit: Int) async throws {
         var numbers = SeededNumbers(seed: 3)
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")

@@ -12,35 +12,38 @@ import Testing
         ContainerAddress(container: "iCloud.org.example.Doctor", environment: .development),
         .private(owner: "_alice"))
 
-    /// What a record is like, and the law that it breaks; nil for none.
+    /// What a record is like, and the invariant that it breaks; nil for none.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        var law: String?
+        var invariant: String?
         var change: @Sendable (inout RecordRow) -> Void
     }
 
     static let cases = [
-        Case(testDescription: "a good record", law: nil) { _ in },
-        Case(testDescription: "no tag", law: "A record has a change tag.") { $0.changeTag = "" },
+        Case(testDescription: "a good record", invariant: nil) { _ in },
+        Case(testDescription: "no tag", invariant: "A record has a change tag.") {
+            $0.changeTag = ""
+        },
         Case(
             testDescription: "an unknown type",
-            law: "A record's type is in its container's schema."
+            invariant: "A record's type is in its container's schema."
         ) { $0.type = "Unknown" },
         Case(
             testDescription: "a share that says nothing",
-            law: "Shares and no other records say what a share says."
+            invariant: "Shares and no other records say what a share says."
         ) {
             $0.type = ShareDictionary.recordType; $0.payload = Array("{}".utf8)
         },
         Case(
-            testDescription: "broken sharing", law: "What a record says of sharing can be read."
+            testDescription: "broken sharing",
+            invariant: "What a record says of sharing can be read."
         ) { $0.sharing = [9] },
-        Case(testDescription: "broken bytes", law: "A record's fields can be read.") {
+        Case(testDescription: "broken bytes", invariant: "A record's fields can be read.") {
             $0.payload = [1, 2, 3]
         },
         Case(
             testDescription: "a reference that is not found by its target",
-            law: "A reference with an action is found by its target."
+            invariant: "A reference with an action is found by its target."
         ) {
             let reference = FieldValue.reference(
                 Reference(recordName: "hut-2", action: .deleteSelf))
@@ -48,7 +51,7 @@ import Testing
         },
         Case(
             testDescription: "a field of another type",
-            law: "A field has the type that its schema names."
+            invariant: "A field has the type that its schema names."
         ) {
             $0.payload = RecordFields.values([Field(name: "beds", value: .string("many"))])
                 .encoded()
@@ -70,9 +73,9 @@ import Testing
                     creator: "_alice", modifier: "_alice", modifierDevice: "phone", parent: nil,
                     shareRoot: nil, payload: RecordFields.values([photo]).encoded()))
         }
-        let laws = findings.map(\.law)
-        #expect(laws.contains("A record's assets are in its database."))
-        #expect(laws.contains("An asset that a record holds has its file."))
+        let invariants = findings.map(\.invariant)
+        #expect(invariants.contains("A record's assets are in its database."))
+        #expect(invariants.contains("An asset that a record holds has its file."))
     }
 
     @Test(arguments: cases) func tellsWhatARecordBreaks(_ example: Case) async throws {
@@ -88,7 +91,7 @@ import Testing
             example.change(&row)
             try writer.put(row)
         }
-        #expect(findings.map(\.law) == [example.law].compactMap { $0 })
+        #expect(findings.map(\.invariant) == [example.invariant].compactMap { $0 })
     }
 
     @Test func tellsSubscriptionsAndNewsThatCannotBeRead() async throws {
@@ -97,8 +100,8 @@ import Testing
             try writer.enqueue([9])
         }
         #expect(
-            findings.map(\.law) == [
-                "A subscription can be read.", "What waits to be told can be read.",
+            findings.map(\.invariant) == [
+                "A subscription can be read.", "What waits to be dispatched can be read.",
             ])
     }
 
@@ -111,17 +114,17 @@ import Testing
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: folder)
         }
-        let house = try SQLiteStorehouse(folder: folder)
-        try await house.directory.createContainer(Self.address.containerAddress)
-        _ = try await house.directory.extendSchema(
+        let storage = try SQLiteStorageEngine(folder: folder)
+        try await storage.directory.createContainer(Self.address.containerAddress)
+        _ = try await storage.directory.extendSchema(
             of: Self.address.containerAddress,
             with: [
                 SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64),
                 SchemaFieldRow(recordType: "Hut", field: "next", type: .reference),
             ])
-        try await house.store(for: Self.address).write(body)
-        let findings = try await Doctor(storehouse: house).examine().findings
-        try await house.close()
+        try await storage.store(for: Self.address).write(body)
+        let findings = try await Doctor(storage: storage).examine().findings
+        try await storage.close()
         return findings
     }
 }

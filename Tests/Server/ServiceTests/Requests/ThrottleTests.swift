@@ -88,13 +88,13 @@ import Testing
     ])
     func badRequestsInSeriesHalveTheBurstAgainAndAgain(bad: Int, burst: Int) {
         let throttle = throttle()
-        for _ in 0..<bad { throttle.settle(alice, wasBad: true) }
+        for _ in 0..<bad { throttle.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(throttle, alice) == burst)
     }
 
     @Test func theRateIsHalvedFiveTimesAndIsNeverNothing() {
         let throttle = throttle()
-        for _ in 0..<1_000 { throttle.settle(alice, wasBad: true) }
+        for _ in 0..<1_000 { throttle.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(throttle, alice) == 1)
         // A thirty-second of ten a second: one in 3.2 seconds.
         clock.advance(seconds: 3.1)
@@ -105,14 +105,14 @@ import Testing
 
     @Test func goodRequestsAndTimeMakeUpForBadOnes() {
         let good = throttle()
-        for _ in 0..<10 { good.settle(alice, wasBad: true) }
+        for _ in 0..<10 { good.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(good, alice) == 5)
-        for _ in 0..<5 { good.settle(alice, wasBad: false) }
+        for _ in 0..<5 { good.recordOutcome(of: alice, wasBad: false) }
         clock.advance(seconds: 60)
         #expect(admitted(good, alice) == 20)
 
         let patient = throttle()
-        for _ in 0..<20 { patient.settle(alice, wasBad: true) }
+        for _ in 0..<20 { patient.recordOutcome(of: alice, wasBad: true) }
         clock.advance(seconds: 61)
         #expect(admitted(patient, alice) == 10)
         clock.advance(seconds: 61)
@@ -121,7 +121,7 @@ import Testing
 
     @Test func aClientThatErrsNowAndThenIsNotPunished() {
         let throttle = throttle()
-        for number in 0..<1_000 { throttle.settle(alice, wasBad: number % 2 == 0) }
+        for number in 0..<1_000 { throttle.recordOutcome(of: alice, wasBad: number % 2 == 0) }
         #expect(admitted(throttle, alice) == 20)
     }
 
@@ -241,6 +241,65 @@ import Testing
         #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
         world.advance(seconds: 3_600)
         _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    /// What the transport refuses is counted for the sender as what the rules refuse is.
+    @Test func aBodyThatIsRefusedCountsForItsSender() async throws {
+        let world = world {
+            $0.requestsInBurst = 1_000
+            $0.requestsPerSecond = 8
+            $0.badRequestsBeforePenalty = 10
+        }
+        let alice = try await world.person("alice")
+        func answer() async -> ServiceError.Code? {
+            do {
+                let admitted = try await world.service.receive(
+                    ZonesList.self, from: alice.credentials, at: world.address, scope: .private
+                ).checkRate().admit()
+                let read = try await admitted.reading { () -> ZonesList.Request in
+                    throw RequestFailure(.invalid("The body is too large."), unreadBody: .tooLarge)
+                }
+                _ = try await read.answer { $0 }
+                return nil
+            } catch {
+                return (error as? RequestFailure)?.error.code
+            }
+        }
+        var asked = 0
+        while await answer() == .badRequest {
+            asked += 1
+            try #require(asked < 1_000)
+        }
+        #expect(asked < 100)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+    }
+
+    /// A signature that no body could make good is refused before the body, and at the same price.
+    @Test func badSignaturesUseUpTheAddress() async throws {
+        let world = world()
+        func answer() async -> ServiceError.Code? {
+            do {
+                let read = try await world.service.receive(
+                    ZonesList.self,
+                    from: Credentials(apiToken: nil, networkAddress: "10.0.0.1"),
+                    at: world.address, scope: .public
+                ).checkRate().admit(
+                    reading: { () -> ZonesList.Request in
+                        Issue.record("The body was read.")
+                        return .init()
+                    },
+                    signature: { _ in
+                        RequestSignature(
+                            keyID: "guess", date: "", signature: "", target: "", body: [])
+                    })
+                _ = try await read.answer { $0 }
+                return nil
+            } catch {
+                return (error as? RequestFailure)?.error.code
+            }
+        }
+        for _ in 0..<5 { #expect(await answer() == .authenticationFailed) }
+        #expect(await answer() == .throttled)
     }
 
     @Test func aContainersTransferEndsAtItsLimitUntilMidnight() throws {

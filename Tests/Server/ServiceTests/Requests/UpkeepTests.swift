@@ -10,8 +10,8 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func oldTombstonesGoWhenTheyAreMany(_ backend: Backend) async throws {
-        let storehouse = try backend.storehouse()
-        let world = World(storehouse)
+        let storage = try backend.storage()
+        let world = World(storage)
         var alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify((0..<10).map { hut(.create, "r\($0)") }, in: "Trips")
@@ -20,8 +20,8 @@ import Testing
         let late = try await alice.page("Trips", since: early).syncToken
         let address = DatabaseAddress(world.address, .private(owner: alice.name))
         func tombstones() async throws -> Int {
-            await world.service.settle()
-            let store = try await storehouse.store(for: address)
+            await world.service.waitUntilIdle()
+            let store = try await storage.store(for: address)
             return try await store.read { reader in
                 let zone = try #require(try reader.zone(named: "Trips"))
                 return try reader.counts(of: zone.key).tombstones
@@ -38,7 +38,7 @@ import Testing
         #expect(try await tombstones() == 1)
         // Who missed the purged deletions must fetch in full; who has seen them goes on.
         guard case .failure(let failure) = try await alice.changes("Trips", since: early) else {
-            Issue.record("The deletions before the floor are lost to this device.")
+            Issue.record("The deletions before the purge horizon are lost to this device.")
             return
         }
         #expect(failure.error.code == .changeTokenExpired)
@@ -56,7 +56,7 @@ import Testing
         world.advance(seconds: 400 * 86_400)
         alice = try await world.person("alice")
         try await alice.modify([hut(.forceUpdate, "r2")], in: "Trips")
-        await world.service.settle()
+        await world.service.waitUntilIdle()
         #expect(try await alice.page("Trips", since: early).records.count == 3)
         // An operator may want it all the same.
         #expect(try await world.service.purgeTombstones(olderThanSeconds: 30 * 86_400) == 2)
@@ -68,7 +68,7 @@ import Testing
     func aPurgeGoesInSteps(_ backend: Backend) async throws {
         var limits = Limits()
         limits.tombstonesPerPurge = 3
-        let world = World(try backend.storehouse(), limits: limits)
+        let world = World(try backend.storage(), limits: limits)
         let alice = try await world.person("alice")
         try await alice.modify((0..<10).map { hut(.create, "r\($0)") })
         try await alice.modify((0..<10).map { hut(.forceDelete, "r\($0)") })
@@ -80,7 +80,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func allTokensExpireAfterARestore(_ backend: Backend) async throws {
-        let world = World(try backend.storehouse())
+        let world = World(try backend.storage())
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         var tokens: [(Person, String, String)] = []

@@ -18,8 +18,8 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aZoneKeepsTheScopeOfItsCreation(_ backend: Backend) async throws {
-        let ida = try await World(try backend.storehouse()).person("ida")
+    func zoneKeepsItsEncryptionScope(_ backend: Backend) async throws {
+        let ida = try await World(try backend.storage()).person("ida")
         #expect(try await create(ida, .perZone).zone?.encryptionScope == .perZone)
         #expect(try await create(ida, .perZone).zone?.encryptionScope == .perZone)
         for scope in [nil, ZoneEncryptionScope.perRecord] {
@@ -37,7 +37,7 @@ import Testing
         #expect(refusal?.frameworkCode == 15)
     }
 
-    @Test func theDefaultZoneHasTheUsualScope() async throws {
+    @Test func defaultZoneIsEncryptedPerRecord() async throws {
         let ida = try await World().person("ida")
         let answer = try await ida.ask(
             ZonesModify.self,
@@ -45,7 +45,7 @@ import Testing
         #expect(answer.zones[0].failure?.frameworkCode == 15)
     }
 
-    @Test func suchAZoneIsSharedAsAWholeOnly() async throws {
+    @Test func zoneEncryptedAsOneIsSharedAsAWholeOnly() async throws {
         let world = World()
         let ida = try await world.person("ida@example.org")
         let bo = try await world.person("bo@example.org")
@@ -64,7 +64,7 @@ import Testing
         #expect(seen.map(\.encryptionScope) == [.perZone])
     }
 
-    @Test func aRequestThatIsRepeatedWithAnotherScopeIsAnotherRequest() async throws {
+    @Test func requestWithAnotherScopeIsNotARepetition() async throws {
         let ida = try await World().person("ida")
         for _ in 0..<2 {
             #expect(try await create(ida, .perZone, operationID: "1").zone != nil)
@@ -75,7 +75,7 @@ import Testing
         #expect(refusal?.error.code == .badRequest)
     }
 
-    @Test func otherClientsAreNotToldOfIt() async throws {
+    @Test func encryptionScopeIsSentOnlyWithExtensions() async throws {
         let world = World()
         let ida = try await world.person("ida")
         _ = try await create(ida, .perZone)

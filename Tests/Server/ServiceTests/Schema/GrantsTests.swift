@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSchema
 import StratusService
 import StratusStorage
 import StratusWire
@@ -74,7 +75,7 @@ import Testing
         (#"GRANT READ TO "_creator", GRANT CREATE TO editor"#, "rq", "", "c", ""),
         (#"GRANT READ, CREATE, WRITE TO "_world""#, "rqcud", "rqcud", "rqcud", "rq"),
     ])
-    func rolesSayWhoMayDoWhat(
+    func rolesDeterminePermissions(
         _ grants: String, _ creator: String, _ user: String, _ editor: String, _ nobody: String
     ) async throws {
         for (name, expected) in [
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aRoleIsGivenTakenAndGoesWithItsEnvironment() async throws {
+    @Test func roleIsAssignedRevokedAndResetWithItsEnvironment() async throws {
         let (world, _, bob) = try await Self.world("GRANT READ TO editor")
         #expect(try await bob.lookup(["a"], scope: .public)[0].code == .accessDenied)
         try await Self.assign(world, "bob")
@@ -110,7 +111,7 @@ import Testing
     }
 
     /// A query finds what one may read, and its pages and refusals say nothing of the rest.
-    @Test func aQueryShowsOnlyWhatOneMayRead() async throws {
+    @Test func queryReturnsOnlyReadableRecords() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
         try await bob.modify(
@@ -125,7 +126,7 @@ import Testing
     }
 
     /// So does the feed of the public database, deletions included.
-    @Test func aFeedShowsOnlyWhatOneMayRead() async throws {
+    @Test func changesContainOnlyReadableRecords() async throws {
         let (world, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
         try await bob.modify([hut(.create, "b", [beds(1)])], scope: .public)
@@ -157,7 +158,7 @@ import Testing
     }
 
     /// A conflict tells the server's record only to those who may read it.
-    @Test func aRefusedCreationDoesNotShowTheRecord() async throws {
+    @Test func refusedCreateDoesNotRevealTheRecord() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
         let taken = try await bob.modify([hut(.create, "a", [beds(9)])], scope: .public)[0]
@@ -172,7 +173,7 @@ import Testing
     }
 
     /// The same request sent again shows what the caller may read now, and no more.
-    @Test func aRepetitionShowsNoMoreThanOneMayRead() async throws {
+    @Test func repeatedRequestReturnsOnlyReadableRecords() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT READ, WRITE TO editor, GRANT READ TO "_creator""#)
         let first = [hut(.create, "new", [beds(2)]), hut(.create, "a", [beds(9)])]
@@ -189,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func aRepetitionTellsASaveWithoutItsFields() async throws {
+    @Test func repeatedRequestConfirmsASaveWithoutItsFields() async throws {
         let (_, _, bob) = try await Self.world(#"GRANT CREATE TO "_icloud""#)
         for expected in [["beds": FieldValue.int64(2)], [:]] {
             let result = try await bob.modify(
@@ -218,7 +219,7 @@ import Testing
         #expect(try await bob.told(token).isEmpty)
     }
 
-    @Test func inPrivateDatabasesGrantsMeanNothing() async throws {
+    @Test func grantsDoNotApplyToPrivateDatabases() async throws {
         let (_, alice, _) = try await Self.world("GRANT READ TO editor")
         let saved = try await alice.modify([hut(.create, "mine", [beds(1)])])
         #expect(saved[0].code == nil)
@@ -227,7 +228,7 @@ import Testing
     }
 
     /// Who may not create leaves no types or fields behind.
-    @Test func aRefusedSaveTeachesTheSchemaNothing() async throws {
+    @Test func refusedSaveDoesNotChangeTheSchema() async throws {
         let (world, _, bob) = try await Self.world("GRANT READ TO editor")
         let results = try await bob.modify(
             [

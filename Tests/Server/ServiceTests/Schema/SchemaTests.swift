@@ -25,7 +25,7 @@ import Testing
         (.stringList(["a"]), .emptyList, .stringList([])),
         (.string("a"), .emptyList, nil),
     ])
-    func aGuessedTypeGivesWayToTheFields(
+    func undeclaredValueTakesTheFieldsType(
         _ first: FieldValue, _ second: FieldValue, _ stored: FieldValue?
     ) async throws {
         let alice = try await World().person("alice")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aDeclaredTypeMustBeTheFields() async throws {
+    @Test func declaredTypeMustMatchTheField() async throws {
         let alice = try await World().person("alice")
         try await alice.modify([
             hut(.create, "a", [Field(name: "value", value: .double(1))])
@@ -50,7 +50,7 @@ import Testing
         #expect(result[0].code == .badRequest)
     }
 
-    @Test func theFirstOfARequestFixesAFieldsType() async throws {
+    @Test func firstValueDeterminesTheFieldsType() async throws {
         let alice = try await World().person("alice")
         let results = try await alice.modify([
             hut(.create, "a", [Field(name: "value", value: .string("x"))]),
@@ -60,12 +60,12 @@ import Testing
         #expect(results.map(\.code) == [nil, .badRequest, nil])
     }
 
-    @Test func theProductionSchemaIsFixed() async throws {
-        let storehouse = MemoryStorehouse()
+    @Test func productionRefusesNewTypesAndFields() async throws {
+        let storage = SQLiteStorageEngine.inMemory()
         let address = ContainerAddress(container: World.container, environment: .production)
-        _ = try await storehouse.directory.extendSchema(
+        _ = try await storage.directory.extendSchema(
             of: address, with: [SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64)])
-        let alice = try await World(storehouse, environment: .production).person("alice")
+        let alice = try await World(storage, environment: .production).person("alice")
         let results = try await alice.modify([
             hut(.create, "a", [beds(1)]), hut(.create, "b", [text("name", "x")]),
             hut(.create, "c", type: "Trail"),
@@ -76,17 +76,17 @@ import Testing
                 "Cannot create new type Trail in production schema",
             ])
         #expect(results.map(\.failed?.error.frameworkCode) == [nil, 12, 12])
-        #expect(try await storehouse.directory.schema(of: address).version == 1)
+        #expect(try await storage.directory.schema(of: address).version == 1)
     }
 
     /// What is full is full for good: no save of another record opens it again.
-    @Test(arguments: Backend.allCases) func aRecordTypeHasRoomForSoManyFields(
+    @Test(arguments: Backend.allCases) func recordTypeHasAFieldLimit(
         _ backend: Backend
     ) async throws {
         var limits = Limits()
         limits.fieldsPerRecordType = 3
         limits.recordTypesPerContainer = 2
-        let alice = try await World(backend.storehouse(), limits: limits).person("alice")
+        let alice = try await World(backend.storage(), limits: limits).person("alice")
         func hutWith(_ name: String, _ fields: [String]) -> RecordsModify.Operation {
             hut(.create, name, fields.map { text($0, "x") })
         }
@@ -102,7 +102,7 @@ import Testing
         #expect(try await alice.modify([hutWith("h", ["one", "two", "three"])])[0].code == nil)
     }
 
-    @Test func atTheDefaultLimitTheNextFieldIsRefused() async throws {
+    @Test func fieldOverTheDefaultLimitIsRefused() async throws {
         let alice = try await World().person("alice")
         let fields = (0..<256).map { text("f\($0)", "x") }
         #expect(try await alice.modify([hut(.create, "a", fields)])[0].code == nil)
@@ -112,9 +112,9 @@ import Testing
     }
 
     /// Of two services' saves at once, on one directory, none loses its fields, and both learn of them.
-    @Test func savesAtOnceShareOneSchema() async throws {
-        let storehouse = MemoryStorehouse()
-        let world = World(storehouse)
+    @Test func concurrentSavesShareOneSchema() async throws {
+        let storage = SQLiteStorageEngine.inMemory()
+        let world = World(storage)
         let alice = try await world.person("alice")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
@@ -153,7 +153,7 @@ import Testing
 
     /// The refusals of encrypted values that people saw of CloudKit: what comes without a type counts as
     /// the bytes of a ciphertext.
-    @Test func anEncryptedValueWithoutATypeIsBytes() async throws {
+    @Test func undeclaredEncryptedValueIsBytes() async throws {
         let alice = try await World().person("alice")
         func save(_ field: Field) async throws -> RecordResult {
             try await alice.modify([hut(.create, nil, [field])])[0]
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// As CloudKit's dashboard marks what comes into being by a save.
-    @Test func whatComesIntoBeingByASaveIsMarked() async throws {
+    @Test func newFieldsGetTheDefaultMarks() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let fields: [(FieldValue, FieldIndexes)] = [
@@ -204,7 +204,7 @@ import Testing
                     + fields.enumerated().map { Field(name: "f\($0)", value: $1.0) })
         ])
         #expect(saved[0].code == nil)
-        let rows = try await world.service.storehouse.directory.schema(of: world.address).fields
+        let rows = try await world.service.storage.directory.schema(of: world.address).fields
         let marks = Dictionary(
             uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
         for (number, field) in fields.enumerated() {
@@ -217,7 +217,7 @@ import Testing
         #expect(marks.count == fields.count + 4)
     }
 
-    @Test func aFieldOfAnImpossibleNameIsRefused() async throws {
+    @Test func invalidFieldNameIsRefused() async throws {
         let alice = try await World().person("alice")
         for name in ["", "2nd", "a-b", "_a"] {
             let result = try await alice.modify([hut(.create, "x", [text(name, "y")])])

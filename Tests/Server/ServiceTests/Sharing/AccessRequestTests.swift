@@ -1,6 +1,7 @@
 import Foundation
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -20,10 +21,11 @@ import Testing
         var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 
         init(
-            _ storehouse: any Storehouse = MemoryStorehouse(random: SeededNumbers(seed: 7)),
+            _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(
+                random: SeededNumbers(seed: 7)),
             allows: Bool? = true, limits: Limits = Limits()
         ) async throws {
-            world = World(storehouse, limits: limits)
+            world = World(storage, limits: limits)
             ida = try await world.person("ida@example.org")
             bo = try await world.person("bo@example.org")
             cy = try await world.person("cy@example.org")
@@ -79,7 +81,7 @@ import Testing
     @Test(
         "Who asks is on the owner's list, once however often he asks", arguments: Backend.allCases)
     func asking(_ backend: Backend) async throws {
-        let trip = try await Trip(try backend.storehouse())
+        let trip = try await Trip(try backend.storage())
         let before = try await trip.stored()
         for _ in 0..<3 { #expect(try await trip.bo.requestAccess(trip.link) == nil) }
         let after = try await trip.stored()
@@ -290,7 +292,7 @@ import Testing
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         try await trip.save { $0.participants = [invited("bo@example.org")] }
-        let directory = trip.world.service.storehouse.directory
+        let directory = trip.world.service.storage.directory
         var row = try #require(try await directory.user(recordName: trip.bo.name))
         row.isEmailVerified = false
         #expect(try await directory.update(row))
@@ -430,20 +432,20 @@ import Testing
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: folder)
         }
-        let first = try SQLiteStorehouse(folder: folder)
+        let first = try SQLiteStorageEngine(folder: folder)
         let trip = try await Trip(first)
         for person in [trip.bo, trip.eve] { _ = try await person.requestAccess(trip.link) }
         try await trip.block(trip.eve)
         try await first.close()
 
-        let second = try SQLiteStorehouse(folder: folder)
+        let second = try SQLiteStorageEngine(folder: folder)
         let world = World(second)
         let ida = try await world.person("ida@example.org")
         let found = try await ida.lookup(["S"], in: "Trips")[0].record?.share
         #expect(found?.allowsAccessRequests == true)
         #expect(found?.accessRequesters?.map(\.emailAddress) == ["bo@example.org"])
         #expect(found?.blockedIdentities?.map(\.emailAddress) == ["eve@example.org"])
-        #expect(try await Doctor(storehouse: second).examine().findings == [])
+        #expect(try await Doctor(storage: second).examine().findings == [])
 
         try await ida.modify([hut(.forceDelete, "S")], in: "Trips")
         let bo = try await world.person("bo@example.org")

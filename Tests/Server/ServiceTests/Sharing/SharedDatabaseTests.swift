@@ -307,7 +307,7 @@ import Testing
     func failedLeaving() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
-        let store = try await trip.world.service.storehouse.store(
+        let store = try await trip.world.service.storage.store(
             for: DatabaseAddress(trip.world.address, .private(owner: trip.ida.name)))
         func replaceSharing(_ bytes: [UInt8]) async throws -> [UInt8] {
             try await store.write { writer in
@@ -418,7 +418,7 @@ import Testing
         ]
         let looked = try await trip.eve.ask(ZonesLookup.self, .init(zones: zones), in: .shared)
         #expect(looked.zones.map { $0.error?.code } == [.zoneNotFound, .zoneNotFound])
-        let databases = try await trip.world.service.storehouse.databases()
+        let databases = try await trip.world.service.storage.databases()
         #expect(!databases.contains { $0.tenant == .private(owner: "_x") })
     }
 

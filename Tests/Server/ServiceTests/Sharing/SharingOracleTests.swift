@@ -1,7 +1,9 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
+import TestSeeds
 import Testing
 
 /// Promise P9: nobody ever sees or writes what he may not, and everybody sees all that he may.
@@ -9,14 +11,14 @@ import Testing
 /// Five users share, move, save, delete, invite, join, leave and stop at random. After every step what
 /// each of them gets by every way of reading equals the model.
 @Suite struct SharingOracleTests {
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    @Test(arguments: Seeds.forTest("SharingOracleTests", count: 8))
     func everybodySeesWhatHeMay(_ seed: UInt64) async throws {
         var play = try await SharingPlay(Backend.memory, seed: seed)
         for _ in 0..<250 { try await play.step() }
         try await play.checkEverything()
     }
 
-    @Test(arguments: [11, 12] as [UInt64])
+    @Test(arguments: Seeds.forTest("SharingOracleTests on disk", count: 2))
     func everybodySeesWhatHeMayOnDisk(_ seed: UInt64) async throws {
         var play = try await SharingPlay(Backend.sqlite, seed: seed)
         for _ in 0..<60 { try await play.step() }
@@ -43,7 +45,7 @@ struct SharingPlay {
     init(_ backend: Backend, seed: UInt64) async throws {
         self.seed = seed
         numbers = SeededNumbers(seed: seed)
-        world = World(try backend.storehouse())
+        world = World(try backend.storage())
         for index in 0..<5 { people.append(try await world.person("u\(index)@example.org")) }
         model = SharingModel(zones: [
             .init(owner: 0, name: "A"), .init(owner: 0, name: "B"), .init(owner: 1, name: "A"),

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Lists the public symbols of each library product, or compares them with the committed lists.
+
+Usage: symbols.py FOLDER [--update]   (the folder with the built modules)
+
+A symbol is a line: its path, and its declaration.
+"""
+import concurrent.futures
+import difflib
+import glob
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+
+LISTS = "Documentation/PublicSymbols"
+# Re-exports two others and has no symbols of its own.
+WITHOUT_SYMBOLS = {"CloudKit"}
+
+
+def products():
+    """The modules of the library products, and what they re-export."""
+    with open("Package.swift", encoding="utf-8") as file:
+        names = re.findall(r'\.library\(\s*name: "(\w+)"', file.read())
+    return sorted(set(names) - WITHOUT_SYMBOLS | {"CoreLocation"})
+
+
+def extract(module, built, maps, folder):
+    """Has the compiler describe a module; the files that it writes."""
+    architecture = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    command = [
+        "swift", "symbolgraph-extract", "-module-name", module, "-I", f"{built}/Modules",
+        "-target", f"{architecture}-unknown-linux-gnu", "-minimum-access-level", "public",
+        "-skip-synthesized-members", "-skip-inherited-docs", "-output-dir", folder]
+    for path in maps:
+        command += ["-Xcc", f"-fmodule-map-file={path}"]
+    subprocess.run(command, check=True)
+    return sorted(glob.glob(f"{folder}/{module}.symbols.json")
+                  + glob.glob(f"{folder}/{module}@*.symbols.json"))
+
+
+def lines(files):
+    found = set()
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            graph = json.load(file)
+        for symbol in graph["symbols"]:
+            declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
+            found.add(".".join(symbol["pathComponents"]) + "\t" + " ".join(declaration.split()))
+    return sorted(found)
+
+
+def main():
+    built, update = sys.argv[1], "--update" in sys.argv[2:]
+    maps = glob.glob(f"{built}/*.build/module.modulemap") + [
+        path for path in glob.glob(".build/checkouts/**/module.modulemap", recursive=True)
+        if "/Sources/" in path]
+    differences = []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor() as pool:
+        modules = products()
+        graphs = pool.map(lambda module: extract(module, built, maps, folder), modules)
+        for module, files in zip(modules, graphs):
+            path = f"{LISTS}/{module}.txt"
+            now = [line + "\n" for line in lines(files)]
+            if update:
+                os.makedirs(LISTS, exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(now)
+                continue
+            before = []
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    before = file.readlines()
+            differences += list(difflib.unified_diff(before, now, path, "as built", n=0))
+    if not update:
+        gone = {os.path.basename(path)[:-4] for path in glob.glob(f"{LISTS}/*.txt")} - set(modules)
+        differences += [f"{LISTS}/{module}.txt: there is no such product\n" for module in gone]
+    if differences:
+        sys.stdout.writelines(differences)
+        print("\nerror: The public symbols are not those of Documentation/PublicSymbols. If the change"
+              "\nis meant, run Scripts/symbols --update, and commit the lists with a line in"
+              "\nCHANGELOG.md.")
+        return 1
+    print("The public symbols are written." if update else "The public symbols are as listed.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+import StratusMatching
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Reads indexes and their records for one query, and counts what it reads.
+///
+/// It is a class because the parts of a search share the count. It lives inside one closure of the store.
+final class IndexScan {
+    /// Called for each record that was read, with the row if the record matches. Returns whether to go on.
+    typealias Visit = (QueryPosition, _ match: RecordRow?) throws -> Bool
+
+    /// Entries read at once.
+    static let entriesPerStep = 64
+    /// The most access paths whose entries are counted.
+    private static let accessPathsCompared = 16
+    /// Records read at once.
+    private static let recordsPerStep = 16
+
+    let reader: any StoreReader
+    let search: RecordSearch
+    private let indexes: [IndexRow.Definition: IndexRow.Key]
+    /// Whether records are read beyond their system fields.
+    private var readsFields: Bool
+    private(set) var scanned = 0
+    private var scannedBytes = 0
+    private let weight: Int
+    /// The number of ranges whose entries were counted.
+    private var probes = 0
+    private var shareStart = (records: 0, bytes: 0)
+
+    /// Which records the caller may see, by zone.
+    private let canRead: [ZoneRow.Key: (RecordRow) -> Bool]
+    private var zoneCount: Int { max(canRead.count, 1) }
+
+    init(
+        reader: any StoreReader, search: RecordSearch, zones: [RecordSearch.Zone]
+    ) throws {
+        canRead = Dictionary(uniqueKeysWithValues: zones.map { ($0.row.key, $0.canRead) })
+        self.reader = reader
+        self.search = search
+        // In an ordered scan of one index, the entry has the sort key; the record need not be read for it.
+        let keys = search.order.keys
+        let followsKeys = keys.count == 1 && keys[0].centre == nil
+        weight = search.matcher.weight
+        readsFields = search.matcher.readsFields || search.order.readsFields && !followsKeys
+        let readable = try reader.indexes(ofType: search.recordType)
+            .filter { $0.phase == .readable }
+        indexes = Dictionary(
+            readable.map { ($0.definition, $0.key) }, uniquingKeysWith: { first, _ in first })
+        guard index(.name(of: search.recordType)) != nil else {
+            throw ServiceError.indexIsBuilding
+        }
+    }
+
+    /// The index, if it can be read.
+    func index(_ definition: IndexRow.Definition) -> IndexRow.Key? { indexes[definition] }
+
+    /// From here on, reads the fields by which records are sorted, as they are not read in that order.
+    func readOrder() {
+        if search.order.readsFields { readsFields = true }
+    }
+
+    // MARK: How much was read
+
+    var isUsedUp: Bool {
+        scanned >= search.limits.recordsScannedPerQuery
+            || scannedBytes >= search.limits.bytesScannedPerQuery
+    }
+
+    var isUsedUpTwice: Bool {
+        scanned >= 2 * search.limits.recordsScannedPerQuery
+            || scannedBytes >= 2 * search.limits.bytesScannedPerQuery
+    }
+
+    /// Begins the share of the next zone in what a query may read, so that each zone gets some of it.
+    func beginShare() { shareStart = (scanned, scannedBytes) }
+
+    var isShareUsedUp: Bool {
+        let records = max(search.limits.recordsScannedPerQuery / zoneCount, 16)
+        return scanned - shareStart.records >= records
+            || scannedBytes - shareStart.bytes >= search.limits.bytesScannedPerQuery / zoneCount
+    }
+
+    // MARK: Query plan
+
+    /// How the page of a sorted query is found.
+    enum Plan {
+        /// Scan the index of the first sort key in its order.
+        case orderedScan
+        /// Sort what an access path finds. If that is too much, an ordered scan may be possible too.
+        case collect(accessPath: Int, canScanInOrder: Bool)
+    }
+
+    /// The access path of a number; the one after the last finds all records of the type.
+    func accessPath(_ number: Int) throws -> AccessPath {
+        if number == search.accessPaths.count { return .all(of: search.recordType) }
+        guard search.accessPaths.indices.contains(number) else { throw ServiceError.foreignMarker }
+        return search.accessPaths[number]
+    }
+
+    /// The access path with the fewest entries, and their number if it is below the limit of a query.
+    ///
+    /// All are counted up to a common bound, which grows until one of them has fewer entries: the cost is
+    /// that of the smallest.
+    func mostSelectivePath(in zones: [ZoneRow]) throws -> (number: Int, count: Int?) {
+        let most = max(search.limits.recordsScannedPerQuery / 2 / zoneCount, 64)
+        let usable = search.accessPaths.indices.lazy.filter { number in
+            let segments = self.search.accessPaths[number].segments
+            return segments.count <= most
+                && segments.allSatisfy { self.index($0.definition) != nil }
+        }.prefix(Self.accessPathsCompared)
+        let candidates = usable.isEmpty ? [search.accessPaths.count] : Array(usable)
+        if candidates.count == 1, search.order.keys.isEmpty {
+            return (candidates[0], nil)
+        }
+        var bound = 16
+        while true {
+            bound = min(bound, search.limits.recordsScannedPerQuery)
+            let counts = try candidates.map {
+                try count(try accessPath($0), in: zones, limit: bound)
+            }
+            if let least = zip(candidates, counts).min(by: { $0.1 < $1.1 }), least.1 < bound {
+                return least
+            }
+            if bound >= search.limits.recordsScannedPerQuery || hasProbedEnough {
+                return (candidates[0], nil)
+            }
+            bound *= 8
+        }
+    }
+
+    func plan(in zones: [ZoneRow], limit: Int) throws -> Plan {
+        let first = search.order.keys[0]
+        let definition = IndexRow.Definition.value(
+            first.field, first.type, of: search.recordType)
+        let canScanInOrder = index(definition) != nil
+        // Without filters, or with filters on the sorted field alone, the scan is as long as the page.
+        if canScanInOrder, search.accessPaths.allSatisfy({ $0.ranges(of: definition) != nil }) {
+            return .orderedScan
+        }
+        let (number, found) = try mostSelectivePath(in: zones)
+        guard let count = found else {
+            if canScanInOrder { return .orderedScan }
+            throw ServiceError.indexIsBuilding
+        }
+        guard canScanInOrder, count > limit else {
+            return .collect(accessPath: number, canScanInOrder: canScanInOrder)
+        }
+        let entries = try self.count(
+            AccessPath(
+                segments: ranges(of: definition).map { .init(definition: definition, range: $0) },
+                canRepeat: false), in: zones, limit: search.limits.recordsScannedPerQuery)
+        // Assumes that matches are spread evenly over the ordered scan.
+        let expected = min(entries, limit * entries / max(count, 1))
+        let isKnown = entries < search.limits.recordsScannedPerQuery
+        return isKnown && expected <= count
+            ? .orderedScan : .collect(accessPath: number, canScanInOrder: true)
+    }
+
+    /// The largest distance from a place that a matching record can have, in metres.
+    func farthest(from centre: Location, _ field: QueryDictionary.FieldName) -> Double {
+        search.matcher.conditions.reduce(Location.farthest) { farthest, condition in
+            guard condition.comparator == .near, condition.filter.field == field,
+                case .location(let other) = condition.filter.value,
+                let radius = condition.filter.distanceMetres
+            else { return farthest }
+            return min(farthest, centre.distance(to: other) + radius + 1)
+        }
+    }
+
+    /// The ranges of an index that contain all matching records.
+    func ranges(of definition: IndexRow.Definition) -> [KeyRange] {
+        search.accessPaths.lazy.compactMap { $0.ranges(of: definition) }.first ?? [.all]
+    }
+
+    private var hasProbedEnough: Bool { probes >= search.limits.recordsScannedPerQuery }
+
+    private func count(_ accessPath: AccessPath, in zones: [ZoneRow], limit: Int) throws -> Int {
+        var count = 0
+        for zone in zones {
+            for segment in accessPath.segments where count < limit {
+                guard let index = index(segment.definition), !hasProbedEnough else {
+                    // A range that was not counted may have many.
+                    return limit
+                }
+                probes += 1
+                count += try reader.entryCount(
+                    of: index, in: zone.key, between: segment.bounds, limit: limit - count)
+            }
+        }
+        return count
+    }
+
+    // MARK: Reading
+
+    /// Visits the records of an access path in the order of its entries, each once.
+    ///
+    /// - Returns: Whether the visitor stopped.
+    func follow(
+        _ accessPath: AccessPath, number: Int, in zone: ZoneRow, after start: QueryPosition?,
+        _ visit: (QueryPosition, _ match: RecordRow?, RecordValues) throws -> Bool
+    ) throws -> Bool {
+        for (segmentNumber, segment) in accessPath.segments.enumerated() {
+            if let start, segmentNumber < start.segment { continue }
+            guard let index = index(segment.definition) else { throw ServiceError.indexIsBuilding }
+            var bounds = segment.bounds
+            if let start, start.segment == segmentNumber {
+                bounds.0 = IndexEntry(key: start.place.keys[0], name: start.place.recordName)
+            }
+            while true {
+                let entries = try reader.entries(
+                    of: index, in: zone.key, between: bounds, isAscending: true,
+                    limit: Self.entriesPerStep)
+                let stopped = try read(entries, in: zone) { entry, row, values in
+                    let position = QueryPosition(
+                        place: .init(
+                            keys: [entry.key], zoneName: zone.name, recordName: entry.name),
+                        accessPath: number, segment: segmentNumber)
+                    let isMatch =
+                        isMatch(row, values)
+                        && accessPath.isFirst(entry.key, segment: segmentNumber, of: values)
+                    return try visit(position, isMatch ? row : nil, values)
+                }
+                if stopped { return true }
+                guard entries.count == Self.entriesPerStep, let last = entries.last else { break }
+                bounds.0 = last
+            }
+        }
+        return false
+    }
+
+    /// Reads the records of entries, a few at a time, until `body` returns false.
+    ///
+    /// - Returns: Whether it did.
+    func read(
+        _ entries: [IndexEntry], in zone: ZoneRow,
+        _ body: (IndexEntry, RecordRow, RecordValues) throws -> Bool
+    ) throws -> Bool {
+        for start in stride(from: 0, to: entries.count, by: Self.recordsPerStep) {
+            let step = entries[start..<min(start + Self.recordsPerStep, entries.count)]
+            let rows = try reader.records(named: step.map(\.name), in: zone.key)
+            for entry in step {
+                guard let row = rows[entry.name] else { continue }
+                scanned += 1
+                scannedBytes += row.payload.count * weight
+                let values = try RecordValues(row, readingFields: readsFields)
+                if try !body(entry, row, values) { return true }
+            }
+        }
+        return false
+    }
+
+    func isMatch(_ row: RecordRow, _ values: RecordValues) -> Bool {
+        !row.isDeleted && canRead[row.zone]?(row) == true && search.matcher.matches(values)
+    }
+}
+
+extension RecordMatcher {
+    /// How much more expensive a record's bytes are to compare than to read: long lists of values in
+    /// filters count against the bytes that a query may scan.
+    fileprivate var weight: Int {
+        let values = conditions.reduce(0) { sum, condition in
+            sum + max(condition.filter.value.members?.count ?? 1, condition.words.count)
+        }
+        return 1 + values / 16
+    }
+}

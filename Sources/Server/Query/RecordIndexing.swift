@@ -1,0 +1,66 @@
+import StratusMatching
+import StratusRecords
+import StratusStorage
+
+/// Updates the index entries of the records that a transaction writes.
+///
+/// It writes the indexes that the database has, whatever the schema says by now: also an index that is
+/// being built, but not one that is being dropped.
+package struct RecordIndexing {
+    private var indexes: [String: [IndexRow]] = [:]
+
+    package init() {}
+
+    /// Adds and removes a record's entries. Call it for every record that is written.
+    ///
+    /// - Parameters:
+    ///   - fields: All fields of the record; empty for a tombstone.
+    ///   - old: The record before, unless it was deleted or did not exist.
+    package mutating func update(
+        _ row: RecordRow, fields: [Field], old: RecordRow?, in writer: any StoreWriter
+    ) throws {
+        let new = row.isDeleted ? nil : RecordValues(row, fields: fields)
+        let living = try old.map { try Self.values(of: $0) }
+        if let old, old.type != row.type {
+            try change(from: living, to: nil, old, in: writer)
+            try change(from: nil, to: new, row, in: writer)
+        } else {
+            try change(from: living, to: new, row, in: writer)
+        }
+    }
+
+    private static func values(of row: RecordRow) throws -> RecordValues {
+        try RecordValues(row, readingFields: true)
+    }
+
+    private mutating func change(
+        from old: RecordValues?, to new: RecordValues?, _ row: RecordRow,
+        in writer: any StoreWriter
+    ) throws {
+        for index in try indexes(of: row.type, in: writer) {
+            let before = old.map(index.definition.keys(of:)) ?? []
+            let after = new.map(index.definition.keys(of:)) ?? []
+            if before == after { continue }
+            for key in before where !after.contains(key) {
+                try writer.delete(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
+            }
+            for key in after where !before.contains(key) {
+                try writer.put(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
+            }
+        }
+    }
+
+    /// The indexes to write. The index of names exists from a type's first record on: building the others
+    /// finds the records by it.
+    private mutating func indexes(
+        of recordType: String, in writer: any StoreWriter
+    ) throws -> [IndexRow] {
+        if let known = indexes[recordType] { return known }
+        var found = try writer.indexes(ofType: recordType).filter { $0.phase != .dropping }
+        if !found.contains(where: { $0.definition.kind == .name }) {
+            found.append(try IndexManager.createIndex(.name(of: recordType), in: writer))
+        }
+        indexes[recordType] = found
+        return found
+    }
+}

@@ -1,0 +1,117 @@
+import StratusRecords
+import StratusStorage
+
+/// The record types of a container and their fields, its roles and what these may do.
+public struct ContainerSchema: Hashable, Sendable {
+    /// What the schema says about a field.
+    public struct FieldRule: Hashable, Sendable {
+        public var type: FieldType
+        public var isEncrypted: Bool
+        /// What queries may do with the field.
+        public var indexes: FieldIndexes = []
+
+        public init(type: FieldType, isEncrypted: Bool = false, indexes: FieldIndexes = []) {
+            self.type = type
+            self.isEncrypted = isEncrypted
+            self.indexes = indexes
+        }
+    }
+
+    /// Counts the stored changes; 0 for a schema that was not read from a container.
+    public internal(set) var version: Int64 = 0
+
+    /// The fields by type and name. A system field is there when it has marks.
+    public private(set) var types: [String: [String: FieldRule]] = [:]
+
+    /// The roles besides those of `BuiltInRole`.
+    public private(set) var roles: Set<String> = []
+
+    /// The grants of the types that have others than the standard ones.
+    public private(set) var grants: [String: Grants] = [:]
+
+    /// Which of ``roles`` users have, by record name. The text of a schema leaves it out.
+    private(set) var rolesByUser: [String: Set<String>] = [:]
+
+    public init() {}
+
+    public init(_ rows: SchemaRows) {
+        version = rows.version
+        for row in rows.fields { add(row) }
+        roles = Set(rows.roles)
+        for row in rows.grants {
+            grants[row.recordType, default: Grants()].permissions[row.role] = row.permissions
+        }
+        for row in rows.members { rolesByUser[row.user, default: []].insert(row.role) }
+    }
+
+    /// Adds a type or a field; a field that is there keeps its type.
+    package mutating func add(_ row: SchemaFieldRow) {
+        guard let field = row.field, let type = row.type else { return addType(row.recordType) }
+        guard types[row.recordType]?[field] == nil else { return }
+        types[row.recordType, default: [:]][field] = FieldRule(
+            type: type, isEncrypted: row.isEncrypted, indexes: row.indexes)
+    }
+
+    /// The fields that every share may have.
+    package static let shareFields: [String: FieldType] = [
+        "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
+    ]
+
+    public mutating func addType(_ recordType: String) {
+        if types[recordType] == nil { types[recordType] = [:] }
+    }
+
+    public mutating func setRule(_ rule: FieldRule, for field: String, of recordType: String) {
+        types[recordType, default: [:]][field] = rule
+    }
+
+    public mutating func addRole(_ role: String) { roles.insert(role) }
+
+    /// Sets the grants of a type; without any, the type has ``Grants/standard``.
+    public mutating func setGrants(_ grants: Grants, of recordType: String) {
+        var grants = grants
+        grants.permissions = grants.permissions.filter { !$0.value.isEmpty }
+        let isStandard = grants.permissions.isEmpty || grants == .standard
+        self.grants[recordType] = isStandard ? nil : grants
+    }
+
+    public func hasType(_ recordType: String) -> Bool { types[recordType] != nil }
+
+    /// What the schema says about a field, or about a system field under its `SchemaSystemField` name;
+    /// nil for a field that the schema does not name.
+    public func rule(for field: String, of recordType: String) -> FieldRule? {
+        if recordType == SchemaWords.shareType, let type = Self.shareFields[field] {
+            return FieldRule(type: type, isEncrypted: false)
+        }
+        return types[recordType]?[field]
+    }
+
+    public func grants(of recordType: String) -> Grants { grants[recordType] ?? .standard }
+
+    /// How many fields a type has, besides the system's.
+    package func fieldCount(of recordType: String) -> Int {
+        types[recordType]?.keys.count { SchemaSystemField(rawValue: $0) == nil } ?? 0
+    }
+
+    /// The schema as it is stored; users' roles are not a part of it.
+    var rows: SchemaRows {
+        var rows = SchemaRows(version: version, roles: Array(roles))
+        for (recordType, fields) in types {
+            rows.fields.append(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
+            for (name, rule) in fields {
+                rows.fields.append(
+                    SchemaFieldRow(
+                        recordType: recordType, field: name, type: rule.type,
+                        isEncrypted: rule.isEncrypted, indexes: rule.indexes))
+            }
+        }
+        for (recordType, grants) in grants {
+            for (role, permissions) in grants.permissions {
+                rows.grants.append(
+                    SchemaGrantRow(
+                        recordType: recordType, role: role, permissions: permissions))
+            }
+        }
+        return rows
+    }
+}

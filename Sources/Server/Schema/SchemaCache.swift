@@ -1,0 +1,67 @@
+import StratusRecords
+import StratusStorage
+import Synchronization
+
+/// The schemas of the containers, read once and kept in memory until another process changes them.
+package final class SchemaCache: Sendable {
+    private struct State {
+        var schemas: [ContainerAddress: ContainerSchema] = [:]
+        /// Counts the calls of ``SchemaCache/forget()``; what was read before one is not kept after it.
+        var epoch: UInt64 = 0
+    }
+
+    private let directory: any Directory
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    package init(directory: any Directory, limits: Limits) {
+        self.directory = directory
+        self.limits = limits
+    }
+
+    package func schema(of address: ContainerAddress) async throws -> ContainerSchema {
+        let (known, epoch) = state.withLock { ($0.schemas[address], $0.epoch) }
+        if let known { return known }
+        let schema = ContainerSchema(try await directory.schema(of: address))
+        return state.withLock { state in
+            // A slower read may end after a newer one; a schema's version only rises.
+            if let known = state.schemas[address], known.version >= schema.version {
+                return known
+            }
+            if state.epoch == epoch { state.schemas[address] = schema }
+            return schema
+        }
+    }
+
+    /// Stores new types and fields.
+    ///
+    /// - Returns: The whole schema. A field that two saves named at once has the type of the first save;
+    ///   what exceeded a limit is missing.
+    package func extend(
+        _ address: ContainerAddress, with rows: [SchemaFieldRow]
+    ) async throws -> ContainerSchema {
+        let outcome = try await directory.extendSchema(of: address, with: rows, limits: limits)
+        let extended: ContainerSchema? = state.withLock { state in
+            guard let known = state.schemas[address] else { return nil }
+            if known.version >= outcome.version { return known }
+            // Somebody else changed the schema in between; it has to be read again.
+            guard known.version == outcome.oldVersion else {
+                state.schemas[address] = nil
+                return nil
+            }
+            for row in outcome.fields { state.schemas[address]?.add(row) }
+            state.schemas[address]?.version = outcome.version
+            return state.schemas[address]
+        }
+        if let extended { return extended }
+        return try await schema(of: address)
+    }
+
+    /// Forgets all schemas, as somebody changed one without this cache: another process or a deployment.
+    package func forget() {
+        state.withLock { state in
+            state.schemas = [:]
+            state.epoch += 1
+        }
+    }
+}

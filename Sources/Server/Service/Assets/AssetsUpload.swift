@@ -1,0 +1,66 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension AssetsUpload: ServedEndpoint {
+    public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+
+    /// Hands out an address per asset. Who may save the record is decided when it is saved; who may save
+    /// none in the zone gets no address, since the bytes would count for the zone's owner.
+    public static func answer(
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer {
+        guard request.tokens.count <= context.limits.assetTokensPerRequest else {
+            throw ServiceError.overLimit("Ask for fewer assets in one request.")
+        }
+        let signer = try await components.tokenSigner()
+        let zone = try await AssetZone(request.zoneID, in: context, components.databases, signer)
+        try await checkWriting(in: zone, context, components.databases)
+        let settings = components.settings
+        let upload = UploadAddress(
+            database: zone.database, zoneName: zone.name, user: try context.user(),
+            endMilliseconds: context.nowMilliseconds
+                + Int64(context.limits.uploadAddressSeconds * 1_000)
+        ).text(sealedBy: signer)
+        return Answer(
+            tokens: request.tokens.map { item in
+                if let error = objection(to: item) {
+                    return .failure(
+                        AssetFailure(
+                            recordName: item.recordName, fieldName: item.fieldName, error: error))
+                }
+                return .token(
+                    Token(
+                        recordName: item.recordName ?? settings.newUUID(),
+                        fieldName: item.fieldName,
+                        url: context.origin + UploadAddress.path + upload))
+            })
+    }
+
+    private static func checkWriting(
+        in zone: AssetZone, _ context: RequestContext, _ databases: Databases
+    ) async throws {
+        guard context.scope == .shared else { return }
+        let mayWrite = try await databases.store(for: zone.database).read { reader in
+            try context.livingZone(named: zone.name, reader)?.rights.canWriteSomewhere ?? false
+        }
+        guard mayWrite else { throw ServiceError.notPermitted }
+    }
+
+    private static func objection(to item: Item) -> ServiceError? {
+        guard item.recordName.map(Names.isRecordName) ?? true else {
+            return .invalid(
+                "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+        }
+        guard Names.isIdentifier(item.fieldName) else {
+            return .invalid("A field's name is a letter, then letters, digits and underscores.")
+        }
+        return nil
+    }
+}

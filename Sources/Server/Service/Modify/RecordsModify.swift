@@ -1,0 +1,107 @@
+import StratusQuery
+import StratusRecords
+import StratusSchema
+import StratusStorage
+import StratusWire
+
+/// Saves and deletes records.
+///
+/// Where it is decided:
+/// - conflicts, and whether a record may be created or written: `objection(to:old:)` in
+///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingObjection(to:old:)` in
+///   ShareDecisions.swift, by `ZoneRights`;
+/// - what fails with others, in atomic zones and by references:
+///   `ModifyDecisions.settle(isAtomic:reader:)`;
+/// - how large a batch may be: `answer(_:in:with:)` here counts operations, `ModifyPlanning` fields and
+///   bytes of a record, `ModifyPlan` the bytes of the named ones, `Quota` what the database may hold.
+///
+/// Three steps: what can be checked and encoded is, before the transaction (`ModifyPlan`); the
+/// transaction reads the named rows, decides every operation in memory and writes those that may be
+/// (`ModifyTransaction`); the subscribers are notified after it (`Notifications`).
+///
+/// Atomicity: in a custom zone one failure undoes the zone's other operations. When the request is about
+/// that zone alone, it fails as a whole (HTTP 400 with one result per operation); when it is about
+/// several zones, the answer has the failed zone's errors beside the other zones' results. The default
+/// zone is never atomic. A missing zone is no atomic failure: each of its operations fails with
+/// ZONE_NOT_FOUND.
+extension RecordsModify: ServedEndpoint {
+    public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 40 }
+    public static func zoneNames(in request: Request) -> Set<String> {
+        Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })
+    }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
+        links.link(&answer.records)
+    }
+
+    public static func answer(
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer {
+        try context.checkCount(request.operations.count)
+        try context.checkNames(request.desiredKeys)
+        for operation in request.operations { try context.checkNames(operation.desiredKeys) }
+        return try await answer(request, in: context, Stores(components))
+    }
+
+    static func answer(
+        _ request: Request, in context: RequestContext, _ stores: Stores
+    ) async throws -> Answer {
+        guard let address = try context.databaseAddress() else {
+            return try await sharedAnswer(request, in: context, stores)
+        }
+        let store = try await stores.databases.store(for: address)
+        let signer = try await stores.signerSource.signer()
+        try await UsersRecord.makeIfNeeded(
+            named: request.operations.compactMap(\.record.recordName), in: context, store: store)
+        let plan = try await ModifyPlan.make(
+            request, in: context, stores, store: store, signer: signer)
+        try await stores.indexes.prepare(
+            plan.recordTypes, of: stores.schemas.schema(of: context.address), in: store)
+        let summary = try await stores.subscriptions.summary(of: store)
+        let transaction = ModifyTransaction(
+            request: request, plan: plan, context: context, summary: summary,
+            outbox: stores.notifications.cursor(of: address),
+            nowMilliseconds: context.nowMilliseconds, settings: stores.settings,
+            signer: signer)
+        try await plan.registerShortGUIDs(in: context, stores.directory)
+        let outcome = try await store.write { try transaction.run(in: $0) }
+        await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
+        stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
+        if outcome.hasOutboxEvents { stores.notifications.dispatch(store) }
+        if let failure = outcome.failure { throw failure }
+        return outcome.answer
+    }
+}
+
+extension RecordsModify {
+    /// What saving needs.
+    struct Stores: Sendable {
+        let databases: Databases
+        let directory: any Directory
+        let schemas: SchemaCache
+        let indexes: IndexManager
+        let subscriptions: SubscriptionCache
+        let notifications: Notifications
+        let tombstones: TombstonePurge
+        let signerSource: TokenSignerSource
+        let errors: ErrorTranslation
+        /// Where new names come from.
+        let settings: ServiceSettings
+
+        init(_ components: ServiceComponents) {
+            databases = components.databases
+            directory = components.directory
+            schemas = components.schemas
+            indexes = components.indexes
+            subscriptions = components.subscriptions
+            notifications = components.notifications
+            tombstones = components.tombstones
+            signerSource = components.signerSource
+            errors = components.errors
+            settings = components.settings
+        }
+    }
+}

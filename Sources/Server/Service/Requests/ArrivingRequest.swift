@@ -1,0 +1,195 @@
+import StratusRecords
+import StratusWire
+
+/// A request of which nothing is known but its head: the first of the states that it passes through.
+///
+/// Each state is made from the one before it and used up by it, so that the compiler keeps the order:
+/// ``checkRate()`` → ``RateCheckedRequest/admit()`` → ``AdmittedRequest/reading(_:)`` →
+/// ``ReadRequest/answer(_:)`` → ``AnsweredRequest``. What is refused on the way is counted for its
+/// sender: the network it came from until the user is known.
+package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
+    fileprivate let pipeline: RequestPipeline
+    fileprivate let credentials: Credentials
+    fileprivate let address: ContainerAddress
+    fileprivate let scope: DatabaseScope?
+
+    init(
+        _ pipeline: RequestPipeline, _ credentials: Credentials, at address: ContainerAddress,
+        scope: DatabaseScope?
+    ) {
+        self.pipeline = pipeline
+        self.credentials = credentials
+        self.address = address
+        self.scope = scope
+    }
+
+    /// Takes one of the requests that a network address may send, before anything else is done for it.
+    ///
+    /// - Throws: `RequestFailure` with THROTTLED.
+    package consuming func checkRate() throws(RequestFailure) -> RateCheckedRequest<E> {
+        do {
+            try pipeline.meter.checkRate(of: credentials.network)
+        } catch {
+            throw RequestFailure(error)
+        }
+        return RateCheckedRequest(
+            pipeline: pipeline, credentials: credentials, address: address, scope: scope)
+    }
+}
+
+/// A request that its network address may send now.
+package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
+    fileprivate let pipeline: RequestPipeline
+    fileprivate var credentials: Credentials
+    fileprivate let address: ContainerAddress
+    fileprivate let scope: DatabaseScope?
+
+    /// Lets a caller in, or refuses: what can be said before the body is read, the cheapest first.
+    ///
+    /// - Throws: `RequestFailure`; when a user is needed, with the address of a sign-in page: a path
+    ///   and a query, before which a server puts its origin.
+    package consuming func admit() async throws(RequestFailure) -> AdmittedRequest<E> {
+        var sender = credentials.network
+        let components = pipeline.components
+        do {
+            try await pipeline.watch.refresh()
+            let admitted = try await components.accounts.authenticate(
+                credentials, at: address, signer: components.tokenSigner())
+            if let user = admitted.caller.userRecordName {
+                sender = .user(user, in: address)
+                try pipeline.meter.checkRate(of: sender)
+            }
+            try pipeline.meter.checkTransfers(of: address)
+            var caller = admitted.caller
+            caller.wantsSyncToken = credentials.wantsSyncToken
+            let context = RequestContext(
+                caller: caller, address: address, scope: scope, origin: credentials.serviceOrigin,
+                limits: components.settings.limits,
+                nowMilliseconds: components.settings.nowMilliseconds())
+            try context.checkAccess(E.access)
+            return AdmittedRequest(
+                pipeline: pipeline, credentials: credentials, context: context,
+                rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
+        } catch {
+            pipeline.meter.recordOutcome(of: sender, error)
+            throw await pipeline.failure(from: error, credentials, at: address)
+        }
+    }
+
+    /// Lets a server in that signed its request. Its signature covers the body, which is therefore read
+    /// before the server is let in, but only when no more than the body stands between.
+    ///
+    /// - Parameters:
+    ///   - read: Reads the body.
+    ///   - signature: The signature over the body, or with nil over none.
+    package consuming func admit<Body>(
+        reading read: () async throws -> Body, signature: (Body?) -> RequestSignature
+    ) async throws -> ReadRequest<E, Body> {
+        let sender = credentials.network
+        credentials.signature = signature(nil)
+        do {
+            try await checkSigner()
+        } catch {
+            pipeline.meter.recordOutcome(of: sender, error)
+            throw pipeline.components.errors.failure(from: error)
+        }
+        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        credentials.signature = signature(body)
+        return ReadRequest(admitted: try await admit(), body: body)
+    }
+
+    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    private func checkSigner() async throws {
+        try await pipeline.watch.refresh()
+        if let signature = credentials.signature {
+            _ = try await pipeline.components.accounts.keyOfSigner(
+                signature, credentials, at: address)
+        }
+    }
+}
+
+/// A request that was let in by its head: its sender is known and may ask. The body can be read now.
+package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
+    fileprivate let pipeline: RequestPipeline
+    fileprivate let credentials: Credentials
+    fileprivate var context: RequestContext
+    fileprivate let rotatedWebAuthToken: String?
+    /// Whose rate and whose turn the request takes.
+    fileprivate let sender: Throttle.Sender
+
+    /// Reads the body.
+    ///
+    /// - Throws: What `read` throws, such as the refusal of too large a body.
+    package consuming func reading<Body>(
+        _ read: () async throws -> Body
+    ) async throws -> ReadRequest<E, Body> {
+        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        return ReadRequest(admitted: self, body: body)
+    }
+
+    /// The whole request, where it came without a body to read.
+    consuming func having(_ request: E.Request) -> ReadRequest<E, E.Request> {
+        ReadRequest(admitted: self, body: request)
+    }
+}
+
+/// A request that was let in and is there as a whole.
+package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
+    fileprivate var admitted: AdmittedRequest<E>
+    package let body: Body
+
+    fileprivate init(admitted: consuming AdmittedRequest<E>, body: Body) {
+        self.admitted = admitted
+        self.body = body
+    }
+
+    /// Answers, when the sender's turn has come.
+    ///
+    /// - Parameter decode: Makes the request from its body: that is work too, and done in turn.
+    /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
+    package consuming func answer(
+        _ decode: (Body) throws -> E.Request
+    ) async throws(RequestFailure) -> AnsweredRequest<E> {
+        let pipeline = admitted.pipeline
+        let sender = admitted.sender
+        var context = admitted.context
+        let body = body
+        do {
+            let answer = try await pipeline.queue.run(as: sender) {
+                let request = try decode(body)
+                pipeline.meter.charge(sender, E.self, for: request)
+                context.nowMilliseconds = pipeline.components.settings.nowMilliseconds()
+                return try await pipeline.answer(E.self, request, in: context)
+            }
+            pipeline.meter.recordOutcome(of: sender, nil)
+            return AnsweredRequest(
+                meter: pipeline.meter, container: context.address,
+                served: ServedAnswer(
+                    answer,
+                    rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
+        } catch {
+            pipeline.meter.recordOutcome(of: sender, error)
+            throw await pipeline.failure(
+                from: error, admitted.credentials, at: context.address)
+        }
+    }
+}
+
+/// A request that was answered; the answer is taken out together with its account.
+package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
+    fileprivate let meter: RequestMeter
+    fileprivate let container: ContainerAddress
+    fileprivate var served: ServedAnswer<E.Answer>
+
+    /// Encodes the answer, and counts what the request and its answer took to carry.
+    package consuming func encoded(
+        receivedBytes: Int, _ encode: (inout E.Answer) -> [UInt8]
+    ) -> (bytes: [UInt8], rotatedWebAuthToken: String?) {
+        let bytes = encode(&served.answer)
+        meter.count(transferredBytes: receivedBytes + bytes.count, of: container)
+        return (bytes, served.rotatedWebAuthToken)
+    }
+
+    /// The answer for a caller in the same process, to whom no bytes are carried.
+    consuming func inProcess() -> ServedAnswer<E.Answer> { served }
+}

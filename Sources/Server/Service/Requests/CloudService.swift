@@ -1,0 +1,161 @@
+import Logging
+import StratusQuery
+import StratusRecords
+import StratusSchema
+import StratusStorage
+import StratusWire
+
+/// The rules of the service, free of HTTP: a caller and a typed request go in, a typed answer comes
+/// out.
+///
+/// The same object runs behind the HTTP routes of StratusServer and in process under StratusTesting.
+///
+/// ```swift
+/// let service = CloudService(storage: storage, settings: ServiceSettings(isForDevelopment: true))
+/// let answer = try await service.respond(
+///     to: ZonesList.self, .init(), from: credentials, at: address, scope: .private)
+/// ```
+public final class CloudService: Sendable {
+    let components: ServiceComponents
+    let pipeline: RequestPipeline
+
+    /// What tests make go wrong; nil in a service that is not for development.
+    package let faults: FaultScript?
+
+    package var storage: any StorageEngine { components.storage }
+    public var settings: ServiceSettings { components.settings }
+
+    /// Who may ask: API tokens, sessions, users.
+    public var accounts: Accounts { components.accounts }
+
+    public init(storage: any StorageEngine, settings: ServiceSettings) {
+        let faults = settings.isForDevelopment ? FaultScript() : nil
+        self.faults = faults
+        let components = ServiceComponents(storage: storage, settings: settings, faults: faults)
+        self.components = components
+        pipeline = RequestPipeline(
+            components: components,
+            faults: faults.map { script in
+                FaultMiddleware(
+                    script: script, settings: settings,
+                    zones: ZoneRemoval(
+                        databases: components.databases, subscriptions: components.subscriptions,
+                        notifications: components.notifications))
+            })
+    }
+
+    /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
+    /// written. The service should then stop with the error's sentence.
+    public func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
+        components.errors.onFatalStorageError(handler)
+    }
+
+    // MARK: Requests
+
+    /// Answers a request: authenticates, checks access, applies the endpoint's rules.
+    ///
+    /// - Parameters:
+    ///   - credentials: What the caller showed.
+    ///   - address: The container and environment of the request's path.
+    ///   - scope: The database of the path; nil for endpoints without one.
+    ///   - endpoint: What is asked.
+    ///   - request: The typed request.
+    /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
+    public func respond<E: ServedEndpoint>(
+        to endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
+        at address: ContainerAddress, scope: DatabaseScope?
+    ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
+        try await receive(E.self, from: credentials, at: address, scope: scope)
+            .checkRate().admit().having(request).answer { $0 }.inProcess()
+    }
+
+    /// The first state of a request whose body is still to be read.
+    package func receive<E: ServedEndpoint>(
+        _ endpoint: E.Type, from credentials: Credentials, at address: ContainerAddress,
+        scope: DatabaseScope?
+    ) -> ArrivingRequest<E> {
+        ArrivingRequest(pipeline, credentials, at: address, scope: scope)
+    }
+
+    /// Takes one of the requests that a network address may send, where the request's address is its
+    /// own credential.
+    ///
+    /// - Throws: `RequestFailure` with THROTTLED.
+    package func checkRate(of credentials: Credentials) throws(RequestFailure) {
+        do {
+            try pipeline.meter.checkRate(of: credentials.network)
+        } catch {
+            throw RequestFailure(error)
+        }
+    }
+
+    /// Counts a request for its network address and checks its API token, where the container is in the
+    /// body and not known yet: no body could make the token good.
+    ///
+    /// - Throws: `RequestFailure` with THROTTLED or AUTHENTICATION_FAILED.
+    package func checkApp(_ credentials: Credentials) async throws(RequestFailure) {
+        try checkRate(of: credentials)
+        do {
+            try await pipeline.watch.refresh()
+            _ = try await accounts.app(of: credentials)
+        } catch {
+            pipeline.meter.recordOutcome(of: credentials.network, error)
+            throw components.errors.failure(from: error)
+        }
+    }
+
+    /// Tells whether pages of an origin may read answers to requests with an API token.
+    ///
+    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    package func mayRead(origin: String, apiToken: String?) async -> Bool {
+        guard let apiToken else { return true }
+        do {
+            try await pipeline.watch.refresh()
+            return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
+        } catch {
+            // The store is in trouble, and the request's own answer will say so.
+            return false
+        }
+    }
+
+    // MARK: Assets
+
+    /// Takes the bytes of an asset: step 2 of an upload, for the transport that has them.
+    ///
+    /// Holds no more of them than one write's. The blob is durable and has its row when this returns.
+    ///
+    /// - Parameters:
+    ///   - token: The last segment of the address that `assets/upload` answered.
+    ///   - announcedBytes: How many there will be, where that is known.
+    ///   - body: The asset's bytes in pieces of any size. It is not read when the address is bad.
+    /// - Throws: `RequestFailure`: NOT_FOUND for a bad address, BAD_REQUEST with framework code 27
+    ///   for too many bytes, and what `body` throws as such a failure.
+    public func upload<Body: AsyncSequence>(
+        to token: String, announcedBytes: Int64? = nil, _ body: Body
+    ) async throws(RequestFailure) -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
+        do {
+            return try await assetTransfer.upload(to: token, announcedBytes: announcedBytes, body)
+        } catch {
+            throw components.errors.failure(from: error)
+        }
+    }
+
+    /// Opens an asset for whoever has its address.
+    ///
+    /// - Parameter token: The segment of a `downloadURL` after `/assets/get/`.
+    /// - Throws: `RequestFailure` with NOT_FOUND when the address is bad or the asset is gone.
+    public func download(_ token: String) async throws(RequestFailure) -> AssetDownload {
+        do {
+            return try await assetTransfer.download(token)
+        } catch {
+            throw components.errors.failure(from: error)
+        }
+    }
+
+    private var assetTransfer: AssetTransfer {
+        AssetTransfer(
+            settings: settings, storage: storage, databases: components.databases,
+            signerSource: components.signerSource, uploads: components.uploads,
+            meter: pipeline.meter)
+    }
+}

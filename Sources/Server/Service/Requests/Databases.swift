@@ -1,0 +1,34 @@
+import StratusRecords
+import StratusStorage
+
+/// Opens the databases that requests are about.
+final class Databases: Sendable {
+    private let storage: any StorageEngine
+    private let notifications: Notifications
+
+    init(storage: any StorageEngine, notifications: Notifications) {
+        self.storage = storage
+        self.notifications = notifications
+    }
+
+    /// The store of a database; at its first use, outbox events that a crash left behind are dispatched.
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        let store = try await storage.store(for: address)
+        notifications.dispatchLeftovers(of: store)
+        return store
+    }
+
+    /// The store that a request is about; nil for the shared database as a whole, which is a view on
+    /// others'.
+    func store(of context: RequestContext) async throws -> (any RecordStore)? {
+        guard let address = try context.databaseAddress() else { return nil }
+        return try await store(for: address)
+    }
+
+    /// The private database of a user in a container.
+    func privateStore(
+        of user: String, in address: ContainerAddress
+    ) async throws -> any RecordStore {
+        try await store(for: DatabaseAddress(address, .private(owner: user)))
+    }
+}

@@ -1,0 +1,57 @@
+import StratusSchema
+import StratusStorage
+import Synchronization
+
+/// Notices when another process has changed the directory, such as the command line beside a service:
+/// then what was remembered of it is forgotten.
+final class DirectoryWatch: Sendable {
+    fileprivate static let intervalMilliseconds: Int64 = 1_000
+
+    fileprivate struct State {
+        var askedMilliseconds: Int64?
+        var changes: Int64?
+    }
+
+    private let directory: any Directory
+    private let accounts: Accounts
+    private let schemas: SchemaCache
+    private let nowMilliseconds: @Sendable () -> Int64
+    private let state = Mutex(State())
+
+    init(
+        directory: any Directory, accounts: Accounts, schemas: SchemaCache,
+        nowMilliseconds: @escaping @Sendable () -> Int64
+    ) {
+        self.directory = directory
+        self.accounts = accounts
+        self.schemas = schemas
+        self.nowMilliseconds = nowMilliseconds
+    }
+
+    /// Asks once a second at the most, so that a request costs nothing by it.
+    func refresh() async throws {
+        let now = nowMilliseconds()
+        guard state.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
+        let changes = try await directory.changesByOthers()
+        guard state.withLock({ $0.hasChanged(to: changes) }) else { return }
+        schemas.forget()
+        accounts.forget()
+    }
+}
+
+extension DirectoryWatch.State {
+    /// Whether it is time to ask; the one who is told so has to.
+    fileprivate mutating func isDue(atMilliseconds now: Int64) -> Bool {
+        // A clock that was set back must not keep the service from asking.
+        if let asked = askedMilliseconds, abs(now - asked) < DirectoryWatch.intervalMilliseconds {
+            return false
+        }
+        askedMilliseconds = now
+        return true
+    }
+
+    fileprivate mutating func hasChanged(to changes: Int64) -> Bool {
+        defer { self.changes = changes }
+        return self.changes != changes
+    }
+}

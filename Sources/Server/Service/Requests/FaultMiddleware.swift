@@ -1,0 +1,56 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Stands around the answering of every request in a service for development, and lets go wrong what
+/// the fault script says.
+struct FaultMiddleware: Sendable {
+    let script: FaultScript
+    let settings: ServiceSettings
+    let zones: ZoneRemoval
+
+    /// Answers a request as the fault script has it: as always, when it has nothing.
+    func answer<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext,
+        with components: ServiceComponents
+    ) async throws -> E.Answer {
+        var context = context
+        if let fault = script.take(for: E.self, request, in: context) {
+            switch fault.effect {
+            case .answer(let error): throw error
+            case .delay(let seconds):
+                try await settings.sleep(seconds)
+                context.nowMilliseconds = settings.nowMilliseconds()
+            case .dropBeforeCommit: throw Self.connectionDropped
+            case .dropAfterCommit:
+                _ = try await E.answer(request, in: context, with: components)
+                throw Self.connectionDropped
+            case .expireChangeTokens:
+                return try await E.expiredTokens.answer(request) { [context] request in
+                    try await E.answer(request, in: context, with: components)
+                }
+            case .resetZone(let reason):
+                try await resetZone(fault.zoneName ?? "", reason: reason, in: context)
+            case .dropNotification, .duplicateNotification: break
+            }
+        }
+        return try await E.answer(request, in: context, with: components)
+    }
+
+    private static let connectionDropped = ServiceError(
+        .connectionDropped, "The fault script dropped the connection.")
+
+    private func resetZone(
+        _ name: String, reason: Fault.ZoneResetReason, in context: RequestContext
+    ) async throws {
+        let deletion: ZoneRow.Deletion =
+            switch reason {
+            case .deleted: .deleted
+            case .purged: .purged
+            case .encryptedDataReset: .encryptedDataReset
+            }
+        guard name != ZoneID.defaultZoneName else { return }
+        _ = try await zones.remove(
+            named: name, of: context.user(), at: context.address, reason: deletion)
+    }
+}

@@ -1,0 +1,69 @@
+import StratusRecords
+import StratusWire
+
+/// What a request passes through, from its arrival to its answer (``ArrivingRequest``).
+final class RequestPipeline: Sendable {
+    let components: ServiceComponents
+    let meter: RequestMeter
+    let queue: RequestQueue
+    let watch: DirectoryWatch
+    let signIns: SignInCounter
+    /// What tests make go wrong; nil in a service that is not for development.
+    let faults: FaultMiddleware?
+
+    init(components: ServiceComponents, faults: FaultMiddleware?) {
+        let settings = components.settings
+        self.components = components
+        self.faults = faults
+        meter = RequestMeter(settings: settings)
+        queue = RequestQueue(limits: settings.limits)
+        watch = DirectoryWatch(
+            directory: components.directory, accounts: components.accounts,
+            schemas: components.schemas, nowMilliseconds: settings.nowMilliseconds)
+        signIns = SignInCounter(
+            settings: settings, accounts: components.accounts, directory: components.directory,
+            signerSource: components.signerSource, watch: watch)
+    }
+
+    /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
+    func answer<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) async throws -> E.Answer {
+        var links = AssetLinks(
+            signer: try await components.tokenSigner(), context: context,
+            settings: components.settings)
+        do {
+            var answer =
+                if let faults {
+                    try await faults.answer(E.self, request, in: context, with: components)
+                } else {
+                    try await E.answer(request, in: context, with: components)
+                }
+            E.link(&answer, &links)
+            return answer
+        } catch var failure as RequestFailure {
+            if var records = failure.records {
+                links.link(&records)
+                failure.records = records
+            }
+            throw failure
+        }
+    }
+
+    /// The protocol's error; where a user is needed, with the address of a sign-in page: a path and a
+    /// query, before which a server puts its origin.
+    func failure(
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+    ) async -> RequestFailure {
+        var failure = components.errors.failure(from: error)
+        if failure.error.code == .authenticationRequired {
+            do {
+                failure.error.redirectURL = try await signIns.address(for: credentials, at: address)
+            } catch {
+                // The directory is in trouble, which weighs more than the missing user.
+                return components.errors.failure(from: error)
+            }
+        }
+        return failure
+    }
+}

@@ -1,0 +1,74 @@
+import StratusRecords
+import StratusWire
+
+/// An endpoint that the service answers. The conformances are in the files of the same names, and say
+/// all that is particular to an endpoint; nothing has a default, so that nothing is forgotten.
+public protocol ServedEndpoint: Endpoint {
+    /// What the caller must be to ask at all.
+    static var access: EndpointAccess { get }
+
+    /// Whether the caller's web-auth token is no good afterwards.
+    static var endsSession: Bool { get }
+
+    /// What a request costs its sender, in requests, beyond the one that it is.
+    ///
+    /// In proportion to the work: a record that is saved takes about as long as four that are read.
+    static func cost(of request: Request) -> Double
+
+    /// The zones that a request names; the fault script can be about one.
+    static func zoneNames(in request: Request) -> Set<String>
+
+    /// The answer when the change tokens in the request have expired, for the fault script.
+    static var expiredTokens: ExpiredTokens<Self> { get }
+
+    /// Checks a request and answers it.
+    ///
+    /// - Parameters:
+    ///   - request: The typed request.
+    ///   - context: Who asks for what, where and when.
+    ///   - components: The whole service, of which the rules get what they need.
+    static func answer(
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer
+
+    /// Puts addresses into the records of an answer, for their assets.
+    static func link(_ answer: inout Answer, _ links: inout AssetLinks)
+}
+
+/// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.
+public enum EndpointAccess: Hashable, Sendable {
+    /// An API token is enough to read the public database.
+    case read
+    /// A user, whichever the database.
+    case user
+}
+
+/// How an endpoint answers a request whose change tokens have all expired.
+public struct ExpiredTokens<E: ServedEndpoint>: Sendable {
+    typealias Answering = (E.Request) async throws -> E.Answer
+
+    let answer: @Sendable (E.Request, Answering) async throws -> E.Answer
+
+    /// The endpoint's requests have no change tokens, so they are answered as always.
+    static var none: Self { Self { request, answer in try await answer(request) } }
+
+    /// A request with a token fails as a whole.
+    static func failing(_ hasToken: @escaping @Sendable (E.Request) -> Bool) -> Self {
+        Self { request, answer in
+            guard !hasToken(request) else { throw ServiceError.expiredChangeToken }
+            return try await answer(request)
+        }
+    }
+}
+
+/// An endpoint's answer, and the caller's next web-auth token.
+public struct ServedAnswer<Answer: WireValue>: Hashable, Sendable {
+    public var answer: Answer
+    /// Replaces the token that came with the request; nil when none came.
+    public var rotatedWebAuthToken: String?
+
+    init(_ answer: Answer, rotatedWebAuthToken: String?) {
+        self.answer = answer
+        self.rotatedWebAuthToken = rotatedWebAuthToken
+    }
+}

@@ -1,0 +1,56 @@
+import StratusQuery
+import StratusSchema
+import StratusStorage
+
+/// The parts of a running service.
+///
+/// Only ``CloudService`` builds them, and only an endpoint's
+/// ``ServedEndpoint/answer(_:in:with:)`` sees them all: it hands each rule the few that the rule needs.
+public final class ServiceComponents: Sendable {
+    let settings: ServiceSettings
+    let storage: any StorageEngine
+    let directory: any Directory
+    let databases: Databases
+    let signerSource: TokenSignerSource
+    let accounts: Accounts
+    let schemas: SchemaCache
+    let indexes: IndexManager
+    let subscriptions: SubscriptionCache
+    let courier: Courier
+    let devices: Devices
+    let notifications: Notifications
+    let tombstones: TombstonePurge
+    let uploads: UploadsUnderWay
+    let errors: ErrorTranslation
+
+    init(storage: any StorageEngine, settings: ServiceSettings, faults: FaultScript?) {
+        self.storage = storage
+        self.settings = settings
+        directory = storage.directory
+        signerSource = TokenSignerSource(directory: directory)
+        accounts = Accounts(directory: directory, settings: settings)
+        schemas = SchemaCache(directory: directory, limits: settings.limits)
+        indexes = IndexManager(limits: settings.limits, logger: settings.logger)
+        subscriptions = SubscriptionCache()
+        let courier = Courier(settings: settings)
+        self.courier = courier
+        let devices = Devices(
+            directory: directory, settings: settings, courier: courier,
+            pushes: settings.pushDelivery.map {
+                PushQueue(directory: storage.directory, settings: settings, delivery: $0)
+            })
+        self.devices = devices
+        notifications = Notifications(
+            storage: storage, settings: settings, subscriptions: subscriptions,
+            schemas: schemas, devices: devices,
+            deliver: { deliveries in
+                await devices.deliver(faults?.applied(to: deliveries) ?? deliveries)
+            })
+        databases = Databases(storage: storage, notifications: notifications)
+        tombstones = TombstonePurge(settings: settings)
+        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
+        errors = ErrorTranslation(logger: settings.logger)
+    }
+
+    func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }
+}

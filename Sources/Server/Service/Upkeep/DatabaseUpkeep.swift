@@ -1,0 +1,38 @@
+import StratusStorage
+
+/// What an operator does to all databases, one after the other.
+struct DatabaseUpkeep: Sendable {
+    let storage: any StorageEngine
+    let tombstones: TombstonePurge
+    let settings: ServiceSettings
+
+    /// Starts a new history in every database.
+    ///
+    /// - Returns: how many databases there are.
+    func renewIncarnations() async throws -> Int {
+        let addresses = try await storage.databases()
+        for address in addresses {
+            let store = try await storage.store(for: address)
+            let identifier = settings.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) }
+            try await store.write { writer in
+                let old = try writer.incarnation
+                try writer.renewIncarnation(
+                    Incarnation(number: old.number + 1, identifier: identifier))
+            }
+        }
+        return addresses.count
+    }
+
+    /// Purges tombstones whatever part of the rows they are.
+    ///
+    /// - Returns: how many went.
+    func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
+        var purged = 0
+        for address in try await storage.databases() {
+            purged += try await tombstones.purge(
+                try await storage.store(for: address), settings.nowMilliseconds(), share: 0,
+                ageSeconds: ageSeconds)
+        }
+        return purged
+    }
+}

@@ -1,0 +1,20 @@
+import StratusWire
+
+extension UsersCurrent: ServedEndpoint {
+    public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+
+    public static func answer(
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer {
+        let identity = try await context.callersIdentity(in: components.directory)
+        return Answer(
+            userRecordName: try context.user(), firstName: identity.givenName,
+            lastName: identity.familyName)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Logging
+import StratusRecords
+
+/// Databases and blobs in a data folder, each database in a file of its own.
+struct FolderPlacement: Placement {
+    let folder: DataFolder
+    let directory: any OpenDatabase
+    private let limits: StorageLimits
+    private let random: RandomSource
+    private let logger: Logger
+
+    init(
+        _ folder: DataFolder, limits: StorageLimits, random: RandomSource, logger: Logger
+    ) throws {
+        self.folder = folder
+        self.limits = limits
+        self.random = random
+        self.logger = logger
+        // When a service has the folder, an upload may be under way.
+        if folder.isLocked { try folder.sweepIncoming() }
+        directory = try SQLiteFile(
+            path: folder.directoryFile, format: DirectoryFile.format(random: random),
+            limits: limits, logger: logger)
+    }
+
+    var work: WorkThread { .disk }
+    var openDatabases: Int? { limits.openDatabases }
+    var isExclusive: Bool { folder.isLocked }
+
+    func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
+        try SQLiteFile(
+            path: folder.file(for: address), format: RecordFile.format(random: random),
+            limits: limits, logger: logger)
+    }
+
+    func blobs(for address: DatabaseAddress) -> any BlobStore {
+        FileBlobStore(
+            folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
+            random: random)
+    }
+
+    func databases() throws -> [DatabaseAddress] {
+        try folder.databases(endingWith: DataFolder.fileEnding)
+    }
+
+    func databasesWithBlobs() throws -> [DatabaseAddress] {
+        // Assets whose database is missing are kept: it may be about to be restored.
+        try folder.databases(endingWith: DataFolder.assetsEnding)
+            .filter { access(folder.path(of: $0), F_OK) == 0 }
+    }
+
+    func deleteDatabases(of address: ContainerAddress) throws {
+        try folder.deleteDatabases(of: address)
+    }
+
+    func path(of address: DatabaseAddress) -> String { folder.path(of: address) }
+
+    func strangers() throws -> [String] { try folder.strangers() }
+
+    func release() { folder.release() }
+}

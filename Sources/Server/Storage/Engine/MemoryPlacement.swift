@@ -1,0 +1,72 @@
+import StratusRecords
+import Synchronization
+
+/// Databases and blobs in memory, gone with the engine: no files, no locks, no threads.
+///
+/// The rows are in the same tables and go through the same statements as those of a folder. The blobs are
+/// not in SQLite: their bytes are in files beside the databases, and in memory beside them too.
+final class MemoryPlacement: Placement {
+    let directory: any OpenDatabase
+    private let random: RandomSource
+    private let contents = Mutex(Contents())
+
+    private struct Contents {
+        var databases: Set<DatabaseAddress> = []
+        var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
+    }
+
+    init(random: RandomSource) throws {
+        self.random = random
+        directory = try SQLiteMemory(
+            path: "memory:directory", format: DirectoryFile.format(random: random),
+            template: DirectoryFile.template.get())
+    }
+
+    var work: WorkThread { .caller }
+    var openDatabases: Int? { nil }
+    var isExclusive: Bool { true }
+
+    func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
+        let database = try SQLiteMemory(
+            path: path(of: address), format: RecordFile.format(random: random),
+            template: RecordFile.template.get())
+        contents.withLock { _ = $0.databases.insert(address) }
+        return database
+    }
+
+    func blobs(for address: DatabaseAddress) -> any BlobStore {
+        contents.withLock { contents in
+            if let blobs = contents.blobs[address] { return blobs }
+            let blobs = MemoryBlobStore()
+            contents.blobs[address] = blobs
+            return blobs
+        }
+    }
+
+    func databases() -> [DatabaseAddress] {
+        contents.withLock { Self.sorted($0.databases) }
+    }
+
+    func databasesWithBlobs() -> [DatabaseAddress] {
+        contents.withLock { Self.sorted($0.databases.intersection($0.blobs.keys)) }
+    }
+
+    func deleteDatabases(of address: ContainerAddress) {
+        // Every database of this placement is open, and the engine deletes none that is.
+    }
+
+    func path(of address: DatabaseAddress) -> String {
+        DataFolder.path(of: address, in: "memory:", ending: "")
+    }
+
+    func strangers() -> [String] { [] }
+
+    func release() {}
+
+    /// In the order of a folder's listing, so that equal runs find equal orders.
+    private static func sorted(_ addresses: Set<DatabaseAddress>) -> [DatabaseAddress] {
+        addresses.map { (DataFolder.path(of: $0, in: ""), $0) }
+            .sorted { $0.0 < $1.0 }
+            .map(\.1)
+    }
+}

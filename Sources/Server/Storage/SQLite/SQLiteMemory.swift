@@ -1,0 +1,82 @@
+import GRDB
+import StratusSQLite
+import Synchronization
+
+/// One open database in memory: one connection, which reads and writes in turns on the caller's thread.
+///
+/// SQLite has no write-ahead log in memory, so a reader cannot look at an older state beside a writer.
+/// Neither waits for anything but the other.
+final class SQLiteMemory: OpenDatabase {
+    let path: String
+    private let queue: DatabaseQueue
+    private let isClosed = Atomic(false)
+
+    static let configuration: Configuration = {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        return configuration
+    }()
+
+    /// Makes a new database as a copy of an unused one of the same format.
+    init(path: String, format: StoredFormat, template: DatabaseQueue) throws {
+        self.path = path
+        queue = try format.openInMemory(copying: template, configuration: Self.configuration)
+    }
+
+    func read<Outcome: Sendable>(
+        _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        // No transaction: nobody writes between two statements.
+        try inTurn(body)
+    }
+
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        try inTurn { try Self.transaction(in: $0, body) }
+    }
+
+    func close() throws {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
+        try translatingErrors { try queue.close() }
+    }
+
+    private static func transaction<Outcome>(
+        in database: Database, _ body: (Database) throws -> Outcome
+    ) throws -> Outcome {
+        try SQLStatement(database, "BEGIN IMMEDIATE").run()
+        do {
+            let outcome = try body(database)
+            try SQLStatement(database, "COMMIT").run()
+            return outcome
+        } catch {
+            let first = error
+            do {
+                try SQLStatement(database, "ROLLBACK").run()
+            } catch {
+                // SQLite has rolled back by itself; the first error says why.
+            }
+            throw first
+        }
+    }
+
+    private func inTurn<Outcome>(_ body: (Database) throws -> Outcome) throws -> Outcome {
+        try translatingErrors {
+            // GRDB's queue runs it on this thread.
+            try queue.inDatabase { database in
+                if isClosed.load(ordering: .sequentiallyConsistent) {
+                    throw StorageError.closed(path: path)
+                }
+                return try body(database)
+            }
+        }
+    }
+
+    private func translatingErrors<Outcome>(_ body: () throws -> Outcome) throws -> Outcome {
+        do {
+            return try body()
+        } catch {
+            throw StorageError.translating(error, path: path)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import StratusRecords
+import StratusWire
+
+/// The order of a query's records: its sort keys, then the zone's and the record's name, so that no two
+/// records are equal and a page can begin anywhere.
+///
+/// Values are ordered by their bytes as keys (``IndexKey``): of a text the first 512 bytes count. Records
+/// without a value come first where the order ascends; without a place, last.
+package struct RecordOrder: Sendable {
+    /// One sort key.
+    package struct Key: Sendable {
+        package var field: QueryDictionary.FieldName
+        package var type: FieldType
+        package var isAscending: Bool
+        /// Set when the records are sorted by their distance from here.
+        package var centre: Location?
+
+        package init(
+            field: QueryDictionary.FieldName, type: FieldType, isAscending: Bool,
+            centre: Location? = nil
+        ) {
+            self.field = field
+            self.type = type
+            self.isAscending = isAscending
+            self.centre = centre
+        }
+    }
+
+    /// Where a record stands in the order.
+    package struct Place: Hashable, Sendable {
+        /// One for each sort key.
+        package var keys: [[UInt8]]
+        package var zoneName: String
+        package var recordName: String
+
+        package init(keys: [[UInt8]], zoneName: String, recordName: String) {
+            self.keys = keys
+            self.zoneName = zoneName
+            self.recordName = recordName
+        }
+    }
+
+    package let keys: [Key]
+    /// Whether a sort key is one of the record's own fields.
+    package let readsFields: Bool
+
+    package init(keys: [Key]) {
+        self.keys = keys
+        readsFields = keys.contains { if case .user = $0.field { true } else { false } }
+    }
+
+    package func place(of values: RecordValues, in zoneName: String) -> Place {
+        Place(
+            keys: keys.map { $0.bytes(of: values[$0.field]) }, zoneName: zoneName,
+            recordName: values.system.recordName)
+    }
+
+    package func isBefore(_ one: Place, _ other: Place) -> Bool {
+        for (index, key) in keys.enumerated() {
+            let (left, right) = (one.keys[index], other.keys[index])
+            if left == right { continue }
+            return left.lexicographicallyPrecedes(right) == key.isAscending
+        }
+        if one.zoneName != other.zoneName {
+            return NameOrder.isBefore(one.zoneName, other.zoneName)
+        }
+        return NameOrder.isBefore(one.recordName, other.recordName)
+    }
+}
+
+extension RecordOrder.Key {
+    /// The key of a record without a place, after all distances.
+    package static let withoutPlace = IndexKey.last
+
+    /// What a record with this value is ordered by.
+    package func bytes(of value: FieldValue?) -> [UInt8] {
+        guard let centre else { return value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing }
+        guard case .location(let place) = value, place.isOnEarth else { return Self.withoutPlace }
+        return IndexKey.bytes(of: centre.distance(to: place))
+    }
+}
+
+/// The order of names, in queries as in the store: by their bytes.
+package enum NameOrder {
+    package static func isBefore(_ one: String, _ other: String) -> Bool {
+        one.utf8.lexicographicallyPrecedes(other.utf8)
+    }
+}

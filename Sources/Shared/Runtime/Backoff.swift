@@ -1,0 +1,35 @@
+/// The pauses between repeated attempts: each twice as long as the one before, up to a longest.
+///
+/// ```swift
+/// var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
+/// backoff.nextSeconds()                     // 1
+/// backoff.nextSeconds()                     // 2
+/// backoff.nextSeconds(random: 0.5)          // 3: three quarters of 4
+/// backoff.reset()
+/// ```
+public struct Backoff: Hashable, Sendable {
+    private let firstSeconds: Double
+    private let longestSeconds: Double
+    private var pauseSeconds: Double
+
+    public init(firstSeconds: Double, longestSeconds: Double) {
+        self.firstSeconds = firstSeconds
+        self.longestSeconds = longestSeconds
+        pauseSeconds = min(firstSeconds, longestSeconds)
+    }
+
+    /// The pause before the next attempt, in seconds.
+    ///
+    /// - Parameter random: a number from 0 up to 1 that shortens the pause by up to a half, so that
+    ///   many devices do not come back in step; nil takes the whole pause.
+    public mutating func nextSeconds(random: Double? = nil) -> Double {
+        let seconds = pauseSeconds
+        pauseSeconds = min(2 * pauseSeconds, longestSeconds)
+        return random.map { seconds * (0.5 + $0 / 2) } ?? seconds
+    }
+
+    /// Begins anew after a success.
+    public mutating func reset() {
+        pauseSeconds = min(firstSeconds, longestSeconds)
+    }
+}

@@ -1,0 +1,58 @@
+/// A token bucket: so many at once, and so many a second after that.
+///
+/// Time is an argument, in milliseconds of any clock; one that goes back adds nothing.
+///
+/// ```swift
+/// var bucket = TokenBucket(atMilliseconds: 0)
+/// let rate = TokenBucket.Rate(perSecond: 2, burst: 10)
+/// bucket.fill(rate, atMilliseconds: 0)
+/// if bucket.tokens >= 1 { bucket.take(1, debtLimit: 0) }
+/// ```
+public struct TokenBucket: Hashable, Sendable {
+    /// How fast a bucket fills, and how much it holds.
+    public struct Rate: Hashable, Sendable {
+        public var perSecond: Double
+        public var burst: Double
+
+        public init(perSecond: Double, burst: Double) {
+            self.perSecond = perSecond
+            self.burst = burst
+        }
+    }
+
+    /// What is in the bucket; less than nothing is a debt.
+    public private(set) var tokens: Double
+    public private(set) var filledMilliseconds: Int64
+
+    /// A full bucket.
+    public init(atMilliseconds now: Int64) {
+        tokens = .greatestFiniteMagnitude
+        filledMilliseconds = now
+    }
+
+    /// Adds what came since the last look, up to the burst.
+    ///
+    /// - Returns: the seconds since the last look.
+    @discardableResult
+    public mutating func fill(_ rate: Rate, atMilliseconds now: Int64) -> Double {
+        let seconds = max(0, Double(now - filledMilliseconds) / 1_000)
+        tokens = min(tokens + seconds * rate.perSecond, rate.burst)
+        filledMilliseconds = max(now, filledMilliseconds)
+        return seconds
+    }
+
+    /// Takes tokens, on credit down to a limit.
+    public mutating func take(_ count: Double, debtLimit: Double) {
+        tokens = max(tokens - count, min(tokens, -debtLimit))
+    }
+
+    /// Gives tokens back, up to the burst.
+    public mutating func giveBack(_ count: Double, _ rate: Rate) {
+        tokens = min(tokens + count, rate.burst)
+    }
+
+    /// Seconds until there are so many tokens; none where they are there.
+    public func secondsUntil(_ count: Double, _ rate: Rate) -> Double {
+        max(0, (count - tokens) / rate.perSecond)
+    }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// How far a transfer has come, for the one who watches that it does not stand still.
+public final class TransferProgress: Sendable {
+    private let pieces = Atomic<Int>(0)
+
+    public init() {}
+
+    /// Takes note that a piece arrived.
+    public func advance() {
+        pieces.add(1, ordering: .relaxed)
+    }
+
+    /// Runs a transfer as long as it calls ``advance()`` now and then.
+    ///
+    /// - Parameters:
+    ///   - idleSeconds: how long it may stand still. A transfer that stands still is noticed after at
+    ///     most twice that.
+    ///   - totalSeconds: how long it may take in all.
+    ///   - tooSlow: the error when it stood still or took too long.
+    /// - Throws: what the transfer throws, `tooSlow`, or `CancellationError`.
+    public func watch<Value: Sendable>(
+        idleSeconds: Double, totalSeconds: Double = .infinity, in world: World,
+        throwing tooSlow: @autoclosure @escaping @Sendable () -> any Error,
+        _ transfer: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask { try await transfer() }
+            group.addTask {
+                var secondsLeft = totalSeconds
+                while secondsLeft > 0 {
+                    let before = self.pieces.load(ordering: .relaxed)
+                    let seconds = min(idleSeconds, secondsLeft)
+                    try await world.timeout(seconds)
+                    if self.pieces.load(ordering: .relaxed) == before { break }
+                    secondsLeft -= seconds
+                }
+                throw tooSlow()
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
+        }
+    }
+}

@@ -1,0 +1,125 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a run depends on besides its input: time, chance, and where its tasks start.
+///
+/// The service, the client, sync and the cache take one `World` as an argument and ask nobody else,
+/// so a test can own all of it and repeat a run exactly.
+///
+/// ```swift
+/// var world = World.live
+/// world.nowMilliseconds = { 1_704_067_200_000 }
+/// let id = world.makeUUID()
+/// ```
+public struct World: Sendable {
+    /// The time of day, in milliseconds since 1970. It may jump when somebody sets the clock.
+    public var nowMilliseconds: @Sendable () -> Int64
+
+    /// Seconds of a clock that never goes back. Only differences mean something.
+    public var uptimeSeconds: @Sendable () -> Double
+
+    /// Waits for a number of seconds; throws `CancellationError` when the task is cancelled.
+    public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+
+    /// Waits until the time of a request or a transfer is over; throws `CancellationError` when the
+    /// task is cancelled.
+    ///
+    /// Apart from ``sleep``, so that a test whose pauses take no time still gives answers all the time
+    /// that they need.
+    public var timeout: @Sendable (_ seconds: Double) async throws -> Void
+
+    /// As many random bytes as asked for, fit for keys and identifiers.
+    public var randomBytes: @Sendable (_ count: Int) -> [UInt8]
+
+    /// Starts work that nobody awaits in the place where it starts.
+    ///
+    /// A simulation runs it on an executor of its own; the name tells such tasks apart.
+    public var startTask: StartTask
+
+    /// Starts `work` under a name, and returns its task.
+    public typealias StartTask =
+        @Sendable (_ name: String, _ work: @escaping @Sendable () async -> Void)
+        -> Task<Void, Never>
+
+    public init(
+        nowMilliseconds: @escaping @Sendable () -> Int64 = Self.live.nowMilliseconds,
+        uptimeSeconds: @escaping @Sendable () -> Double = Self.live.uptimeSeconds,
+        sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = Self.live.sleep,
+        timeout: @escaping @Sendable (_ seconds: Double) async throws -> Void = Self.live.timeout,
+        randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.live.randomBytes,
+        startTask: @escaping StartTask = Self.live.startTask
+    ) {
+        self.nowMilliseconds = nowMilliseconds
+        self.uptimeSeconds = uptimeSeconds
+        self.sleep = sleep
+        self.timeout = timeout
+        self.randomBytes = randomBytes
+        self.startTask = startTask
+    }
+
+    /// The clocks, the random source and the tasks of the process.
+    public static let live = World(
+        nowMilliseconds: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) },
+        uptimeSeconds: { ProcessInfo.processInfo.systemUptime },
+        sleep: { try await Task.sleep(for: duration(ofSeconds: $0)) },
+        timeout: { try await Task.sleep(for: duration(ofSeconds: $0)) },
+        randomBytes: { count in
+            var generator = SystemRandomNumberGenerator()
+            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        },
+        startTask: { name, work in Task(name: name) { await work() } })
+
+    /// A duration of so many seconds; those that it cannot hold become the nearest that it can.
+    ///
+    /// `Duration.seconds` ends the process for a number that is not finite or too large.
+    public static func duration(ofSeconds seconds: Double) -> Duration {
+        .seconds(seconds.isNaN ? 0 : max(0, min(seconds, 1e9)))
+    }
+}
+
+extension World {
+    /// The time of day as a date, to the millisecond.
+    public var now: Date { Date(timeIntervalSince1970: Double(nowMilliseconds()) / 1_000) }
+
+    /// A random number from 0 up to, but not including, 1.
+    public func random() -> Double {
+        let bits = randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Double(bits >> 11) * 0x1p-53
+    }
+
+    /// A random UUID (version 4, RFC 9562).
+    public func makeUUID() -> UUID {
+        var bytes = randomBytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// Runs work until its time is over, whatever the work itself thinks of time.
+    ///
+    /// Work that is too late is cancelled and awaited.
+    ///
+    /// - Parameters:
+    ///   - seconds: how long the work may take; none, where it is zero or less.
+    ///   - tooLate: the error when the time is over.
+    /// - Throws: what the work throws, `tooLate`, or `CancellationError`.
+    public func withTimeout<Value: Sendable>(
+        seconds: Double, throwing tooLate: @autoclosure @escaping @Sendable () -> any Error,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard seconds > 0 else { throw tooLate() }
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                try await timeout(seconds)
+                throw tooLate()
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
+        }
+    }
+}

@@ -1,0 +1,119 @@
+/// A JSON object of the protocol whose members are listed once, for reading and for writing.
+///
+/// ```swift
+/// extension ZonesList.Answer: WireObject {
+///     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+///         try coder.required("zones", &zones)
+///     }
+/// }
+/// ```
+///
+/// Types whose members depend on each other read and write themselves (``WireReadable``,
+/// ``WireWritable``).
+public protocol WireObject: WireReadable, WireWritable {
+    /// A value without content, which is then read into.
+    init()
+
+    /// Hands every member to the reader or the writer, in the order in which they are written.
+    mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure)
+}
+
+/// Reads or writes the members of an object, one after the other.
+public protocol WireCoder: ~Copyable {
+    /// ``WireError`` for a reader, `Never` for a writer.
+    associatedtype Failure: Error
+
+    /// A member that must be there.
+    mutating func required<Value: WireReadable & WireWritable>(
+        _ key: StaticString, _ value: inout Value
+    ) throws(Failure)
+
+    /// A member that is written only when there is a value; null is absent.
+    mutating func optional<Value: WireReadable & WireWritable>(
+        _ key: StaticString, _ value: inout Value?
+    ) throws(Failure)
+
+    /// A member that is always written, and keeps its default where it is absent.
+    mutating func defaulted<Value: WireReadable & WireWritable>(
+        _ key: StaticString, _ value: inout Value
+    ) throws(Failure)
+
+    /// A Boolean that is false where it is absent, and written only when it is true.
+    mutating func flag(_ key: StaticString, _ value: inout Bool) throws(Failure)
+
+    /// `numbersAsStrings`, read also in the spelling of Apple's page on changes/zone.
+    mutating func numbersAsStrings(_ value: inout Bool) throws(Failure)
+}
+
+extension WireObject {
+    public init(wire node: JSONNode) throws(WireError) {
+        try node.expectObject()
+        self.init()
+        var reader = MemberReader(node: node)
+        try members(&reader)
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        var object = self
+        writer.object { object.members(&$0) }
+    }
+}
+
+/// Sets the members of a value from a parsed object.
+struct MemberReader: WireCoder {
+    let node: JSONNode
+
+    mutating func required<Value: WireReadable>(
+        _ key: StaticString, _ value: inout Value
+    ) throws(WireError) {
+        value = try node.required(key)
+    }
+
+    mutating func optional<Value: WireReadable>(
+        _ key: StaticString, _ value: inout Value?
+    ) throws(WireError) {
+        value = try node.optional(key)
+    }
+
+    mutating func defaulted<Value: WireReadable>(
+        _ key: StaticString, _ value: inout Value
+    ) throws(WireError) {
+        if let found: Value = try node.optional(key) { value = found }
+    }
+
+    mutating func flag(_ key: StaticString, _ value: inout Bool) throws(WireError) {
+        try defaulted(key, &value)
+    }
+
+    mutating func numbersAsStrings(_ value: inout Bool) throws(WireError) {
+        if let found = try node.numbersAsStrings() { value = found }
+    }
+}
+
+extension JSONWriter: WireCoder {
+    public mutating func required<Value: WireWritable>(
+        _ key: StaticString, _ value: inout Value
+    ) {
+        member(key, value)
+    }
+
+    public mutating func optional<Value: WireWritable>(
+        _ key: StaticString, _ value: inout Value?
+    ) {
+        optional(key, value)
+    }
+
+    public mutating func defaulted<Value: WireWritable>(
+        _ key: StaticString, _ value: inout Value
+    ) {
+        member(key, value)
+    }
+
+    public mutating func flag(_ key: StaticString, _ value: inout Bool) {
+        flag(key, value)
+    }
+
+    public mutating func numbersAsStrings(_ value: inout Bool) {
+        flag("numbersAsStrings", value)
+    }
+}

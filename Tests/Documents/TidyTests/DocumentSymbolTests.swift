@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// What the documents name in back quotes as a type, a function or a file is in the tree.
+@Suite struct DocumentSymbolTests {
+    /// Names that documents quote and that this repository does not declare, with what they are.
+    static let foreign = [
+        "CKAllowedSharingOptions": "Apple's, of its interface frameworks",
+        "CVaListPointer": "Swift's, not on Linux",
+        "ETag": "a header of HTTP",
+        "Host": "a header of HTTP",
+        "Origin": "a header of HTTP",
+        "StratusKeyring": "a record type",
+        "Suite": "stands for a test suite",
+        "True": "a value of JSON that older clients send",
+        "Users": "a record type",
+        "VmHWM": "a line of Linux's process status",
+        "iCloud": "how identifiers of containers begin",
+    ]
+
+    private static let article = "Sources/Testing/StratusTesting.docc/TestingCloudKitCodeInCI.md"
+    static let exceptions = [
+        Exception(path: article, about: "Sources/Huts/", reason: "of the package of the reader"),
+        Exception(path: article, about: "Tests/HutsTests/", reason: "of the package of the reader"),
+    ]
+
+    /// What documents may name.
+    struct Index {
+        var words: Set<String>
+        var paths: Set<String>
+        var fileNames: Set<String>
+
+        init(_ files: [SourceText], paths: [String]) {
+            words = files.reduce(into: []) { $0.formUnion($1.words) }
+            self.paths = Set(paths)
+            fileNames = Set(paths.flatMap { $0.split(separator: "/").map(String.init) })
+        }
+
+        func hasFile(_ path: String) -> Bool {
+            fileNames.contains(path)
+                || paths.contains {
+                    $0 == path || $0.hasPrefix(path + "/") || $0.hasSuffix("/" + path)
+                }
+        }
+    }
+
+    static func tree() throws -> Index {
+        let manifest = SourceText(path: "Package.swift", try Repository.text("Package.swift"))
+        let folders = [
+            "Sources", "Apps", "Tests", "Scripts", "Documentation", "Benchmarks", ".ci",
+        ]
+        var index = Index(
+            Repository.sources + Repository.tests + [manifest],
+            paths: folders.flatMap(Repository.paths) + ["Package.swift", "README.md"])
+        index.words.formUnion(folders)
+        // Targets, products and packages are strings in the manifest.
+        index.words.formUnion(
+            manifest.code.filter { $0.kind == .string }.map { $0.text.filter { $0 != "\"" } })
+        return index
+    }
+
+    static func violations(inDocument text: String, _ path: String, _ index: Index) -> [Violation] {
+        var found: [Violation] = []
+        var isBlock = false
+        for (offset, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            if line.hasPrefix("```") { isBlock.toggle() }
+            // What Compatibility.md calls absent is absent.
+            let isAbsent = line.contains("| never |") || line.contains("| not yet |")
+            guard !isBlock, !isAbsent else { continue }
+            for (number, span) in line.split(separator: "`", omittingEmptySubsequences: false)
+                .enumerated()
+            where number % 2 == 1 {
+                guard let missing = missing(in: String(span), index) else { continue }
+                found.append(
+                    Violation(
+                        path: path, line: offset + 1,
+                        sentence: "There is no \(missing) (in `\(span)`): name what is there."))
+            }
+        }
+        return found
+    }
+
+    /// What of a quoted text looks like a symbol or a file and is not there.
+    static func missing(in span: String, _ index: Index) -> String? {
+        if isFile(span) {
+            return index.hasFile(span.hasSuffix("/") ? String(span.dropLast()) : span) ? nil : span
+        }
+        let names = symbols(in: span)
+        guard !names.contains(where: { foreign[$0] != nil }) else { return nil }
+        return names.first { !index.words.contains($0) }
+    }
+
+    private static let extensions: Set<String> = ["swift", "md", "py", "sh", "json", "tsv", "svg"]
+    private static let folders = [
+        "Sources/", "Apps/", "Tests/", "Scripts/", "Documentation/", "Benchmarks/",
+    ]
+
+    private static func isFile(_ span: String) -> Bool {
+        guard !span.contains(where: { " <>*…{}$=".contains($0) }) else { return false }
+        return folders.contains(where: span.hasPrefix)
+            || (span.split(separator: ".").last.map { extensions.contains(String($0)) } ?? false)
+                && !span.hasPrefix("/") && span.contains(".")
+    }
+
+    /// The names in a span that is one type, member or call: `A`, `A.b`, `A.b(c:)`, `b(c:)`.
+    static func symbols(in span: String) -> [String] {
+        let head = span.prefix { $0 != "(" && $0 != "<" && $0 != ":" }
+        let rest = span.dropFirst(head.count)
+        let names = head.split(separator: ".", omittingEmptySubsequences: true).map(String.init)
+        let isName =
+            !names.isEmpty
+            && names.allSatisfy { name in
+                name.first.map { $0.isLetter && $0.isASCII || $0 == "_" } ?? false
+                    && name.allSatisfy { $0.isLetter && $0.isASCII || $0.isNumber || $0 == "_" }
+            }
+        guard isName, rest.isEmpty || rest.hasPrefix("(") && rest.hasSuffix(")") else { return [] }
+        let isCall = rest.hasPrefix("(")
+        // Upper case alone is a constant of the protocol or the environment; lower case alone, a key.
+        let looksLikeType = names.contains { name in
+            name.first?.isUppercase == true && name.contains { $0.isLowercase }
+        }
+        guard isCall || looksLikeType else { return [] }
+        return names
+    }
+
+    @Test func whatDocumentsNameIsThere() throws {
+        let index = try Self.tree()
+        expectNone(
+            try Repository.documents.flatMap {
+                Self.violations(inDocument: try Repository.text($0), $0, index)
+            }, except: Self.exceptions)
+    }
+
+    @Test func namesThatAreNotThereAreFound() {
+        let index = Index(
+            [SourceText(path: "Sources/A/There.swift", "struct There { func doIt(now: Int) {} }")],
+            paths: ["Sources/A/There.swift"])
+        let text = """
+            `There`, `There.doIt(now:)`, `doIt()`, `There.swift`, `Sources/A`, `serverKey`, `BAD_REQUEST`
+            `Gone` and `There.undo()`
+            ```
+            `Gone` in a block
+            ```
+            `Gone.swift`, `Sources/B/There.swift`
+            """
+        let found = Self.violations(inDocument: text, "a.md", index)
+        #expect(found.map(\.line) == [2, 2, 6, 6])
+    }
+}

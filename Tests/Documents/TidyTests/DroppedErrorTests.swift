@@ -1,0 +1,147 @@
+import Testing
+
+/// An error that is dropped, and a promise that the compiler does not check, have their reason beside
+/// them.
+@Suite struct DroppedErrorTests {
+    static func violations(in file: SourceText) -> [Violation] {
+        let comments = CommentLines(file)
+        var found: [Violation] = []
+        for index in file.code.indices.dropLast() where file.code[index].kind == .word {
+            let token = file.code[index]
+            switch token.text {
+            case "try" where file.code[index + 1].text == "?":
+                guard !comments.isBeside(index) else { continue }
+                found.append(
+                    Violation(
+                        path: file.path, line: token.line,
+                        sentence: "try? drops an error: say why it may, in a comment on the line "
+                            + "or above."))
+            case "catch":
+                guard let catches = Catch(at: index, in: file), catches.dropsTheError,
+                    !comments.has(lines: (token.line - 1)...catches.lastLine)
+                else { continue }
+                found.append(
+                    Violation(
+                        path: file.path, line: token.line,
+                        sentence: "catch drops the error: say why it may, in a comment inside."))
+            case "unchecked" where file.code[max(index - 1, 0)].text == "@":
+                guard !comments.isBeside(index) else { continue }
+                found.append(
+                    Violation(
+                        path: file.path, line: token.line,
+                        sentence: "@unchecked: say what guards the state, in a comment above."))
+            default: continue
+            }
+        }
+        return found
+    }
+
+    @Test func whateverDropsAnErrorSaysWhy() {
+        expectNone((Repository.sources).flatMap(Self.violations))
+    }
+
+    @Test func droppedErrorsAreFound() {
+        let text = """
+            func a() throws {
+                try? b()
+                // It may.
+                try? b()
+                let c = 1
+                do { try b() } catch {}
+                do { try b() } catch { print(error) }
+                do { try b() } catch let other as D { print("\\(other)") }
+                do { try b() } catch let other { throw E() }
+                do { try b() } catch is D {}
+                do { try b() } catch let other as D {
+                    print(c)
+                }
+                do { try b() } catch {
+                    // It may.
+                }
+            }
+            func b() {
+                // Both may.
+                guard let c = try? d() else { return }
+                try? d()
+                do { try d() } catch let other as D where other.isFine { return }
+            }
+            final class F: @unchecked Sendable {}
+            /// Guarded by a lock.
+            final class G: @unchecked Sendable {}
+            """
+        let found = Self.violations(in: SourceText(path: "a.swift", text))
+        #expect(found.map(\.line) == [2, 6, 11, 23])
+    }
+}
+
+/// One catch clause.
+private struct Catch {
+    /// Whether whatever is thrown ends here and nothing looks at it. A clause for one kind of error says
+    /// by its pattern what it drops.
+    var dropsTheError: Bool
+    var lastLine: Int
+
+    /// What passes the failure on.
+    private static let endings: Set<String> = ["throw", "preconditionFailure", "fatalError"]
+
+    init?(at index: Int, in file: SourceText) {
+        var opening = index + 1
+        while opening < file.code.count, file.code[opening].text != "{" { opening += 1 }
+        guard let closing = file.end(of: opening) else { return nil }
+        let pattern = file.code[(index + 1)..<opening].map(\.text)
+        let name =
+            switch pattern.first {
+            case nil: "error"
+            case "let", "var": pattern.dropFirst().first ?? "error"
+            default: nil as String?
+            }
+        // A condition of the pattern looks at the error, too.
+        let condition = pattern.drop { $0 != "where" }
+        let body = condition + file.code[opening...closing].map(\.text)
+        dropsTheError =
+            name.map { Set(body).isDisjoint(with: Self.endings.union([$0])) } ?? false
+        lastLine = file.code[closing].line
+    }
+}
+
+/// The lines that have comments.
+private struct CommentLines {
+    private let file: SourceText
+    private let lines: Set<Int>
+
+    init(_ file: SourceText) {
+        self.file = file
+        lines = Set(file.tokens.filter { $0.kind == .comment }.flatMap { $0.line...$0.lastLine })
+    }
+
+    func has(lines range: ClosedRange<Int>) -> Bool {
+        range.contains(where: lines.contains)
+    }
+
+    /// Whether a comment stands on the lines of the statement with this token, or right above it.
+    func isBeside(_ index: Int) -> Bool {
+        let line = file.code[index].line
+        var first = index
+        while first > 0, file.code[first - 1].text != "{", file.code[first - 1].text != "}",
+            !(isNewStatement(first) && file.code[first].line < line)
+        {
+            first -= 1
+        }
+        let start = min(file.code[first].line, line)
+        if has(lines: (start - 1)...line) { return true }
+        // One comment is enough for lines that follow each other.
+        let above = file.code.indices.dropLast().first {
+            file.code[$0].line == start - 1 && file.code[$0].text == "try"
+                && file.code[$0 + 1].text == "?"
+        }
+        return above.map(isBeside) ?? false
+    }
+
+    /// Whether a line begins with this token, and not inside brackets of an earlier one.
+    private func isNewStatement(_ index: Int) -> Bool {
+        index == 0
+            || file.code[index - 1].line < file.code[index].line
+                && ![".", "?", "&", "|", "=", ",", "(", "["].contains(file.code[index].text)
+                && ![",", "=", "(", "[", ":"].contains(file.code[index - 1].text)
+    }
+}

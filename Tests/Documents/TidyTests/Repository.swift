@@ -1,0 +1,43 @@
+import Foundation
+
+/// The files of this repository, read once.
+enum Repository {
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// The paths of the files below a folder, in order.
+    static func paths(below folder: String) -> [String] {
+        let place = root.appendingPathComponent(folder).path
+        return (FileManager.default.enumerator(atPath: place) ?? .init())
+            .compactMap { ($0 as? String).map { "\(folder)/\($0)" } }
+            .filter { !$0.contains("/.") }
+            .sorted()
+    }
+
+    private static func swift(below folder: String) -> [SourceText] {
+        paths(below: folder).filter { $0.hasSuffix(".swift") }.map { path in
+            do {
+                return SourceText(path: path, try text(path))
+            } catch {
+                preconditionFailure("\(path) cannot be read: \(error)")
+            }
+        }
+    }
+
+    /// What is built for users: Sources and Apps.
+    static let sources = swift(below: "Sources") + swift(below: "Apps")
+    static let tests = swift(below: "Tests")
+
+    /// The pages that say how things are; the changelog and the decisions tell of the past.
+    static let documents: [String] = {
+        let pages = ["README.md", "CONTRIBUTING.md"]
+        let below = ["Documentation", "Sources", "Apps"].flatMap(paths)
+            .filter { $0.hasSuffix(".md") && !$0.hasPrefix("Documentation/Decisions/") }
+        return pages + below
+    }()
+}

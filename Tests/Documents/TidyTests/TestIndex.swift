@@ -1,0 +1,88 @@
+/// The tests of this repository by suite and function.
+struct TestIndex: Sendable {
+    struct Test: Sendable {
+        var file: SourceText
+        var function: SourceText.Function
+    }
+
+    /// By `Suite.function`; a suite's name may occur in several targets.
+    private let tests: [String: [Test]]
+
+    static let all = TestIndex(Repository.tests)
+
+    init(_ files: [SourceText]) {
+        var tests: [String: [Test]] = [:]
+        for file in files {
+            for function in file.functions where function.isTest {
+                let name = (function.type.map { $0 + "." } ?? "") + function.name
+                tests[name, default: []].append(Test(file: file, function: function))
+            }
+        }
+        self.tests = tests
+    }
+
+    subscript(name: String) -> [Test] { tests[name] ?? [] }
+}
+
+extension TestIndex.Test {
+    /// The code of its body and arguments, and of what it uses of its own file: functions, types and
+    /// properties, and what those use.
+    func reach() -> [SourceText.Token] {
+        let helpers = file.helpers
+        var reached = Array(file.code[function.whole])
+        var waiting = reached
+        var taken: Set<String> = []
+        while let token = waiting.popLast() {
+            guard token.kind == .word, taken.insert(token.text).inserted else { continue }
+            for helper in helpers[token.text] ?? [] {
+                reached += file.code[helper]
+                waiting += file.code[helper]
+            }
+        }
+        return reached
+    }
+}
+
+extension SourceText {
+    /// What the file declares that is no test, by name, each with its place in `code`.
+    fileprivate var helpers: [String: [ClosedRange<Int>]] {
+        var helpers: [String: [ClosedRange<Int>]] = [:]
+        let functions = functions
+        for function in functions where !function.isTest {
+            helpers[function.name, default: []].append(function.whole)
+        }
+        for type in types
+        where !functions.contains(where: { $0.isTest && type.body.contains($0.body.lowerBound) }) {
+            helpers[type.name, default: []].append(type.whole)
+        }
+        let bodies = functions.map(\.body)
+        for index in code.indices.dropLast()
+        where code[index].text == "var" || code[index].text == "let" {
+            guard !bodies.contains(where: { $0.contains(index) }) else { continue }
+            helpers[code[index + 1].text, default: []].append(index...endOfProperty(index))
+        }
+        return helpers
+    }
+
+    /// The last token of the property declared at `start`.
+    private func endOfProperty(_ start: Int) -> Int {
+        var index = start + 1
+        while index + 1 < code.count {
+            if ["(", "[", "{"].contains(code[index].text), let closing = end(of: index) {
+                index = closing
+                if index + 1 < code.count, code[index + 1].line > code[index].line,
+                    code[index + 1].text != "."
+                {
+                    return index
+                }
+            }
+            if Self.declarators.contains(code[index + 1].text) && code[index].text != "."
+                || ["@", "}"].contains(code[index + 1].text)
+            {
+                return index
+            }
+            index += 1
+        }
+        return index
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Testing
+
+/// Words of this project's own where the field has one.
+@Suite struct WordTests {
+    enum Place: CaseIterable {
+        case code, comments, documents
+    }
+
+    struct Word {
+        /// One word, or several that a name runs together; in lower case.
+        var words: [String]
+        var instead: String
+        var places: Set<Place>
+
+        init(_ text: String, _ instead: String, in places: Set<Place> = Set(Place.allCases)) {
+            words = text.split(separator: " ").map(String.init)
+            self.instead = instead
+            self.places = places
+            rest = words.last.map { String($0.dropFirst()) } ?? ""
+        }
+
+        /// The last word without its first letter, which alone may be a capital.
+        private let rest: String
+
+        /// Whether a text has the letters; quick, because few texts have.
+        func mayBe(in text: String) -> Bool {
+            strstr(text, rest) != nil
+        }
+    }
+
+    static let banned: [Word] = [
+        Word("storehouse", "storage engine"),
+        Word("schema book", "schema cache"),
+        Word("index book", "index manager"),
+        Word("news", "outbox event, change, notification"),
+        Word("told", "notified", in: [.code]),
+        Word("index drive", "access path"),
+        Word("ordered walk", "ordered index scan"),
+        Word("repetition", "idempotency record, repeated request"),
+        Word("repetitions", "idempotency records, repeated requests"),
+        Word("remedy", "recovery action"),
+        Word("law", "invariant"),
+        Word("laws", "invariants"),
+        Word("breach", "violation"),
+        Word("breaches", "violations"),
+        Word("floor", "purge horizon"),
+        Word("traces", "derived rows", in: [.code]),
+        Word("knock", "rate check"),
+        Word("loop pause", "wake signal"),
+        Word("settle", "what it does: confirm, finish, resolve, decide …", in: [.code]),
+        Word("house", "module"),
+        Word("houses", "modules"),
+        Word("wing", "side"),
+        Word("wings", "sides"),
+        Word("rooms", "folders"),
+        Word("arrow", "dependency"),
+        Word("arrows", "dependencies"),
+        Word("street", "life of a change"),
+    ]
+
+    static let exceptions: [Exception] = []
+
+    static func violations(in file: SourceText) -> [Violation] {
+        file.tokens.flatMap { token in
+            switch token.kind {
+            case .word: violations(in: token.text, file.path, token.line, .code)
+            case .comment: violations(in: token.text, file.path, token.line, .comments)
+            case .number, .string, .symbol: [Violation]()
+            }
+        }
+    }
+
+    static func violations(inDocument text: String, _ path: String) -> [Violation] {
+        violations(in: text, path, 1, .documents)
+    }
+
+    private static func violations(
+        in text: String, _ path: String, _ firstLine: Int, _ place: Place
+    ) -> [Violation] {
+        let candidates = banned.filter { $0.places.contains(place) && $0.mayBe(in: text) }
+        guard !candidates.isEmpty else { return [] }
+        var found: [Violation] = []
+        for (offset, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            let words = words(of: line)
+            for word in candidates where words.contains(word.words) {
+                found.append(
+                    Violation(
+                        path: path, line: firstLine + offset,
+                        sentence: "The word \"\(word.words.joined(separator: " "))\" is not the "
+                            + "field's: write \(word.instead)."))
+            }
+        }
+        return found
+    }
+
+    /// The words of a line in lower case, those that a name runs together one by one.
+    static func words(of line: some StringProtocol) -> [String] {
+        var words: [String] = []
+        var word: [UInt8] = []
+        var endsInCapital = false
+        for byte in line.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                if !endsInCapital, !word.isEmpty {
+                    words.append(String(decoding: word, as: UTF8.self))
+                    word = []
+                }
+                word.append(byte + 32)
+                endsInCapital = true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), 128...255:
+                // Of "URLSession" the S begins the second word.
+                if endsInCapital, word.count > 1, let last = word.popLast() {
+                    words.append(String(decoding: word, as: UTF8.self))
+                    word = [last]
+                }
+                word.append(byte)
+                endsInCapital = false
+            default:
+                if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+                word = []
+                endsInCapital = false
+            }
+        }
+        if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+        return words
+    }
+
+    @Test func codeHasTheFieldsWords() {
+        expectNone(
+            (Repository.sources + Repository.tests).flatMap(Self.violations),
+            except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
+    }
+
+    @Test func documentsHaveTheFieldsWords() throws {
+        let found = try Repository.documents.flatMap {
+            Self.violations(inDocument: try Repository.text($0), $0)
+        }
+        expectNone(found, except: Self.exceptions.filter { $0.path.hasSuffix(".md") })
+    }
+
+    @Test func namesAreCutIntoWords() {
+        #expect(
+            Self.words(of: "let HTTPKnockURL = a_lawOf") == [
+                "let", "http", "knock", "url", "a", "law", "of",
+            ])
+    }
+
+    @Test func bannedWordsAreFound() {
+        let text = """
+            struct SchemaBooks { var schemaBook: SchemaBook; let outlawed = "law" }
+            // A second line: the laws
+            /* of the
+               Schema Book */
+            let schema = book(told)
+            // It is told.
+            """
+        let found = Self.violations(in: SourceText(path: "a.swift", text))
+        #expect(found.map(\.line) == [1, 1, 2, 4, 5])
+        #expect(
+            found.first?.description
+                == "a.swift:1: The word \"schema book\" is not the field's: write schema cache.")
+        #expect(
+            Self.violations(inDocument: "One.\nA house.", "a.md").map(\.description)
+                == ["a.md:2: The word \"house\" is not the field's: write module."])
+    }
+}

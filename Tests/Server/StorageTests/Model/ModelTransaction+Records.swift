@@ -1,0 +1,116 @@
+import StratusRecords
+import StratusStorage
+
+extension ModelTransaction {
+    private func living(in zone: ZoneRow.Key) -> [RecordRow] {
+        model.records.filter { $0.zone == zone && !$0.isDeleted }
+    }
+
+    func records(named names: [String], in zone: ZoneRow.Key) -> [String: RecordRow] {
+        let found = model.records.filter { $0.zone == zone && names.contains($0.name) }
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.name, $0) })
+    }
+
+    func put(_ row: RecordRow) {
+        model.records.removeAll { $0.zone == row.zone && $0.name == row.name }
+        model.records.append(row)
+    }
+
+    func scan(
+        type: String, in zone: ZoneRow.Key, after name: String?,
+        _ body: (RecordRow) throws -> Bool
+    ) throws {
+        for row in living(in: zone).sorted(by: \.name)
+        where row.type == type && row.name > name ?? "" {
+            if try !body(row) { return }
+        }
+    }
+
+    func children(of parent: String, in zone: ZoneRow.Key, limit: Int) -> [String] {
+        Array(
+            living(in: zone).filter { $0.parent == parent }.map(\.name).sorted()
+                .prefix(max(limit, 1)))
+    }
+
+    func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) -> [RecordRow] {
+        var names: Set<String> = [name]
+        var found: [RecordRow] = []
+        while let next = living(in: zone).first(where: { row in
+            row.parent.map(names.contains) == true && !names.contains(row.name)
+        }) {
+            names.insert(next.name)
+            found.append(next)
+        }
+        return Array(found.prefix(max(limit, 1)))
+    }
+
+    func records(
+        in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
+    ) -> [RecordRow] {
+        var rows: [RecordRow] = []
+        for row in model.records.filter({ $0.zone == zone && $0.name > name }).sorted(by: \.name) {
+            rows.append(row)
+            let bytes = rows.reduce(0) { $0 + $1.payload.count }
+            if rows.count == max(limit, 1) || bytes >= payloadBytes { break }
+        }
+        return rows
+    }
+
+    // MARK: Changes
+
+    func changes(
+        in key: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
+    ) throws -> ChangePage {
+        let zone = try zone(key)
+        let rows = model.records.filter { row in
+            row.zone == key && row.version > cursor.version
+                && (!row.isDeleted || row.version > cursor.skipTombstonesThrough
+                    || row.creatorDevice == cursor.device)
+        }
+        return page(of: rows, zone, limit, payloadBytes)
+    }
+
+    /// The beginning of rows that does not end inside a request.
+    func page(
+        of rows: [RecordRow], _ zone: ZoneRow, _ limit: Int, _ payloadBytes: Int
+    ) -> ChangePage {
+        var kept: [RecordRow] = []
+        for row in rows.sorted(by: { $0.version < $1.version }) {
+            let isFull =
+                kept.count >= max(limit, 1)
+                || kept.reduce(0) { $0 + $1.payload.count } >= payloadBytes
+            let mayEnd =
+                model.defect == .pageEndsInsideARequest
+                || kept.last?.commitVersion != row.commitVersion
+            if let last = kept.last, isFull, mayEnd {
+                return ChangePage(rows: kept, version: last.version, moreComing: true)
+            }
+            kept.append(row)
+        }
+        return ChangePage(rows: kept, version: zone.version, moreComing: false)
+    }
+
+    // MARK: Counts
+
+    var recordBytes: Int64 { countRecordBytes() }
+
+    func countRecordBytes() -> Int64 {
+        model.records.reduce(0) { sum, row in
+            let counts = !row.isDeleted || model.defect == .tombstonesCountAsBytes
+            return sum + (counts ? Int64(row.name.utf8.count + row.payload.count) : 0)
+        }
+    }
+
+    func counts(of zone: ZoneRow.Key) -> ZoneCounts {
+        let rows = model.records.filter { $0.zone == zone }
+        return ZoneCounts(records: rows.count, tombstones: rows.count(where: \.isDeleted))
+    }
+
+    func oldTombstones(before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int) -> Int64? {
+        model.records.filter { $0.zone == zone && $0.isDeleted }
+            .sorted { $0.version < $1.version }
+            .prefix(max(limit, 1))
+            .prefix { $0.modifiedMilliseconds < milliseconds }
+            .last?.version
+    }
+}

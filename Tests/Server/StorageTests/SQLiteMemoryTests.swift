@@ -1,0 +1,120 @@
+import Foundation
+import StratusRecords
+import StratusStorage
+import Synchronization
+import Testing
+
+/// What is particular to databases in memory.
+@Suite struct SQLiteMemoryTests {
+    private static let container = ContainerAddress(container: "c", environment: .production)
+
+    private static func address(_ number: Int) -> DatabaseAddress {
+        DatabaseAddress(container, .private(owner: "_\(number)"))
+    }
+
+    /// Nothing hands its work to another thread: it would be missing when the executor has run out of
+    /// jobs.
+    @Test func everythingRunsOnTheCallersThread() {
+        let executor = SteppedExecutor()
+        let threads = Mutex<[ObjectIdentifier]>([])
+        let note: @Sendable () -> Void = {
+            threads.withLock { $0.append(ObjectIdentifier(Thread.current)) }
+        }
+        let isFinished = Mutex(false)
+        Task(executorPreference: executor) {
+            let engine = SQLiteStorageEngine.inMemory()
+            try await engine.directory.createContainer(Self.container)
+            let store = try await engine.store(for: Self.address(0))
+            try await store.write { writer in
+                note()
+                try writer.enqueue([1])
+            }
+            for length in [ReadLength.page, .zone] {
+                try await store.read(length) { reader in
+                    note()
+                    let bodies = try reader.outbox(limit: 9).map(\.body)
+                    #expect(bodies == [[1]])
+                }
+            }
+            let writer = try await engine.blobs(for: Self.address(0)).begin()
+            try await writer.write([1])
+            #expect(try await engine.databases() == [Self.address(0)])
+            #expect(try await engine.check().findings == [])
+            try await engine.close()
+            isFinished.withLock { $0 = true }
+        }
+        executor.runUntilIdle()
+        #expect(isFinished.withLock { $0 })
+        #expect(
+            threads.withLock { $0 } == Array(repeating: ObjectIdentifier(Thread.current), count: 3))
+    }
+
+    /// A file that was closed can be opened again; a database in memory would be gone.
+    @Test func databasesStayOpen() async throws {
+        let engine = SQLiteStorageEngine.inMemory()
+        let count = 2 * StorageLimits().openDatabases
+        for number in 0..<count {
+            let store = try await engine.store(for: Self.address(number))
+            try await store.write { try $0.enqueue([UInt8(number)]) }
+        }
+        #expect(try await engine.databases().count == count)
+        for number in 0..<count {
+            let store = try await engine.store(for: Self.address(number))
+            let bodies = try await store.read { try $0.outbox(limit: 9).map(\.body) }
+            #expect(bodies == [[UInt8(number)]])
+        }
+        try await engine.close()
+    }
+
+    /// They are copies of one template, but for what must differ.
+    @Test func databasesShareNothing() async throws {
+        let engines = [SQLiteStorageEngine.inMemory(), SQLiteStorageEngine.inMemory()]
+        var incarnations: Set<Incarnation> = []
+        var keys: Set<[UInt8]> = []
+        for engine in engines {
+            keys.insert(try await engine.directory.signingKey())
+            for number in 0..<2 {
+                let store = try await engine.store(for: Self.address(number))
+                try await store.write { _ = try $0.createZone(named: "Trips", hasFeed: true) }
+                incarnations.insert(try await store.read { try $0.incarnation })
+            }
+        }
+        #expect(keys.count == 2)
+        #expect(incarnations.count == 4)
+        let other = try await engines[0].store(for: Self.address(2))
+        #expect(try await other.read { try $0.zones().map(\.name) } == ["_defaultZone"])
+        for engine in engines { try await engine.close() }
+    }
+
+    @Test func aWriteThatThrowsIsUndone() async throws {
+        struct Refusal: Error {}
+        let engine = SQLiteStorageEngine.inMemory()
+        let store = try await engine.store(for: Self.address(0))
+        await #expect(throws: Refusal.self) {
+            try await store.write { writer in
+                try writer.enqueue([1])
+                throw Refusal()
+            }
+        }
+        #expect(try await store.read { try $0.outbox(limit: 9) } == [])
+        try await store.write { try $0.enqueue([2]) }
+        #expect(try await store.read { try $0.outbox(limit: 9).map(\.body) } == [[2]])
+        try await engine.close()
+    }
+}
+
+/// Runs tasks on the thread that calls ``runUntilIdle()``.
+private final class SteppedExecutor: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+    }
+
+    func runUntilIdle() {
+        while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}

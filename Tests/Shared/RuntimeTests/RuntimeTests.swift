@@ -1,0 +1,188 @@
+import StratusRuntime
+import Synchronization
+import Testing
+
+@Suite struct WorldTests {
+    private struct TooLate: Error, Equatable {}
+
+    @Test func uuidsAreVersionFourAndFollowTheRandomBytes() {
+        var world = World.live
+        world.randomBytes = { Array(repeating: 0xFF, count: $0) }
+        #expect(world.makeUUID().uuidString == "FFFFFFFF-FFFF-4FFF-BFFF-FFFFFFFFFFFF")
+        #expect(World.live.makeUUID() != World.live.makeUUID())
+    }
+
+    @Test func randomNumbersLieBetweenZeroAndOne() {
+        var world = World.live
+        world.randomBytes = { Array(repeating: 0xFF, count: $0) }
+        #expect(world.random() < 1)
+        world.randomBytes = { Array(repeating: 0, count: $0) }
+        #expect(world.random() == 0)
+    }
+
+    @Test func anyNumberOfSecondsIsADuration() {
+        #expect(World.duration(ofSeconds: .nan) == .zero)
+        #expect(World.duration(ofSeconds: -1) == .zero)
+        #expect(World.duration(ofSeconds: .infinity) == .seconds(1_000_000_000))
+        #expect(World.duration(ofSeconds: 0.5) == .milliseconds(500))
+    }
+
+    @Test func timeoutCancelsWorkThatIsTooLate() async {
+        var world = World.live
+        world.timeout = { _ in }
+        let wasCancelled = Atomic(false)
+        await #expect(throws: TooLate()) {
+            try await world.withTimeout(seconds: 1, throwing: TooLate()) {
+                do {
+                    try await Task.sleep(for: .seconds(3_600))
+                } catch {
+                    wasCancelled.store(true, ordering: .relaxed)
+                    throw error
+                }
+            }
+        }
+        let isCancelled = wasCancelled.load(ordering: .relaxed)
+        #expect(isCancelled)
+    }
+
+    @Test func workInTimeReturnsItsValueAndItsError() async throws {
+        var world = World.live
+        world.timeout = { _ in try await Task.sleep(for: .seconds(3_600)) }
+        #expect(try await world.withTimeout(seconds: 1, throwing: TooLate()) { 7 } == 7)
+        await #expect(throws: CancellationError.self) {
+            try await world.withTimeout(seconds: 1, throwing: TooLate()) {
+                throw CancellationError()
+            }
+        }
+        await #expect(throws: TooLate()) {
+            try await world.withTimeout(seconds: 0, throwing: TooLate()) { 7 }
+        }
+    }
+
+    @Test func stalledTransferIsGivenUpAndOneThatAdvancesIsNot() async throws {
+        let progress = TransferProgress()
+        let waits = Atomic(0)
+        var world = World.live
+        world.timeout = { _ in
+            // The transfer moves during the first two waits and stands still in the third.
+            if waits.add(1, ordering: .relaxed).newValue <= 2 { progress.advance() }
+        }
+        await #expect(throws: TooLate()) {
+            try await progress.watch(idleSeconds: 1, in: world, throwing: TooLate()) {
+                try await Task.sleep(for: .seconds(3_600))
+            }
+        }
+        #expect(waits.load(ordering: .relaxed) == 3)
+    }
+
+    @Test func transferEndsAfterItsTotalTimeHoweverItAdvances() async {
+        let progress = TransferProgress()
+        let waited = Mutex<[Double]>([])
+        var world = World.live
+        world.timeout = { seconds in
+            progress.advance()
+            waited.withLock { $0.append(seconds) }
+        }
+        await #expect(throws: TooLate()) {
+            try await progress.watch(
+                idleSeconds: 2, totalSeconds: 5, in: world, throwing: TooLate()
+            ) {
+                try await Task.sleep(for: .seconds(3_600))
+            }
+        }
+        #expect(waited.withLock { $0 } == [2, 2, 1])
+    }
+}
+
+@Suite struct BackoffTests {
+    @Test func pausesDoubleUpToTheLongestAndBeginAnew() {
+        var backoff = Backoff(firstSeconds: 1, longestSeconds: 5)
+        #expect((0..<4).map { _ in backoff.nextSeconds() } == [1, 2, 4, 5])
+        backoff.reset()
+        #expect(backoff.nextSeconds() == 1)
+    }
+
+    @Test func jitterTakesUpToHalfOfThePause() {
+        var backoff = Backoff(firstSeconds: 8, longestSeconds: 8)
+        #expect(backoff.nextSeconds(random: 0) == 4)
+        #expect(backoff.nextSeconds(random: 0.5) == 6)
+    }
+}
+
+@Suite struct TokenBucketTests {
+    private let rate = TokenBucket.Rate(perSecond: 2, burst: 10)
+
+    @Test func fullBucketHoldsABurstAndFillsWithTime() {
+        var bucket = TokenBucket(atMilliseconds: 0)
+        bucket.fill(rate, atMilliseconds: 0)
+        #expect(bucket.tokens == 10)
+        bucket.take(10, debtLimit: 0)
+        #expect(bucket.secondsUntil(1, rate) == 0.5)
+        bucket.fill(rate, atMilliseconds: 1_500)
+        #expect(bucket.tokens == 3)
+    }
+
+    @Test func clockThatGoesBackAddsNothing() {
+        var bucket = TokenBucket(atMilliseconds: 10_000)
+        bucket.fill(rate, atMilliseconds: 10_000)
+        bucket.take(10, debtLimit: 0)
+        bucket.fill(rate, atMilliseconds: 0)
+        bucket.fill(rate, atMilliseconds: 10_000)
+        #expect(bucket.tokens == 0)
+    }
+
+    @Test func debtEndsAtItsLimit() {
+        var bucket = TokenBucket(atMilliseconds: 0)
+        bucket.fill(rate, atMilliseconds: 0)
+        bucket.take(100, debtLimit: 10)
+        #expect(bucket.tokens == -10)
+        bucket.take(1, debtLimit: 0)
+        #expect(bucket.tokens == -10)
+    }
+}
+
+@Suite struct LRUCacheTests {
+    @Test func leastRecentlyUsedEntryGivesWay() {
+        var cache = LRUCache<String, Int>(capacity: 2)
+        cache["a"] = 1
+        cache["b"] = 2
+        #expect(cache["a"] == 1)
+        cache["c"] = 3
+        #expect(cache["b"] == nil)
+        #expect(cache["a"] == 1)
+        #expect(cache["c"] == 3)
+        #expect(cache.count == 2)
+    }
+
+    /// Against the plainest cache that does the same, with any order of reads, writes and removals.
+    @Test func cacheAgreesWithAPlainListOverRandomUse() {
+        var seed: UInt64 = 7
+        func draw(_ count: Int) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33) % count
+        }
+        var cache = LRUCache<Int, Int>(capacity: 5)
+        var model: [(key: Int, value: Int)] = []
+        for step in 0..<5_000 {
+            let key = draw(9)
+            let place = model.firstIndex { $0.key == key }
+            switch draw(6) {
+            case 0, 1:
+                if let place { model.remove(at: place) }
+                model.insert((key, step), at: 0)
+                cache[key] = step
+                if model.count > 5 { model.removeLast() }
+            case 2:
+                if let place { model.remove(at: place) }
+                cache[key] = nil
+            case 3 where step % 50 == 0:
+                model.removeAll { $0.value % 2 == 0 }
+                cache.removeAll { $0 % 2 == 0 }
+            default:
+                #expect(cache[key] == place.map { model[$0].value })
+                if let place { model.insert(model.remove(at: place), at: 0) }
+            }
+            #expect(cache.count == model.count)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+
+/// Where property tests begin: at the seeds that ever failed, and at fresh ones.
+///
+/// All fresh seeds of a run come from one number, which is printed; with the same number in the
+/// environment, `STRATUS_SEED=… Scripts/test --filter X`, the same are drawn again. A test that fails
+/// names its seed: it goes into ``kept``, and is run ever after.
+package enum Seeds {
+    /// The seeds that failed once, by the name that their test gives.
+    package static let kept: [String: [UInt64]] = [
+        "ModelTests": [20_261_121],
+        "QueryPropertyTests": [20_261_121],
+    ]
+
+    /// What the seeds of this run are drawn from.
+    package static let run: UInt64 = {
+        let variable = ProcessInfo.processInfo.environment["STRATUS_SEED"]
+        let run = variable.map { UInt64($0) } ?? UInt64.random(in: 0..<limit)
+        guard let run else { preconditionFailure("STRATUS_SEED must be a number from 0.") }
+        print("The seeds of this run are drawn from STRATUS_SEED=\(run).")
+        return run
+    }()
+
+    /// Seeds have nine digits at most, so that they can be told and typed.
+    private static let limit: UInt64 = 1_000_000_000
+
+    /// The kept seeds of a test, and so many fresh ones.
+    package static func forTest(_ name: String, count: Int) -> [UInt64] {
+        (kept[name] ?? []) + fresh(name, count: count, run: run)
+    }
+
+    /// The same for the same run; tests of different names get different ones.
+    package static func fresh(_ name: String, count: Int, run: UInt64) -> [UInt64] {
+        let start = name.utf8.reduce(run &+ 0xCBF2_9CE4_8422_2325) {
+            ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
+        }
+        return (0..<UInt64(count)).map { mixed(start &+ $0) % limit }
+    }
+
+    /// The last step of SplitMix64: neighbours become strangers.
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixed = number &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
