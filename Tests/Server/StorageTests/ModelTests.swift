@@ -31,7 +31,7 @@ import Testing
 
     /// A model that is wrong in one place is found out: no rule goes without being compared.
     @Test(arguments: StoreModel.Defect.allCases)
-    func aDefectIsFound(_ defect: StoreModel.Defect) async throws {
+    func comparisonFindsEveryModelDefect(_ defect: StoreModel.Defect) async throws {
         let engine = SQLiteStorageEngine.inMemory(random: SeededGenerator(seed: 1))
         #expect(try await compare(engine, seed: 1, steps: 4_000, defect: defect) != nil)
         try await engine.close()
