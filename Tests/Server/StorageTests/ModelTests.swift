@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: seeds)
     func engineInMemoryAnswersLikeTheModel(seed: UInt64) async throws {
-        let engine = SQLiteStorageEngine.inMemory(random: SeededGenerator(seed: seed))
+        let engine = SQLiteStorageEngine.inMemory(world: .seeded(seed))
         let difference = try await compare(engine, seed: seed, steps: 2_000)
         #expect(difference == nil, "seed \(seed)")
         try await engine.close()
@@ -22,7 +22,7 @@ import Testing
     func engineInAFolderAnswersLikeTheModel(seed: UInt64) async throws {
         try await withTemporaryFolder { folder in
             let engine = try SQLiteStorageEngine(
-                folder: folder, random: SeededGenerator(seed: seed))
+                folder: folder, world: .seeded(seed))
             let difference = try await compare(engine, seed: seed, steps: 500)
             #expect(difference == nil, "seed \(seed)")
             try await engine.close()
@@ -32,7 +32,7 @@ import Testing
     /// A model that is wrong in one place is found out: no rule goes without being compared.
     @Test(arguments: StoreModel.Defect.allCases)
     func aDefectIsFound(_ defect: StoreModel.Defect) async throws {
-        let engine = SQLiteStorageEngine.inMemory(random: SeededGenerator(seed: 1))
+        let engine = SQLiteStorageEngine.inMemory(world: .seeded(1))
         #expect(try await compare(engine, seed: 1, steps: 4_000, defect: defect) != nil)
         try await engine.close()
     }

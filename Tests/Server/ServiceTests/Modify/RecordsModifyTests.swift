@@ -145,7 +145,7 @@ import Testing
 
     /// A short request can conflict with many large records: its outcome must not copy them.
     @Test func theOutcomeOfAConflictIsKeptWithoutTheRecordAndAnsweredWithIt() async throws {
-        let storage = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let world = World(storage)
         let alice = try await world.person("alice")
         try await alice.modify([
