@@ -9,6 +9,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let orderedCollections = Target.Dependency.product(
     name: "OrderedCollections", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
@@ -43,6 +44,7 @@ let package = Package(
         .library(name: "StratusStorage", targets: ["StratusStorage"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
         .library(name: "StratusRecords", targets: ["StratusRecords"]),
+        .library(name: "StratusRuntime", targets: ["StratusRuntime"]),
         .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),
@@ -84,44 +86,46 @@ let package = Package(
         .target(
             name: "StratusStorage",
             dependencies: [
-                "StratusRecords", "StratusSQLite", grdb, grdbSQLite, logging,
+                "StratusRecords", "StratusRuntime", "StratusSQLite", grdb, grdbSQLite, logging,
             ],
             path: "Sources/Server/Storage"),
         .target(
             name: "StratusSchema",
-            dependencies: ["StratusRecords", "StratusStorage"],
+            dependencies: ["StratusRecords", "StratusRuntime", "StratusStorage"],
             path: "Sources/Server/Schema",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusQuery",
             dependencies: [
-                "StratusMatching", "StratusRecords", "StratusSchema", "StratusStorage",
-                "StratusWire", heap, logging,
+                "StratusMatching", "StratusRecords", "StratusRuntime", "StratusSchema",
+                "StratusStorage", "StratusWire", heap, logging,
             ],
             path: "Sources/Server/Query",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusService",
             dependencies: [
-                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
-                "StratusStorage", "StratusWire", crypto, cryptoExtras, heap, jwtKit, logging,
+                "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
+                "StratusSchema", "StratusStorage", "StratusWire", crypto, cryptoExtras, deque, heap,
+                jwtKit, logging,
             ],
             path: "Sources/Server/Service",
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusService", "StratusWire", asyncHTTPClient, crypto,
-                httpTypes,
-                hummingbird, hummingbirdCore, hummingbirdTLS, jwtKit, lifecycle, logging, mustache,
+                "StratusRecords", "StratusRuntime", "StratusService", "StratusWire",
+                asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
+                jwtKit, lifecycle, logging, mustache,
                 nio, nioHTTP, nioSSL,
             ],
             path: "Sources/Server/Server"),
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
-                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio,
+                "StratusRecords", "StratusRuntime", "StratusSchema", "StratusServer",
+                "StratusService", "StratusStorage", argumentParser, hummingbird, lifecycle, logging,
+                nio,
             ],
             path: "Sources/Server/stratus"),
 
@@ -150,8 +154,8 @@ let package = Package(
         .target(
             name: "StratusTesting",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusStorage",
-                "StratusWire",
+                "StratusClient", "StratusRecords", "StratusRuntime", "StratusService",
+                "StratusStorage", "StratusWire",
             ],
             path: "Sources/Testing"),
 

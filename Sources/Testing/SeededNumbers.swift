@@ -1,3 +1,6 @@
+import StratusRuntime
+import Synchronization
+
 /// A generator that gives the same numbers for the same seed, in every process (SplitMix64).
 package struct SeededNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -10,5 +13,17 @@ package struct SeededNumbers: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
+    }
+}
+
+extension World {
+    /// The live world with random bytes that are the same for the same seed.
+    package static func seeded(_ seed: UInt64) -> World {
+        let numbers = Mutex(SeededNumbers(seed: seed))
+        return World(randomBytes: { count in
+            numbers.withLock { numbers in
+                (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
+            }
+        })
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRuntime
 import StratusService
 import StratusStorage
 import Synchronization
@@ -59,6 +60,15 @@ public final class TestClock: Sendable {
         CloudConnection.World(
             now: { self.now }, sleep: { try await self.sleep(seconds: $0) },
             uptimeSeconds: { self.uptimeSeconds },
+            timeout: { try await self.sleep(seconds: $0) })
+    }
+
+    /// The clock as a service takes it. Its random bytes and its tasks are those of the process.
+    var serviceWorld: World {
+        World(
+            nowMilliseconds: { Int64(self.now.timeIntervalSince1970 * 1_000) },
+            uptimeSeconds: { self.uptimeSeconds },
+            sleep: { try await self.sleep(seconds: $0) },
             timeout: { try await self.sleep(seconds: $0) })
     }
 
@@ -150,9 +160,6 @@ extension TestCloud {
     ) {
         self.init(
             storage: storage,
-            settings: ServiceSettings(
-                isForDevelopment: true,
-                nowMilliseconds: { Int64(clock.now.timeIntervalSince1970 * 1_000) },
-                sleep: { try await clock.sleep(seconds: $0) }))
+            settings: ServiceSettings(isForDevelopment: true, world: clock.serviceWorld))
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusStorage
 
@@ -24,12 +25,12 @@ public final class TestCloud: Sendable {
 
     /// - Parameters:
     ///   - storage: Where the cloud keeps its data; new databases in memory by default.
-    ///   - settings: Limits, clock and randomness of the service.
+    ///   - settings: The service's limits and its world: time and chance.
     ///   - identifier: Names the folder of long-lived operations.
     public init(
         storage: any StorageEngine = SQLiteStorageEngine.inMemory(),
         settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
-        identifier: UUID = UUID()
+        identifier: UUID = World.live.makeUUID()
     ) {
         service = CloudService(storage: storage, settings: settings)
         operationFolder = FileManager.default.temporaryDirectory.appendingPathComponent(

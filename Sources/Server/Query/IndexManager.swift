@@ -1,5 +1,6 @@
 import Logging
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import Synchronization
@@ -10,24 +11,27 @@ import Synchronization
 /// The progress of an index is stored in the database. After a restart, building continues when a request
 /// next names the record type.
 package final class IndexManager: Sendable {
+    private typealias Prepared = [String: [String: ContainerSchema.FieldRule]]
+
     private struct State {
         /// The field rules to which the indexes conform, by database and record type.
-        var prepared: [DatabaseAddress: [String: [String: ContainerSchema.FieldRule]]] = [:]
+        var prepared = LRUCache<DatabaseAddress, Prepared>(capacity: 10_000)
         var running: [DatabaseAddress: Task<Void, Never>] = [:]
         /// Databases that got more to build while their task was running.
         var resumed: Set<DatabaseAddress> = []
     }
 
-    private static let capacity = 10_000
     /// Steps that a request takes itself, so that a small database is ready before the answer.
     private static let stepsPerRequest = 4
 
     private let limits: Limits
+    private let world: World
     private let logger: Logger
     private let state = Mutex(State())
 
-    package init(limits: Limits, logger: Logger) {
+    package init(limits: Limits, world: World, logger: Logger) {
         self.limits = limits
+        self.world = world
         self.logger = logger
     }
 
@@ -62,11 +66,11 @@ package final class IndexManager: Sendable {
         }
         if !found.conforms || found.isUnfinished { try await startBuilding(in: store) }
         state.withLock { state in
-            if state.prepared.count >= Self.capacity { state.prepared.removeAll() }
+            var prepared = state.prepared[store.address] ?? [:]
             for recordType in wanted.keys {
-                state.prepared[store.address, default: [:]][recordType] =
-                    schema.types[recordType] ?? [:]
+                prepared[recordType] = schema.types[recordType] ?? [:]
             }
+            state.prepared[store.address] = prepared
         }
     }
 
@@ -155,7 +159,9 @@ package final class IndexManager: Sendable {
             if state.running[store.address] != nil {
                 state.resumed.insert(store.address)
             } else {
-                state.running[store.address] = Task { await run(store, building) }
+                state.running[store.address] = world.startTask("index building") {
+                    await self.run(store, building)
+                }
             }
         }
     }

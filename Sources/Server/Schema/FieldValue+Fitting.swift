@@ -1,11 +1,5 @@
 import StratusRecords
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension FieldValue {
     /// The value as a field of this type takes it; nil when it does not fit.
     ///
@@ -18,12 +12,12 @@ extension FieldValue {
         switch (self, type) {
         case (.int64(let number), .double): return .double(Double(number))
         case (.int64(let number), .timestamp): return .timestamp(milliseconds: number)
-        case (.string(let text), .bytes): return Self.bytes(base64: text).map { .bytes($0) }
+        case (.string(let text), .bytes): return Base64.bytes(text).map { .bytes($0) }
         case (.int64List(let numbers), .doubleList): return .doubleList(numbers.map(Double.init))
         case (.int64List(let numbers), .timestampList):
             return .timestampList(milliseconds: numbers)
         case (.stringList(let texts), .bytesList):
-            let values = texts.compactMap(Self.bytes(base64:))
+            let values = texts.compactMap(Base64.bytes(_:))
             return values.count == texts.count ? .bytesList(values) : nil
         default: return nil
         }
@@ -41,9 +35,5 @@ extension FieldValue {
         case .assetList: .assetList([])
         case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset: nil
         }
-    }
-
-    private static func bytes(base64 text: String) -> [UInt8]? {
-        Data(base64Encoded: text).map { Array($0) }
     }
 }

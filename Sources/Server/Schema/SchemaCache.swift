@@ -1,11 +1,12 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import Synchronization
 
 /// The schemas of the containers, read once and kept in memory until another process changes them.
 package final class SchemaCache: Sendable {
     private struct State {
-        var schemas: [ContainerAddress: ContainerSchema] = [:]
+        var schemas = LRUCache<ContainerAddress, ContainerSchema>(capacity: 10_000)
         /// Counts the calls of ``SchemaCache/forget()``; what was read before one is not kept after it.
         var epoch: UInt64 = 0
     }
@@ -42,16 +43,17 @@ package final class SchemaCache: Sendable {
     ) async throws -> ContainerSchema {
         let outcome = try await directory.extendSchema(of: address, with: rows, limits: limits)
         let extended: ContainerSchema? = state.withLock { state in
-            guard let known = state.schemas[address] else { return nil }
+            guard var known = state.schemas[address] else { return nil }
             if known.version >= outcome.version { return known }
             // Somebody else changed the schema in between; it has to be read again.
             guard known.version == outcome.oldVersion else {
                 state.schemas[address] = nil
                 return nil
             }
-            for row in outcome.fields { state.schemas[address]?.add(row) }
-            state.schemas[address]?.version = outcome.version
-            return state.schemas[address]
+            for row in outcome.fields { known.add(row) }
+            known.version = outcome.version
+            state.schemas[address] = known
+            return known
         }
         if let extended { return extended }
         return try await schema(of: address)
@@ -60,7 +62,7 @@ package final class SchemaCache: Sendable {
     /// Forgets all schemas, as somebody changed one without this cache: another process or a deployment.
     package func forget() {
         state.withLock { state in
-            state.schemas = [:]
+            state.schemas.removeAll()
             state.epoch += 1
         }
     }

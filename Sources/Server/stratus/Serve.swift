@@ -8,6 +8,7 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import Synchronization
 
 /// `stratus serve`: runs the service until it is told to stop.
 struct Serve: AsyncParsableCommand {
@@ -147,7 +148,7 @@ struct Serve: AsyncParsableCommand {
             throw OneSentence(listeningFailed: error, host: host, port: port)
         }
         try await storage.close()
-        if let error = await stop.error { throw OneSentence(error) }
+        if let error = stop.error { throw OneSentence(error) }
     }
 
     /// Takes as many file descriptors as the system grants: an open database needs nine, a waiting
@@ -192,8 +193,7 @@ struct Serve: AsyncParsableCommand {
         let host = host
         let scheme = tls == nil ? "http" : "https"
         return try buildServer(
-            service, host: host, port: port, publicOrigin: publicURL, tls: tls, logger: logger,
-            makeUUID: { UUID().uuidString }
+            service, host: host, port: port, publicOrigin: publicURL, tls: tls, logger: logger
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
             // Not print(), which keeps the line back when the output is a pipe.
@@ -228,31 +228,24 @@ struct OneSentence: Error, CustomStringConvertible {
 }
 
 /// Why the service has to stop by itself, once there is a reason.
-actor StopReason {
-    private(set) var error: StorageError?
-    /// Whether the service stops for another reason, perhaps before anybody waits for this one.
-    private var isReleased = false
-    private var waiting: CheckedContinuation<Void, Never>?
+final class StopReason: Sendable {
+    private let first = Mutex<StorageError?>(nil)
+    /// Ends when there is a reason to stop, or when the service stops for another one.
+    private let running = AsyncStream<Never>.makeStream()
 
-    nonisolated func tell(_ error: StorageError) {
-        Task { await set(error) }
-    }
+    var error: StorageError? { first.withLock { $0 } }
 
-    private func set(_ error: StorageError) {
-        self.error = self.error ?? error
-        waiting?.resume()
-        waiting = nil
+    func tell(_ error: StorageError) {
+        first.withLock { $0 = $0 ?? error }
+        running.continuation.finish()
     }
 
     func wait() async {
-        if error != nil || isReleased { return }
-        await withCheckedContinuation { waiting = $0 }
+        for await _ in running.stream {}
     }
 
     fileprivate func release() {
-        isReleased = true
-        waiting?.resume()
-        waiting = nil
+        running.continuation.finish()
     }
 }
 
@@ -264,7 +257,7 @@ private struct StopWatch: ServiceLifecycle.Service {
         await withTaskCancellationOrGracefulShutdownHandler {
             await reason.wait()
         } onCancelOrGracefulShutdown: {
-            Task { await reason.release() }
+            reason.release()
         }
     }
 }

@@ -7,12 +7,12 @@
 /// backoff.nextSeconds(random: 0.5)          // 3: three quarters of 4
 /// backoff.reset()
 /// ```
-public struct Backoff: Hashable, Sendable {
+package struct Backoff: Hashable, Sendable {
     private let firstSeconds: Double
     private let longestSeconds: Double
     private var pauseSeconds: Double
 
-    public init(firstSeconds: Double, longestSeconds: Double) {
+    package init(firstSeconds: Double, longestSeconds: Double) {
         self.firstSeconds = firstSeconds
         self.longestSeconds = longestSeconds
         pauseSeconds = min(firstSeconds, longestSeconds)
@@ -22,14 +22,14 @@ public struct Backoff: Hashable, Sendable {
     ///
     /// - Parameter random: a number from 0 up to 1 that shortens the pause by up to a half, so that
     ///   many devices do not come back in step; nil takes the whole pause.
-    public mutating func nextSeconds(random: Double? = nil) -> Double {
+    package mutating func nextSeconds(random: Double? = nil) -> Double {
         let seconds = pauseSeconds
         pauseSeconds = min(2 * pauseSeconds, longestSeconds)
         return random.map { seconds * (0.5 + $0 / 2) } ?? seconds
     }
 
     /// Begins anew after a success.
-    public mutating func reset() {
+    package mutating func reset() {
         pauseSeconds = min(firstSeconds, longestSeconds)
     }
 }

@@ -1,6 +1,8 @@
 /// What was used lately, within a bound: when it is full, what was used longest ago gives way.
 ///
-/// Reading and writing take the same time however much it holds.
+/// Reading and writing take the same time however much it holds. Inlinable, so that each module has
+/// it for its own keys and values: read at every request, it must not cost what generic code across
+/// modules does.
 ///
 /// ```swift
 /// var cache = LRUCache<String, Int>(capacity: 2)
@@ -9,31 +11,50 @@
 /// _ = cache["a"]
 /// cache["c"] = 3            // "b" gives way
 /// ```
-public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// A place in the list from the entry used last to the one used longest ago.
-    private struct Entry: Sendable {
-        var key: Key
-        var value: Value
-        var newer: Int?
-        var older: Int?
+package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
+    struct Entry: Sendable {
+        @usableFromInline var key: Key
+        @usableFromInline var value: Value
+
+        @inlinable
+        init(key: Key, value: Value) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The neighbours of an entry in the list from the one used last to the one used longest ago; -1
+    /// for none. Apart from the entries, so that moving one touches neither key nor value.
+    @usableFromInline
+    struct Link: Sendable {
+        @usableFromInline var newer = -1
+        @usableFromInline var older = -1
+
+        @inlinable
+        init() {}
     }
 
     /// How many entries are kept at the most; at least one.
-    public let capacity: Int
+    package let capacity: Int
 
-    private var places: [Key: Int] = [:]
-    private var entries: [Entry?] = []
-    private var freePlaces: [Int] = []
-    private var newest: Int?
-    private var oldest: Int?
+    @usableFromInline var places: [Key: Int] = [:]
+    @usableFromInline var entries: [Entry?] = []
+    @usableFromInline var links: [Link] = []
+    @usableFromInline var freePlaces: [Int] = []
+    @usableFromInline var newest = -1
+    @usableFromInline var oldest = -1
 
-    public init(capacity: Int) {
+    @inlinable
+    package init(capacity: Int) {
         self.capacity = max(1, capacity)
     }
 
-    public var count: Int { places.count }
+    @inlinable
+    package var count: Int { places.count }
 
-    public subscript(key: Key) -> Value? {
+    @inlinable
+    package subscript(key: Key) -> Value? {
         mutating get {
             guard let place = places[key] else { return nil }
             moveToFront(place)
@@ -50,33 +71,37 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    public mutating func removeAll() {
+    @inlinable
+    package mutating func removeAll() {
         self = LRUCache(capacity: capacity)
     }
 
     /// Removes the entries whose values a condition holds for.
-    public mutating func removeAll(where isStale: (Value) -> Bool) {
+    @inlinable
+    package mutating func removeAll(where isStale: (Value) -> Bool) {
         for place in entries.indices {
             if let entry = entries[place], isStale(entry.value) { remove(place) }
         }
     }
 
-    private mutating func insert(_ key: Key, _ value: Value) {
-        if places.count >= capacity, let oldest { remove(oldest) }
-        let entry = Entry(key: key, value: value)
+    @inlinable
+    mutating func insert(_ key: Key, _ value: Value) {
+        if places.count >= capacity { remove(oldest) }
         let place: Int
         if let free = freePlaces.popLast() {
             place = free
-            entries[place] = entry
+            entries[place] = Entry(key: key, value: value)
         } else {
             place = entries.count
-            entries.append(entry)
+            entries.append(Entry(key: key, value: value))
+            links.append(Link())
         }
         places[key] = place
         linkAtFront(place)
     }
 
-    private mutating func remove(_ place: Int) {
+    @inlinable
+    mutating func remove(_ place: Int) {
         guard let entry = entries[place] else { return }
         unlink(place)
         places[entry.key] = nil
@@ -84,25 +109,26 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         freePlaces.append(place)
     }
 
-    private mutating func moveToFront(_ place: Int) {
+    @inlinable
+    mutating func moveToFront(_ place: Int) {
         guard place != newest else { return }
         unlink(place)
         linkAtFront(place)
     }
 
-    private mutating func linkAtFront(_ place: Int) {
-        entries[place]?.newer = nil
-        entries[place]?.older = newest
-        if let newest { entries[newest]?.newer = place }
+    @inlinable
+    mutating func linkAtFront(_ place: Int) {
+        links[place].newer = -1
+        links[place].older = newest
+        if newest >= 0 { links[newest].newer = place }
         newest = place
-        if oldest == nil { oldest = place }
+        if oldest < 0 { oldest = place }
     }
 
-    private mutating func unlink(_ place: Int) {
-        guard let entry = entries[place] else { return }
-        if let newer = entry.newer { entries[newer]?.older = entry.older }
-        if let older = entry.older { entries[older]?.newer = entry.newer }
-        if newest == place { newest = entry.older }
-        if oldest == place { oldest = entry.newer }
+    @inlinable
+    mutating func unlink(_ place: Int) {
+        let link = links[place]
+        if link.newer >= 0 { links[link.newer].older = link.older } else { newest = link.older }
+        if link.older >= 0 { links[link.older].newer = link.newer } else { oldest = link.newer }
     }
 }

@@ -8,51 +8,52 @@
 /// bucket.fill(rate, atMilliseconds: 0)
 /// if bucket.tokens >= 1 { bucket.take(1, debtLimit: 0) }
 /// ```
-public struct TokenBucket: Hashable, Sendable {
+package struct TokenBucket: Hashable, Sendable {
     /// How fast a bucket fills, and how much it holds.
-    public struct Rate: Hashable, Sendable {
-        public var perSecond: Double
-        public var burst: Double
+    package struct Rate: Hashable, Sendable {
+        package var perSecond: Double
+        package var burst: Double
 
-        public init(perSecond: Double, burst: Double) {
+        package init(perSecond: Double, burst: Double) {
             self.perSecond = perSecond
             self.burst = burst
         }
     }
 
     /// What is in the bucket; less than nothing is a debt.
-    public private(set) var tokens: Double
-    public private(set) var filledMilliseconds: Int64
+    package private(set) var tokens: Double
+    package private(set) var filledMilliseconds: Int64
 
     /// A full bucket.
-    public init(atMilliseconds now: Int64) {
+    package init(atMilliseconds now: Int64) {
         tokens = .greatestFiniteMagnitude
         filledMilliseconds = now
     }
 
+    /// Seconds since the last look; none where the clock went back.
+    package func secondsSinceFilled(atMilliseconds now: Int64) -> Double {
+        max(0, Double(now - filledMilliseconds) / 1_000)
+    }
+
     /// Adds what came since the last look, up to the burst.
-    ///
-    /// - Returns: the seconds since the last look.
-    @discardableResult
-    public mutating func fill(_ rate: Rate, atMilliseconds now: Int64) -> Double {
-        let seconds = max(0, Double(now - filledMilliseconds) / 1_000)
+    package mutating func fill(_ rate: Rate, atMilliseconds now: Int64) {
+        let seconds = secondsSinceFilled(atMilliseconds: now)
         tokens = min(tokens + seconds * rate.perSecond, rate.burst)
         filledMilliseconds = max(now, filledMilliseconds)
-        return seconds
     }
 
     /// Takes tokens, on credit down to a limit.
-    public mutating func take(_ count: Double, debtLimit: Double) {
+    package mutating func take(_ count: Double, debtLimit: Double) {
         tokens = max(tokens - count, min(tokens, -debtLimit))
     }
 
     /// Gives tokens back, up to the burst.
-    public mutating func giveBack(_ count: Double, _ rate: Rate) {
+    package mutating func giveBack(_ count: Double, _ rate: Rate) {
         tokens = min(tokens + count, rate.burst)
     }
 
     /// Seconds until there are so many tokens; none where they are there.
-    public func secondsUntil(_ count: Double, _ rate: Rate) -> Double {
+    package func secondsUntil(_ count: Double, _ rate: Rate) -> Double {
         max(0, (count - tokens) / rate.perSecond)
     }
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
 /// How far a transfer has come, for the one who watches that it does not stand still.
-public final class TransferProgress: Sendable {
+package final class TransferProgress: Sendable {
     private let pieces = Atomic<Int>(0)
 
-    public init() {}
+    package init() {}
 
     /// Takes note that a piece arrived.
-    public func advance() {
+    package func advance() {
         pieces.add(1, ordering: .relaxed)
     }
 
@@ -19,7 +19,7 @@ public final class TransferProgress: Sendable {
     ///   - totalSeconds: how long it may take in all.
     ///   - tooSlow: the error when it stood still or took too long.
     /// - Throws: what the transfer throws, `tooSlow`, or `CancellationError`.
-    public func watch<Value: Sendable>(
+    package func watch<Value: Sendable>(
         idleSeconds: Double, totalSeconds: Double = .infinity, in world: World,
         throwing tooSlow: @autoclosure @escaping @Sendable () -> any Error,
         _ transfer: @escaping @Sendable () async throws -> Value

@@ -68,14 +68,20 @@ public struct World: Sendable {
         timeout: { try await Task.sleep(for: duration(ofSeconds: $0)) },
         randomBytes: { count in
             var generator = SystemRandomNumberGenerator()
-            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+            var word: UInt64 = 0
+            return (0..<count).map { index in
+                // Each call of the generator is one of the system, and gives eight bytes.
+                if index % 8 == 0 { word = generator.next() }
+                defer { word >>= 8 }
+                return UInt8(truncatingIfNeeded: word)
+            }
         },
         startTask: { name, work in Task(name: name) { await work() } })
 
     /// A duration of so many seconds; those that it cannot hold become the nearest that it can.
     ///
     /// `Duration.seconds` ends the process for a number that is not finite or too large.
-    public static func duration(ofSeconds seconds: Double) -> Duration {
+    package static func duration(ofSeconds seconds: Double) -> Duration {
         .seconds(seconds.isNaN ? 0 : max(0, min(seconds, 1e9)))
     }
 }
@@ -86,8 +92,12 @@ extension World {
 
     /// A random number from 0 up to, but not including, 1.
     public func random() -> Double {
-        let bits = randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return Double(bits >> 11) * 0x1p-53
+        Double(randomNumber() >> 11) * 0x1p-53
+    }
+
+    /// Eight random bytes as a number.
+    package func randomNumber() -> UInt64 {
+        randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// A random UUID (version 4, RFC 9562).
@@ -95,7 +105,7 @@ extension World {
         var bytes = randomBytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        return UUID(bytes: bytes)
     }
 
     /// Runs work until its time is over, whatever the work itself thinks of time.
@@ -106,7 +116,8 @@ extension World {
     ///   - seconds: how long the work may take; none, where it is zero or less.
     ///   - tooLate: the error when the time is over.
     /// - Throws: what the work throws, `tooLate`, or `CancellationError`.
-    public func withTimeout<Value: Sendable>(
+    @inlinable
+    package func withTimeout<Value: Sendable>(
         seconds: Double, throwing tooLate: @autoclosure @escaping @Sendable () -> any Error,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -121,5 +132,13 @@ extension World {
             guard let value = try await group.next() else { throw CancellationError() }
             return value
         }
+    }
+}
+
+extension UUID {
+    /// The UUID of 16 bytes, whatever version they say.
+    package init(bytes: [UInt8]) {
+        precondition(bytes.count == MemoryLayout<uuid_t>.size, "A UUID has 16 bytes.")
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }

@@ -14,13 +14,13 @@ struct Gate: Sendable {
         return TestCloud(
             settings: ServiceSettings(
                 isForDevelopment: true,
-                sleep: { seconds in
+                world: .init(sleep: { seconds in
                     guard seconds == Self.seconds else {
                         return try await Task.sleep(for: .seconds(seconds))
                     }
                     delayed.yield()
                     for await _ in opened { break }
-                }))
+                })))
     }
 
     /// The next request to an endpoint waits at the gate.

@@ -11,7 +11,7 @@ enum Backend: CaseIterable, Sendable {
 
     func storage() throws -> any StorageEngine {
         switch self {
-        case .memory: SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+        case .memory: SQLiteStorageEngine.inMemory(world: .seeded(7))
         case .sqlite: try SQLiteStorageEngine(folder: Self.temporaryFolder())
         }
     }

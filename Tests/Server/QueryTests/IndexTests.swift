@@ -30,7 +30,7 @@ import Testing
     }
 
     private func manager(_ limits: Limits = Limits()) -> IndexManager {
-        IndexManager(limits: limits, logger: Logger(label: "test"))
+        IndexManager(limits: limits, world: .live, logger: Logger(label: "test"))
     }
 
     /// Saves records with their index entries.

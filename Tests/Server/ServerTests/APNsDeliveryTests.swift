@@ -50,7 +50,7 @@ import Testing
             APNsSettings(
                 privateKey: Self.key.pemRepresentation, keyIdentifier: "KEY1234567",
                 teamIdentifier: "TEAM123456", topic: topic, url: url),
-            client: client, nowMilliseconds: { clock.milliseconds.withLock { $0 } })
+            client: client, world: .init(nowMilliseconds: { clock.milliseconds.withLock { $0 } }))
         do {
             try await body(delivery, standIn)
         } catch {

@@ -54,7 +54,7 @@ import Testing
             ]))
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            makeUUID: { "uuid" }, onListening: { _ in })
+            onListening: { _ in })
         try await server.test(.ahc()) { client in
             func poll(_ uri: String) async throws -> TestResponse {
                 try await client.execute(

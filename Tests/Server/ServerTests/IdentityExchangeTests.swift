@@ -72,7 +72,7 @@ import Testing
         let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            makeUUID: { "uuid" }, onListening: { _ in })
+            onListening: { _ in })
         return try await server.test(.router) { client in
             let body = """
                 {"container":"iCloud.org.example.Trails","environment":"development",\

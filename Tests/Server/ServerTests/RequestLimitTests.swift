@@ -20,7 +20,7 @@ import Testing
             settings: ServiceSettings(
                 isForDevelopment: true, limits: limits, isThrottled: isThrottled,
                 // Stopped, so that no rate recovers while a test is slow.
-                nowMilliseconds: { 1_800_000_000_000 }))
+                world: .init(nowMilliseconds: { 1_800_000_000_000 })))
     }
 
     /// The body is announced and never sent: the answer cannot have waited for it.

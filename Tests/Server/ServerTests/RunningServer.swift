@@ -14,7 +14,7 @@ func withServer(
     let (ports, port) = AsyncStream<Int>.makeStream()
     let server = try buildServer(
         service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin,
-        logger: Logger(label: "test"), makeUUID: { UUID().uuidString },
+        logger: Logger(label: "test"),
         onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }

@@ -21,7 +21,8 @@ import Testing
     ) async throws {
         // The clock stands still: no attempt is forgotten while a test is slow.
         var settings = ServiceSettings(
-            isForDevelopment: isForDevelopment, nowMilliseconds: { 1_800_000_000_000 })
+            isForDevelopment: isForDevelopment, world: .init(nowMilliseconds: { 1_800_000_000_000 })
+        )
         settings.accounts = AccountSettings(
             signUp: .open, passwordCost: .init(logRounds: 1, blockSize: 1, parallelism: 1))
         let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
@@ -29,7 +30,7 @@ import Testing
         logger.logLevel = .critical
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin, logger: logger,
-            makeUUID: { "uuid" }, onListening: { _ in })
+            onListening: { _ in })
         try await server.test(.router) { client in
             try await body(Browser(client: client, ownOrigin: publicOrigin), service)
         }

@@ -55,7 +55,7 @@ import Testing
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let server = try buildServer(
-            service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { "uuid" },
+            service, host: "127.0.0.1", port: 0, logger: logger,
             onListening: { _ in })
         try await server.test(.router) { client in
             try await body(Server(client: client, key: key, keyID: row.identifier))

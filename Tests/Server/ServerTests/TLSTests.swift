@@ -50,7 +50,7 @@ import Testing
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0,
             tls: TLSFiles(certificatePath: files.certificate, keyPath: files.key),
-            logger: Logger(label: "test"), makeUUID: { UUID().uuidString },
+            logger: Logger(label: "test"),
             onListening: { port.yield($0) })
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(files.certificate)

@@ -15,7 +15,7 @@ enum Backend: CaseIterable, Sendable {
     func storage() throws -> any StorageEngine {
         switch self {
         case .memory:
-            return SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+            return SQLiteStorageEngine.inMemory(world: .seeded(7))
         case .sqlite:
             let folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)")
@@ -37,7 +37,7 @@ final class World: Sendable {
     }
 
     init(
-        _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7)),
+        _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil,
         accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
@@ -48,15 +48,11 @@ final class World: Sendable {
         }
     ) {
         let time = Time()
-        let numbers = Mutex(SeededNumbers(seed: 42))
         var settings = ServiceSettings(
             isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
-            nowMilliseconds: { time.milliseconds.withLock { $0 } },
-            randomBytes: { count in
-                numbers.withLock { numbers in
-                    (0..<count).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }
-                }
-            }, sleep: sleep, pushDelivery: pushDelivery)
+            world: .seeded(42), pushDelivery: pushDelivery)
+        settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
+        settings.world.sleep = sleep
         settings.accounts = accounts
         service = CloudService(storage: storage, settings: settings)
         address = ContainerAddress(container: Self.container, environment: environment)

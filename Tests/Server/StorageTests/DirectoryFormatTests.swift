@@ -16,7 +16,7 @@ import Testing
             .appendingPathComponent("stratus-directory-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = DirectoryFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+        let today = DirectoryFile.format(world: .live)
         let first = today.through(1)
         let old = try SQLiteFile(path: path, format: first)
         try await old.write { [container] database in

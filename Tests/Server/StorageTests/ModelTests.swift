@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: seeds)
     func engineInMemoryAnswersLikeTheModel(seed: UInt64) async throws {
-        let engine = SQLiteStorageEngine.inMemory(random: SeededGenerator(seed: seed))
+        let engine = SQLiteStorageEngine.inMemory(world: .seeded(seed))
         let difference = try await compare(engine, seed: seed, steps: 2_000)
         #expect(difference == nil, "seed \(seed)")
         try await engine.close()
@@ -22,7 +22,7 @@ import Testing
     func engineInAFolderAnswersLikeTheModel(seed: UInt64) async throws {
         try await withTemporaryFolder { folder in
             let engine = try SQLiteStorageEngine(
-                folder: folder, random: SeededGenerator(seed: seed))
+                folder: folder, world: .seeded(seed))
             let difference = try await compare(engine, seed: seed, steps: 500)
             #expect(difference == nil, "seed \(seed)")
             try await engine.close()
@@ -34,7 +34,7 @@ import Testing
     func comparisonFindsEveryModelDefect(_ defect: StoreModel.Defect) async throws {
         var isFound = false
         for seed in 1...8 as ClosedRange<UInt64> where !isFound {
-            let engine = SQLiteStorageEngine.inMemory(random: SeededGenerator(seed: seed))
+            let engine = SQLiteStorageEngine.inMemory(world: .seeded(seed))
             isFound = try await compare(engine, seed: seed, steps: 4_000, defect: defect) != nil
             try await engine.close()
         }

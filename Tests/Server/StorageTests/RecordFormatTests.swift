@@ -13,7 +13,7 @@ import Testing
             .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+        let today = RecordFile.format(world: .live)
         let first = today.through(1)
         let old = try SQLiteFile(path: path, format: first)
         try await old.write { database in
@@ -55,7 +55,7 @@ import Testing
             .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
         // A leftover in the temporary folder fails no test.
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+        let today = RecordFile.format(world: .live)
         let before = today.through(6)
         let old = try SQLiteFile(path: path, format: before)
         try await old.write { database in

@@ -12,7 +12,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true)
             let path = folder + "/records.sqlite"
-            let today = RecordFile.format(random: RandomSource(SystemRandomNumberGenerator()))
+            let today = RecordFile.format(world: .live)
             let first = today.through(1)
             let old = try SQLiteFile(path: path, format: first)
             try await old.write { database in

@@ -3,9 +3,9 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusWire
-import Synchronization
 
 extension Routes {
     /// The two addresses that bytes of assets go through. Both carry their credential in the path: who
@@ -35,55 +35,29 @@ extension Routes {
 
     /// Streams the body into the service, as it is or as the file of a form.
     private func upload(_ token: String, _ request: Request) async throws -> Response {
-        let limits = service.settings.limits
-        let progress = UploadProgress()
+        let settings = service.settings
+        let progress = TransferProgress()
         let pieces = UploadPieces(
             body: request.body, progress: progress,
             boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)))
         // A form is a little larger than its file, which is counted as it is read.
         let announced =
             pieces.boundary == nil ? request.headers[.contentLength].flatMap { Int64($0) } : nil
-        let answer = try await withThrowingTaskGroup(of: AssetsUpload.Uploaded.self) { group in
-            group.addTask {
-                try await service.upload(to: token, announcedBytes: announced, pieces)
-            }
-            group.addTask {
-                try await progress.watch(limits)
-                throw RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
-            }
-            defer { group.cancelAll() }
-            guard let answer = try await group.next() else { throw CancellationError() }
-            return answer
+        let answer = try await progress.watch(
+            idleSeconds: settings.limits.assetIdleSeconds,
+            totalSeconds: settings.limits.assetUploadSeconds, in: settings.world,
+            throwing: RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
+        ) {
+            try await service.upload(to: token, announcedBytes: announced, pieces)
         }
         return Response(wireBytes: wireBytes(of: answer))
-    }
-}
-
-/// How far an upload has come, for the one who watches it.
-private final class UploadProgress: Sendable {
-    private let pieces = Atomic<Int>(0)
-
-    func advance() {
-        pieces.add(1, ordering: .relaxed)
-    }
-
-    /// Returns when the upload stood still for too long, or took too long in all.
-    func watch(_ limits: Limits) async throws {
-        var secondsLeft = limits.assetUploadSeconds
-        while secondsLeft > 0 {
-            let before = pieces.load(ordering: .relaxed)
-            let seconds = min(limits.assetIdleSeconds, secondsLeft)
-            try await Task.sleep(for: .seconds(seconds))
-            if pieces.load(ordering: .relaxed) == before { return }
-            secondsLeft -= seconds
-        }
     }
 }
 
 /// The bytes of an uploaded asset, piece by piece as they arrive.
 private struct UploadPieces: AsyncSequence, Sendable {
     let body: RequestBody
-    let progress: UploadProgress
+    let progress: TransferProgress
     /// Nil when the body is the asset itself.
     let boundary: [UInt8]?
 
@@ -95,7 +69,7 @@ private struct UploadPieces: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol {
         var body: RequestBody.AsyncIterator
-        let progress: UploadProgress
+        let progress: TransferProgress
         var form: FormFile?
 
         mutating func next() async throws -> [UInt8]? {

@@ -9,7 +9,8 @@ extension Routes {
         let path: RouterPath = "dev/faults"
         router.post(path) { request, _ in
             await respond(to: request) {
-                let body = try await request.collectBody(service.settings.limits)
+                let body = try await request.collectBody(
+                    service.settings.limits, in: service.settings.world)
                 try faults.add(decode(DevFaults.Script.self, from: body).faults)
                 return remaining(of: faults)
             }

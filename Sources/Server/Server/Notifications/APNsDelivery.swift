@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusWire
 
@@ -27,12 +28,12 @@ public struct APNsDelivery: PushDelivery {
     /// - Throws: ``APNsKeyError`` when the key cannot be read.
     public init(
         _ settings: APNsSettings, client: HTTPClient = .shared, attemptSeconds: Double = 30,
-        nowMilliseconds: @escaping @Sendable () -> Int64 = ServiceSettings.systemMilliseconds
+        world: World = .live
     ) throws {
         self.settings = settings
         self.client = client
         self.attemptSeconds = attemptSeconds
-        token = try APNsToken(settings, nowMilliseconds: nowMilliseconds)
+        token = try APNsToken(settings, world: world)
     }
 
     public func send(_ push: Push) async -> PushOutcome {

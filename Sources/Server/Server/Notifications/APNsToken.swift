@@ -1,4 +1,5 @@
 import JWTKit
+import StratusRuntime
 import StratusService
 
 #if canImport(FoundationEssentials)
@@ -19,25 +20,25 @@ actor APNsToken {
 
     private let key: ES256PrivateKey
     private let settings: APNsSettings
-    private let nowMilliseconds: @Sendable () -> Int64
+    private let world: World
     private var known: (text: String, milliseconds: Int64)?
 
     private static let lifetimeMilliseconds: Int64 = 40 * 60 * 1_000
 
     /// - Throws: ``APNsKeyError`` when the key cannot be read.
-    init(_ settings: APNsSettings, nowMilliseconds: @escaping @Sendable () -> Int64) throws {
+    init(_ settings: APNsSettings, world: World) throws {
         do {
             key = try ES256PrivateKey(pem: settings.privateKey)
         } catch {
             throw APNsKeyError()
         }
         self.settings = settings
-        self.nowMilliseconds = nowMilliseconds
+        self.world = world
     }
 
     /// Today's token.
     func text() async throws -> String {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         if let known, now - known.milliseconds < Self.lifetimeMilliseconds { return known.text }
         let keys = JWTKeyCollection()
         let kid = JWKIdentifier(string: settings.keyIdentifier)

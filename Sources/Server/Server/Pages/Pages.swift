@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Mustache
 import NIOCore
+import StratusRecords
 
 /// The pages for people: plain HTML that needs no script but to tell the page that opened it.
 struct Pages: Sendable {
@@ -47,7 +48,7 @@ struct Pages: Sendable {
     }
 
     private static func hash(_ text: String) -> String {
-        Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
+        Base64.text(Array(SHA256.hash(data: Array(text.utf8))))
     }
 }
 

@@ -3,6 +3,7 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusWire
 
@@ -111,30 +112,24 @@ extension Request {
     ///
     /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used
     ///   any further then, because an unread rest may stand in it.
-    func collectBody(_ limits: Limits) async throws -> ByteBuffer {
+    func collectBody(_ limits: Limits, in world: World) async throws -> ByteBuffer {
         if let announced = headers[.contentLength].flatMap({ Int($0) }),
             announced > limits.requestBodyBytes
         {
             throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
         }
         let body = self.body
-        return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask {
-                do {
-                    return try await body.collect(upTo: limits.requestBodyBytes)
-                } catch is NIOTooManyBytesError {
-                    throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
-                } catch is HTTPParserError {
-                    throw RequestFailure(.bodyBroken, unreadBody: .refused)
-                }
+        return try await world.withTimeout(
+            seconds: limits.requestReadSeconds,
+            throwing: RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
+        ) {
+            do {
+                return try await body.collect(upTo: limits.requestBodyBytes)
+            } catch is NIOTooManyBytesError {
+                throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
+            } catch is HTTPParserError {
+                throw RequestFailure(.bodyBroken, unreadBody: .refused)
             }
-            group.addTask {
-                try await Task.sleep(for: .seconds(limits.requestReadSeconds))
-                throw RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
-            }
-            defer { group.cancelAll() }
-            guard let buffer = try await group.next() else { throw CancellationError() }
-            return buffer
         }
     }
 }

@@ -15,7 +15,6 @@ struct Routes: Sendable {
     let publicOrigin: String?
     /// Whether the server itself speaks TLS.
     let isTLS: Bool
-    let makeUUID: @Sendable () -> String
 
     func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router)
@@ -123,10 +122,12 @@ struct Routes: Sendable {
         ).checkRate()
         let limits = service.settings.limits
         guard head.isSigned else {
-            return try await checked.admit().reading { try await request.collectBody(limits) }
+            return try await checked.admit().reading {
+                try await request.collectBody(limits, in: service.settings.world)
+            }
         }
         return try await checked.admit(
-            reading: { try await request.collectBody(limits) },
+            reading: { try await request.collectBody(limits, in: service.settings.world) },
             signature: { RequestHead.signature(of: request, over: $0 ?? ByteBuffer()) })
     }
 
@@ -167,7 +168,7 @@ struct Routes: Sendable {
             context?.drop()
             return Response(status: .internalServerError)
         } catch var failure as RequestFailure {
-            let uuid = makeUUID()
+            let uuid = service.newUUID()
             // The service knows paths only.
             if let url = failure.error.redirectURL, url.hasPrefix("/") {
                 failure.error.redirectURL = origin(of: request) + url
@@ -186,7 +187,7 @@ struct Routes: Sendable {
         } catch {
             // Nothing but a RequestFailure is meant to come here: a client that went away, or a fault
             // of ours, which the log must show in full and the client must not see.
-            let uuid = makeUUID()
+            let uuid = service.newUUID()
             if !(error is CancellationError) {
                 logger.error(
                     "A request failed unexpectedly.",

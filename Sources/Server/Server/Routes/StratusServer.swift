@@ -22,17 +22,14 @@ import StratusWire
 ///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
 ///     `https://cloud.example.org`; nil takes the Host that each request names.
 ///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
-///   - makeUUID: Names errors, in answers and in the log.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
     tls: TLSFiles? = nil, logger: Logger,
-    makeUUID: @escaping @Sendable () -> String,
     onListening: @escaping @Sendable (Int) async -> Void
 ) throws -> some ApplicationProtocol {
     let routes = Routes(
-        service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil,
-        makeUUID: makeUUID)
+        service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil)
     let limits = service.settings.limits
     var server = HTTPServerBuilder.http1(
         configuration: connectionConfiguration(limits, isBehindProxy: routes.isBehindProxy))
@@ -56,7 +53,7 @@ extension Routes {
     func router() throws -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         router.add(middleware: CrossOrigin(service: service))
-        router.add(middleware: UnknownAddress(makeUUID: makeUUID))
+        router.add(middleware: UnknownAddress(service: service))
         add(to: router)
         SignInPages(routes: self, pages: try Pages()).add(to: router)
         return router
@@ -83,7 +80,7 @@ private func connectionConfiguration(
 private struct UnknownAddress: RouterMiddleware {
     typealias Context = ServerContext
 
-    let makeUUID: @Sendable () -> String
+    let service: CloudService
 
     func handle(
         _ request: Request, context: Context,
@@ -92,7 +89,7 @@ private struct UnknownAddress: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            return Response(RequestFailure(.unknownAddress), uuid: makeUUID())
+            return Response(RequestFailure(.unknownAddress), uuid: service.newUUID())
         }
     }
 }

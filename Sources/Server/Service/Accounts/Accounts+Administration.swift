@@ -41,7 +41,7 @@ extension Accounts {
         try await directory.put(
             APITokenRow(
                 token: token, address: address, name: name, allowedOrigins: allowedOrigins,
-                callbackURL: callbackURL, createdMilliseconds: settings.nowMilliseconds()))
+                callbackURL: callbackURL, createdMilliseconds: settings.world.nowMilliseconds()))
         return token
     }
 
@@ -148,7 +148,7 @@ extension Accounts {
         let user = try await directory.insert(newUser(named: "key \(identifier)"))
         let key = ServerKeyRow(
             identifier: identifier, address: address, name: name, publicKey: pem,
-            userRecordName: user.recordName, createdMilliseconds: settings.nowMilliseconds())
+            userRecordName: user.recordName, createdMilliseconds: settings.world.nowMilliseconds())
         try await directory.put(key)
         return key
     }

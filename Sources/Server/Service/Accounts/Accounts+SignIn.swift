@@ -38,7 +38,7 @@ extension Accounts {
             throw SignInRefusal.wrong
         }
         try countAttempt(form)
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         if let seconds = accountAttempts.take(name, nowMilliseconds: now) {
             throw SignInRefusal.tooMany(seconds)
         }
@@ -120,7 +120,7 @@ extension Accounts {
 
     /// - Throws: ``SignInRefusal/tooMany(_:)``.
     func countAttempt(from networkAddress: String) throws {
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         if let seconds = addressAttempts.take(networkAddress, nowMilliseconds: now) {
             throw SignInRefusal.tooMany(seconds)
         }

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 import Synchronization
@@ -8,8 +9,8 @@ public final class Accounts: Sendable {
     let directory: any Directory
     let settings: ServiceSettings
     let passwords = PasswordQueue()
-    let accountAttempts = AttemptLimiter(.init(burst: 10, secondsPerAttempt: 60))
-    let addressAttempts = AttemptLimiter(.init(burst: 60, secondsPerAttempt: 10))
+    let accountAttempts = AttemptLimiter(burst: 10, secondsPerAttempt: 60)
+    let addressAttempts = AttemptLimiter(burst: 60, secondsPerAttempt: 10)
     let identityTokens: IdentityTokens
     private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
@@ -98,7 +99,7 @@ public final class Accounts: Sendable {
             device: credentials.clientID ?? session.row.identifier,
             wantsExtensions: credentials.wantsExtensions, session: session.row.identifier)
         let next = WebAuthToken(
-            session: session.row.identifier, issuedMilliseconds: settings.nowMilliseconds())
+            session: session.row.identifier, issuedMilliseconds: settings.world.nowMilliseconds())
         return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: signer))
     }
 
@@ -110,7 +111,7 @@ public final class Accounts: Sendable {
     }
 
     private func isValid(_ token: WebAuthToken, in session: SessionRow) -> Bool {
-        settings.nowMilliseconds() < token.issuedMilliseconds + lifetimeMilliseconds(session)
+        settings.world.nowMilliseconds() < token.issuedMilliseconds + lifetimeMilliseconds(session)
     }
 
     /// Reads a row, or has it from the last time.
@@ -139,7 +140,7 @@ public final class Accounts: Sendable {
     ) async throws -> String {
         let key = try await keyOfSigner(signature, credentials, at: address)
         try await serverKeys.accept(
-            signature, of: key, at: address, nowMilliseconds: settings.nowMilliseconds())
+            signature, of: key, at: address, nowMilliseconds: settings.world.nowMilliseconds())
         return key.row.userRecordName
     }
 
@@ -150,7 +151,7 @@ public final class Accounts: Sendable {
         _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
     ) async throws -> ServerKeys.Known {
         guard credentials.apiToken == nil, credentials.webAuthToken == nil,
-            signature.isTimely(nowMilliseconds: settings.nowMilliseconds())
+            signature.isTimely(nowMilliseconds: settings.world.nowMilliseconds())
         else { throw ServiceError.authenticationFailed }
         let identifier = signature.keyID.lowercased()
         let known = try await recall(\.serverKeys, identifier) {
@@ -235,7 +236,7 @@ public final class Accounts: Sendable {
 
     /// Writes that a session is in use, ten times in a token's life at the most.
     private func noteUse(of session: SessionRow) async throws {
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else {
             return
         }
@@ -250,7 +251,7 @@ public final class Accounts: Sendable {
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?,
         signer: TokenSigner
     ) async throws -> SignIn {
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         let session = SessionRow(
             identifier: settings.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
@@ -307,7 +308,7 @@ public final class Accounts: Sendable {
     func newUser(named name: String) -> UserRow {
         UserRow(
             recordName: "_" + settings.newIdentifier(), name: name,
-            createdMilliseconds: settings.nowMilliseconds())
+            createdMilliseconds: settings.world.nowMilliseconds())
     }
 }
 

@@ -1,28 +1,22 @@
+import StratusRuntime
 import Synchronization
 
 /// Counts attempts per key in a table of fixed size: memory is bounded whoever knocks.
 ///
-/// Each place of the table is a leaky bucket; keys share one when their hashes meet, which an attacker
+/// Each place of the table is a token bucket; keys share one when their hashes meet, which an attacker
 /// cannot arrange, since the hash is seeded anew in every process.
 final class AttemptLimiter: Sendable {
-    /// How many attempts are free at first, and how long one takes to come back, in seconds.
-    struct Rate: Hashable, Sendable {
-        var burst: Double
-        var secondsPerAttempt: Double
-    }
-
-    private struct Bucket {
-        var level: Double = 0
-        var milliseconds: Int64 = 0
-    }
-
     private static let places = 16_384
 
-    let rate: Rate
-    private let buckets = Mutex([Bucket](repeating: Bucket(), count: places))
+    private let rate: TokenBucket.Rate
+    private let buckets = Mutex(
+        [TokenBucket](repeating: TokenBucket(atMilliseconds: 0), count: places))
 
-    init(_ rate: Rate) {
-        self.rate = rate
+    /// - Parameters:
+    ///   - burst: How many attempts are free at first.
+    ///   - secondsPerAttempt: How long one takes to come back.
+    init(burst: Double, secondsPerAttempt: Double) {
+        rate = TokenBucket.Rate(perSecond: 1 / secondsPerAttempt, burst: burst)
     }
 
     /// Counts an attempt.
@@ -31,22 +25,18 @@ final class AttemptLimiter: Sendable {
     func take(_ key: String, nowMilliseconds: Int64) -> Double? {
         buckets.withLock { buckets in
             let place = Self.place(of: key)
-            var bucket = buckets[place]
-            let elapsed = Double(max(0, nowMilliseconds - bucket.milliseconds)) / 1_000
-            bucket.level = max(0, bucket.level - elapsed / rate.secondsPerAttempt)
-            bucket.milliseconds = nowMilliseconds
-            let isFree = bucket.level + 1 <= rate.burst
-            if isFree { bucket.level += 1 }
-            buckets[place] = bucket
-            return isFree ? nil : (bucket.level + 1 - rate.burst) * rate.secondsPerAttempt
+            buckets[place].fill(rate, atMilliseconds: nowMilliseconds)
+            let seconds = buckets[place].secondsUntil(1, rate)
+            guard seconds <= 0 else { return seconds }
+            buckets[place].take(1, debtLimit: 0)
+            return nil
         }
     }
 
     /// Takes an attempt back: it succeeded.
     func giveBack(_ key: String) {
         buckets.withLock { buckets in
-            let place = Self.place(of: key)
-            buckets[place].level = max(0, buckets[place].level - 1)
+            buckets[Self.place(of: key)].giveBack(1, rate)
         }
     }
 

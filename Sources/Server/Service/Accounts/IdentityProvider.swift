@@ -1,5 +1,6 @@
 import JWTKit
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -62,13 +63,13 @@ actor IdentityTokens {
     }
 
     private let providers: [IdentityProvider]
-    private let nowMilliseconds: @Sendable () -> Int64
+    private let world: World
     private var keys: [String: Keys] = [:]
-    private var fetching: [String: Task<Keys, any Error>] = [:]
+    private var fetching: [String: Task<Void, Never>] = [:]
 
     init(_ settings: ServiceSettings) {
         providers = settings.accounts.identityProviders
-        nowMilliseconds = settings.nowMilliseconds
+        world = settings.world
     }
 
     /// Reads a token's claims, if it is good.
@@ -102,7 +103,9 @@ actor IdentityTokens {
             // The library's errors say what is wrong with the token; the answer must not.
             throw ServiceError.authenticationFailed
         }
-        guard claims.isGood(provider, nonce, nowMilliseconds(), leeway: Self.leewayMilliseconds)
+        guard
+            claims.isGood(
+                provider, nonce, world.nowMilliseconds(), leeway: Self.leewayMilliseconds)
         else { throw ServiceError.authenticationFailed }
         return Identity(
             issuer: provider.issuer, subject: claims.sub,
@@ -111,7 +114,7 @@ actor IdentityTokens {
     }
 
     private func key(_ name: String, of provider: IdentityProvider) async throws -> JWK? {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         if let known = keys[provider.issuer] {
             let age = now - known.fetchedMilliseconds
             if let key = known.byName[name], age < Self.lifetimeMilliseconds { return key }
@@ -124,21 +127,25 @@ actor IdentityTokens {
     private func fetchedKeys(of provider: IdentityProvider, now: Int64) async throws -> Keys {
         let task =
             fetching[provider.issuer]
-            ?? Task {
-                let text = try await provider.fetchKeys()
-                return Keys(byName: try Self.keys(text), fetchedMilliseconds: now)
+            ?? world.startTask("keys of \(provider.issuer)") {
+                await self.fetchKeys(of: provider, now: now)
             }
         fetching[provider.issuer] = task
-        defer { fetching[provider.issuer] = nil }
-        do {
-            let fetched = try await task.value
-            keys[provider.issuer] = fetched
-            return fetched
-        } catch {
-            // Keys that are a little too old are better than none.
-            if let known = keys[provider.issuer] { return known }
+        await task.value
+        guard let known = keys[provider.issuer] else {
             throw ServiceError.identityProviderUnreachable
         }
+        return known
+    }
+
+    private func fetchKeys(of provider: IdentityProvider, now: Int64) async {
+        do {
+            let text = try await provider.fetchKeys()
+            keys[provider.issuer] = Keys(byName: try Self.keys(text), fetchedMilliseconds: now)
+        } catch {
+            // Keys that are a little too old are better than none; those of before stay, if any.
+        }
+        fetching[provider.issuer] = nil
     }
 
     /// The public keys of a set by name; others are left out.

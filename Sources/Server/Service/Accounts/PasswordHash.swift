@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Dispatch
+import StratusRecords
 import Synchronization
 
 /// A password as it is stored: `$scrypt$ln=15,r=8,p=3$<salt>$<key>`, the salt and key in base64.
@@ -36,7 +37,9 @@ public struct PasswordHash: Hashable, Sendable {
         key = try Self.key(password, salt: salt, cost: cost)
     }
 
-    static func newSalt(_ settings: ServiceSettings) -> [UInt8] { settings.randomBytes(saltBytes) }
+    static func newSalt(_ settings: ServiceSettings) -> [UInt8] {
+        settings.world.randomBytes(saltBytes)
+    }
 
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, salt: salt, cost: cost)

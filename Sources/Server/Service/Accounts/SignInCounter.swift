@@ -31,7 +31,7 @@ struct SignInCounter: Sendable {
         let request = SignInRequest(
             address: address, apiToken: apiToken,
             origin: credentials.origin.map { String($0.prefix(255)) },
-            issuedMilliseconds: settings.nowMilliseconds())
+            issuedMilliseconds: settings.world.nowMilliseconds())
         return "/auth/sign-in?request=" + request.text(sealedBy: try await signerSource.signer())
     }
 
@@ -40,7 +40,7 @@ struct SignInCounter: Sendable {
     /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone.
     func signInPlace(_ text: String) async throws -> SignInPlace {
         guard let request = SignInRequest(text: text, signer: try await signerSource.signer()),
-            settings.nowMilliseconds() - request.issuedMilliseconds
+            settings.world.nowMilliseconds() - request.issuedMilliseconds
                 < Int64(settings.limits.signInRequestSeconds * 1_000)
         else { throw SignInRefusal.expired }
         try await watch.refresh()
@@ -105,7 +105,7 @@ struct SignInCounter: Sendable {
     /// A token for a form, and the secret that its browser keeps in a cookie.
     func formToken(secret: String?) async throws -> (token: String, secret: String) {
         let secret = secret.flatMap { $0.utf8.count == 32 ? $0 : nil } ?? settings.newIdentifier()
-        let token = FormToken(secret: secret, issuedMilliseconds: settings.nowMilliseconds())
+        let token = FormToken(secret: secret, issuedMilliseconds: settings.world.nowMilliseconds())
         return (token.text(sealedBy: try await signerSource.signer()), secret)
     }
 
@@ -115,7 +115,7 @@ struct SignInCounter: Sendable {
         else {
             return false
         }
-        let age = settings.nowMilliseconds() - token.issuedMilliseconds
+        let age = settings.world.nowMilliseconds() - token.issuedMilliseconds
         return token.secret == secret
             && age < Int64(settings.limits.signInRequestSeconds * 1_000)
     }

@@ -26,7 +26,7 @@ struct AssetCollector: Sendable {
     func run() async {
         while true {
             do {
-                try await settings.sleep(settings.limits.assetCollectionSeconds)
+                try await settings.world.sleep(settings.limits.assetCollectionSeconds)
             } catch {
                 // The sleep ends early only with its task.
                 return
@@ -65,7 +65,7 @@ struct AssetCollector: Sendable {
     ) async throws {
         let store = try await databases.store(for: database)
         let blobs = try await storage.blobs(for: database)
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         let limit = settings.limits.assetsPerCollection
         // What was let go since the last time counts from now.
         try await store.write { try $0.touchUnreferencedAssets(atMilliseconds: now) }

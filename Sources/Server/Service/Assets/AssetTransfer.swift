@@ -1,5 +1,6 @@
 import Crypto
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -24,7 +25,7 @@ struct AssetTransfer: Sendable {
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         let signer = try await signerSource.signer()
         guard let address = UploadAddress(text: token, signer: signer),
-            settings.nowMilliseconds() < address.endMilliseconds
+            settings.world.nowMilliseconds() < address.endMilliseconds
         else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
         try meter.checkTransfers(of: address.database.containerAddress)
         guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
@@ -39,7 +40,7 @@ struct AssetTransfer: Sendable {
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
             user: address.user, sha256: row.blob.sha256,
-            endMilliseconds: settings.nowMilliseconds()
+            endMilliseconds: settings.world.nowMilliseconds()
                 + Int64(settings.limits.assetReceiptSeconds * 1_000)
         ).text(sealedBy: signer)
         return AssetsUpload.Uploaded(singleFile: asset)
@@ -105,10 +106,10 @@ struct AssetTransfer: Sendable {
             }
         }
         if !pending.isEmpty { try await writer.write(pending) }
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         let blob = BlobName(
             sha256: Array(digest.finalize()),
-            generation: settings.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+            generation: settings.world.randomNumber())
         try await writer.keep(as: blob, atMilliseconds: now)
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }
@@ -117,7 +118,7 @@ struct AssetTransfer: Sendable {
     func download(_ token: String) async throws -> AssetDownload {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
-            settings.nowMilliseconds() < address.endMilliseconds,
+            settings.world.nowMilliseconds() < address.endMilliseconds,
             let reader = try await storage.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress

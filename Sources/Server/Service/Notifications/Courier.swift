@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// The queues of notifications, one per push token, and who waits at them.
@@ -26,16 +27,14 @@ actor Courier {
     }
 
     private let limits: Limits
-    private let nowMilliseconds: @Sendable () -> Int64
-    private let sleep: @Sendable (Double) async throws -> Void
+    private let world: World
     private var mailboxes: [String: Mailbox] = [:]
     private var lastPoll: UInt64 = 0
     private var lastSweepMilliseconds: Int64 = 0
 
     init(settings: ServiceSettings) {
         limits = settings.limits
-        nowMilliseconds = settings.nowMilliseconds
-        sleep = settings.sleep
+        world = settings.world
     }
 
     // MARK: Delivery
@@ -90,13 +89,13 @@ actor Courier {
     }
 
     private func isIdle(_ mailbox: Mailbox) -> Bool {
-        Double(nowMilliseconds() - mailbox.lastPollMilliseconds)
+        Double(world.nowMilliseconds() - mailbox.lastPollMilliseconds)
             >= limits.idleDeviceSeconds * 1_000
     }
 
     /// An empty queue; nil when there are as many as may be, and none can be given up.
     private func newMailbox() -> Mailbox? {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         if mailboxes.count >= limits.waitingDevices {
             // Looking through all of them for every notification would cost more than it gives.
             guard Double(now - lastSweepMilliseconds) >= 1_000 else { return nil }
@@ -123,14 +122,16 @@ actor Courier {
         try makeRoom(at: pushToken)
         lastPoll += 1
         let poll = lastPoll
-        let alarm = Task {
+        // No race of two tasks, where a notification could get lost to the one that came second: here
+        // the actor decides which came first.
+        let alarm = world.startTask("poll timeout") { [world] in
             do {
-                try await sleep(timeoutSeconds)
+                try await world.sleep(timeoutSeconds)
             } catch {
                 // The sleep was cancelled because the poll has ended.
                 return
             }
-            end(poll, at: pushToken)
+            await self.end(poll, at: pushToken)
         }
         defer { alarm.cancel() }
         let notification = await withTaskCancellationHandler {
@@ -138,7 +139,7 @@ actor Courier {
                 wait(poll, at: pushToken, continuation)
             }
         } onCancel: {
-            Task { await end(poll, at: pushToken) }
+            _ = world.startTask("poll end") { await self.end(poll, at: pushToken) }
         }
         if let notification, Task.isCancelled {
             giveBack(notification, to: pushToken)
@@ -164,7 +165,7 @@ actor Courier {
 
     private func takeFirst(of pushToken: String) -> NotificationPayload? {
         guard mailboxes[pushToken] != nil else { return nil }
-        mailboxes[pushToken]?.lastPollMilliseconds = nowMilliseconds()
+        mailboxes[pushToken]?.lastPollMilliseconds = world.nowMilliseconds()
         guard mailboxes[pushToken]?.queue.isEmpty == false else {
             mailboxes[pushToken]?.room = limits.notificationsPerDevice
             return nil
@@ -177,7 +178,7 @@ actor Courier {
         guard let oldest = mailboxes[pushToken]?.waiters.first,
             mailboxes[pushToken]?.waiters.count ?? 0 >= limits.pollsPerDevice
         else { return }
-        let waited = Double(nowMilliseconds() - oldest.sinceMilliseconds)
+        let waited = Double(world.nowMilliseconds() - oldest.sinceMilliseconds)
         guard waited >= limits.protectedPollSeconds * 1_000 else {
             throw ServiceError.tooManyPolls
         }
@@ -188,7 +189,7 @@ actor Courier {
         _ poll: UInt64, at pushToken: String,
         _ continuation: CheckedContinuation<NotificationPayload?, Never>
     ) {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         guard !Task.isCancelled, var mailbox = mailboxes[pushToken] ?? newMailbox() else {
             return continuation.resume(returning: nil)
         }

@@ -12,7 +12,7 @@ struct Devices: Sendable {
 
     /// A user's registered devices whose tokens have not expired.
     func listeners(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         return try await directory.devices(of: user, in: address).filter {
             $0.isRegistered && now - $0.lastUsedMilliseconds < lifetimeMilliseconds(of: $0.channel)
         }
@@ -57,7 +57,7 @@ struct Devices: Sendable {
 
     /// Checks a long poll's push token and notes that it is in use.
     func renew(pushToken: String) async throws {
-        let now = settings.nowMilliseconds()
+        let now = settings.world.nowMilliseconds()
         let lifetime = lifetimeMilliseconds(of: .courier)
         let devices = try await directory.devices(pushToken: pushToken)
             .filter { $0.channel == .courier }

@@ -1,6 +1,13 @@
 import Crypto
 import StratusRecords
+import StratusRuntime
 import StratusStorage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Names the notifications of one event: a hash of its place in the outbox, so that what is
 /// dispatched again after a failure or a crash keeps its names and receivers recognise it.
@@ -26,6 +33,6 @@ struct NotificationIdentifier {
         var bytes = Array(SHA256.hash(data: writer.bytes).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
-        return ServiceSettings.uuidText(bytes)
+        return UUID(bytes: bytes).uuidString
     }
 }

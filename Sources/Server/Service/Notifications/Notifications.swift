@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -25,7 +26,6 @@ final class Notifications: Sendable {
 
     /// Seconds after which what was dispatched is removed where no save removed it.
     static let quietSeconds: Double = 10
-    private static let longestRetrySeconds: Double = 60
 
     fileprivate struct State {
         /// How far the outboxes are dispatched of the databases that were in use lately.
@@ -43,7 +43,8 @@ final class Notifications: Sendable {
         var rest: Task<Void, Never>?
         /// Whether there are events that no round has begun with.
         var hasMore = false
-        var failures = 0
+        var hasFailed = false
+        var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
     }
 
     init(
@@ -88,7 +89,7 @@ final class Notifications: Sendable {
     }
 
     private func round(of store: any RecordStore) -> Task<Void, Never> {
-        Task {
+        settings.world.startTask("outbox dispatch") { [self] in
             var failure: (any Error)?
             do {
                 var round = OutboxDispatch(self, of: store, cursor: cursor(of: store.address))
@@ -107,22 +108,19 @@ final class Notifications: Sendable {
                     state.runs[store.address] = nil
                     return
                 }
-                state.runs[store.address]?.end(hasFailed: hasFailed)
-                let failures = state.runs[store.address]?.failures ?? 0
-                state.runs[store.address]?.rest = rest(of: store.address, failures: failures)
+                let retrySeconds = state.runs[store.address]?.end(hasFailed: hasFailed)
+                state.runs[store.address]?.rest = rest(
+                    of: store.address,
+                    seconds: retrySeconds ?? settings.limits.coalescingSeconds)
             }
             sweep()
         }
     }
 
-    private func rest(of address: DatabaseAddress, failures: Int) -> Task<Void, Never> {
-        let seconds =
-            failures == 0
-            ? settings.limits.coalescingSeconds
-            : Backoff.seconds(attempt: failures, longest: Self.longestRetrySeconds)
-        return Task {
+    private func rest(of address: DatabaseAddress, seconds: Double) -> Task<Void, Never> {
+        settings.world.startTask("outbox rest") { [self] in
             // Cut short when somebody waits for the events.
-            try? await settings.sleep(seconds)
+            try? await settings.world.sleep(seconds)
             state.withLock { state in
                 guard var run = state.runs[address] else { return }
                 run.rest = nil
@@ -170,10 +168,10 @@ final class Notifications: Sendable {
             return !state.isSweeping
         }
         guard isNeeded else { return }
-        Task {
+        _ = settings.world.startTask("outbox sweep") { [self] in
             while true {
                 // Cut short by nobody; a sleep that fails clears earlier.
-                try? await settings.sleep(Self.quietSeconds)
+                try? await settings.world.sleep(Self.quietSeconds)
                 await clearOutboxes()
                 let isDone = state.withLock { state in
                     guard state.cursors.isEmpty, state.runs.isEmpty else { return false }
@@ -222,7 +220,7 @@ extension Notifications.State {
     fileprivate func nextStep() -> Task<Void, Never>? {
         for run in runs.values {
             if let round = run.round { return round }
-            if let rest = run.rest, run.hasMore, run.failures == 0 {
+            if let rest = run.rest, run.hasMore, !run.hasFailed {
                 rest.cancel()
                 return rest
             }
@@ -232,10 +230,16 @@ extension Notifications.State {
 }
 
 extension Notifications.Run {
-    fileprivate mutating func end(hasFailed: Bool) {
+    /// - Returns: In how many seconds a round that failed is tried again; nil for one that did not.
+    fileprivate mutating func end(hasFailed: Bool) -> Double? {
         round = nil
-        failures = hasFailed ? failures + 1 : 0
-        if hasFailed { hasMore = true }
+        self.hasFailed = hasFailed
+        guard hasFailed else {
+            backoff.reset()
+            return nil
+        }
+        hasMore = true
+        return backoff.nextSeconds()
     }
 }
 
@@ -264,14 +268,5 @@ extension Notifications {
             }
             if let through { try writer.dequeue(through: through) }
         }
-    }
-}
-
-/// Waits that double: 1 s, 2 s, 4 s …
-enum Backoff {
-    static func seconds(attempt: Int, longest: Double) -> Double {
-        var seconds = 1.0
-        for _ in 1..<max(attempt, 1) where seconds < longest { seconds *= 2 }
-        return min(seconds, longest)
     }
 }

@@ -1,5 +1,7 @@
 import Crypto
+import DequeModule
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -9,7 +11,7 @@ actor PushQueue {
     private let directory: any Directory
     private let settings: ServiceSettings
     private let delivery: any PushDelivery
-    private var waiting: [Push] = []
+    private var waiting: Deque<Push> = []
     private var running = 0
 
     private static let longestRetrySeconds: Double = 300
@@ -32,7 +34,7 @@ actor PushQueue {
     private func add(_ push: Push) {
         if running < settings.limits.pushesAtOnce {
             running += 1
-            Task { await run(push) }
+            _ = settings.world.startTask("push") { await self.run(push) }
             return
         }
         let same = waiting.firstIndex {
@@ -51,12 +53,13 @@ actor PushQueue {
         var next: Push? = push
         while let push = next {
             await send(push)
-            next = waiting.isEmpty ? nil : waiting.removeFirst()
+            next = waiting.popFirst()
         }
         running -= 1
     }
 
     private func send(_ push: Push) async {
+        var backoff = Backoff(firstSeconds: 1, longestSeconds: Self.longestRetrySeconds)
         for attempt in 1...max(1, settings.limits.attemptsPerPush) {
             switch await delivery.send(push) {
             case .delivered: return
@@ -67,10 +70,9 @@ actor PushQueue {
             case .deviceIsGone(let since): return await forget(push.deviceToken, goneSince: since)
             case .tryLater(let seconds):
                 guard attempt < settings.limits.attemptsPerPush else { break }
-                let longest = Self.longestRetrySeconds
-                let pause = Backoff.seconds(attempt: attempt, longest: longest)
+                let pause = max(seconds ?? 0, backoff.nextSeconds())
                 // Cut short by nobody; a sleep that fails tries earlier.
-                try? await settings.sleep(min(max(seconds ?? 0, pause), longest))
+                try? await settings.world.sleep(min(pause, Self.longestRetrySeconds))
             }
         }
         settings.logger.warning(
@@ -106,7 +108,7 @@ actor PushQueue {
             environment: delivery.device.channel == .apnsProduction ? .production : .development,
             containerIdentifier: delivery.device.address.container, kind: kind,
             collapseIdentifier: Self.collapseIdentifier(of: payload),
-            expirationSeconds: settings.nowMilliseconds() / 1_000 + Int64(lifetime),
+            expirationSeconds: settings.world.nowMilliseconds() / 1_000 + Int64(lifetime),
             payload: wireBytes(of: payload))
     }
 

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 import Synchronization
@@ -7,12 +8,10 @@ import Synchronization
 /// statement whether anybody listens.
 final class SubscriptionCache: Sendable {
     private struct State {
-        var summaries: [DatabaseAddress: SubscriptionSummary] = [:]
+        var summaries = LRUCache<DatabaseAddress, SubscriptionSummary>(capacity: 10_000)
         /// Counts the changes; what was read before one is not kept after it.
         var changes: UInt64 = 0
     }
-
-    private static let capacity = 10_000
 
     private let state = Mutex(State())
 
@@ -26,7 +25,6 @@ final class SubscriptionCache: Sendable {
         }
         state.withLock { state in
             guard state.changes == changes else { return }
-            if state.summaries.count >= Self.capacity { state.summaries.removeAll() }
             state.summaries[store.address] = summary
         }
         return summary

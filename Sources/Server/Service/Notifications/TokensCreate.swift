@@ -38,7 +38,7 @@ extension TokensCreate: ServedEndpoint {
     /// letters stand in for the two signs.
     private static func newPushToken(_ settings: ServiceSettings) -> String {
         String(
-            Base64.text(settings.randomBytes(33)).map {
+            Base64.text(settings.world.randomBytes(33)).map {
                 $0 == "+" ? "A" : $0 == "/" ? "B" : $0
             })
     }

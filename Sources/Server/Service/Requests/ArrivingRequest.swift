@@ -65,7 +65,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
             let context = RequestContext(
                 caller: caller, address: address, scope: scope, origin: credentials.serviceOrigin,
                 limits: components.settings.limits,
-                nowMilliseconds: components.settings.nowMilliseconds())
+                nowMilliseconds: components.settings.world.nowMilliseconds())
             try context.checkAccess(E.access)
             return AdmittedRequest(
                 pipeline: pipeline, credentials: credentials, context: context,
@@ -158,7 +158,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
             let answer = try await pipeline.queue.run(as: sender) {
                 let request = try decode(body)
                 pipeline.meter.charge(sender, E.self, for: request)
-                context.nowMilliseconds = pipeline.components.settings.nowMilliseconds()
+                context.nowMilliseconds = pipeline.components.settings.world.nowMilliseconds()
                 return try await pipeline.answer(E.self, request, in: context)
             }
             pipeline.meter.recordOutcome(of: sender, nil)

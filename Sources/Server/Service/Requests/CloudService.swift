@@ -25,6 +25,9 @@ public final class CloudService: Sendable {
     package var storage: any StorageEngine { components.storage }
     public var settings: ServiceSettings { components.settings }
 
+    /// Names an answer, so that it can be found in the log.
+    package func newUUID() -> String { settings.newUUID() }
+
     /// Who may ask: API tokens, sessions, users.
     public var accounts: Accounts { components.accounts }
 

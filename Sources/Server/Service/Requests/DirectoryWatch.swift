@@ -1,3 +1,4 @@
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import Synchronization
@@ -15,22 +16,21 @@ final class DirectoryWatch: Sendable {
     private let directory: any Directory
     private let accounts: Accounts
     private let schemas: SchemaCache
-    private let nowMilliseconds: @Sendable () -> Int64
+    private let world: World
     private let state = Mutex(State())
 
     init(
-        directory: any Directory, accounts: Accounts, schemas: SchemaCache,
-        nowMilliseconds: @escaping @Sendable () -> Int64
+        directory: any Directory, accounts: Accounts, schemas: SchemaCache, world: World
     ) {
         self.directory = directory
         self.accounts = accounts
         self.schemas = schemas
-        self.nowMilliseconds = nowMilliseconds
+        self.world = world
     }
 
     /// Asks once a second at the most, so that a request costs nothing by it.
     func refresh() async throws {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         guard state.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
         let changes = try await directory.changesByOthers()
         guard state.withLock({ $0.hasChanged(to: changes) }) else { return }

@@ -19,8 +19,8 @@ struct FaultMiddleware: Sendable {
             switch fault.effect {
             case .answer(let error): throw error
             case .delay(let seconds):
-                try await settings.sleep(seconds)
-                context.nowMilliseconds = settings.nowMilliseconds()
+                try await settings.world.sleep(seconds)
+                context.nowMilliseconds = settings.world.nowMilliseconds()
             case .dropBeforeCommit: throw Self.connectionDropped
             case .dropAfterCommit:
                 _ = try await E.answer(request, in: context, with: components)

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// What requests are counted by: their senders' rates, how they ended, and the bytes of containers.
@@ -6,15 +7,15 @@ import StratusWire
 final class RequestMeter: Sendable {
     private let isThrottled: Bool
     private let transferBytesPerDay: Int
-    private let nowMilliseconds: @Sendable () -> Int64
+    private let world: World
     private let throttle: Throttle
     private let transfers = TransferMeter()
 
     init(settings: ServiceSettings) {
         isThrottled = settings.isThrottled
         transferBytesPerDay = settings.limits.transferBytesPerDay
-        nowMilliseconds = settings.nowMilliseconds
-        throttle = Throttle(limits: settings.limits, nowMilliseconds: settings.nowMilliseconds)
+        world = settings.world
+        throttle = Throttle(limits: settings.limits, world: settings.world)
     }
 
     /// Takes one of the requests that a sender may send.
@@ -69,14 +70,14 @@ final class RequestMeter: Sendable {
     /// Counts what a request and its answer took to carry.
     func count(transferredBytes bytes: Int, of container: ContainerAddress) {
         guard isThrottled, transferBytesPerDay > 0 else { return }
-        transfers.add(bytes, to: container, at: nowMilliseconds())
+        transfers.add(bytes, to: container, at: world.nowMilliseconds())
     }
 
     /// Refuses what would move more bytes of a container that has moved its day's.
     func checkTransfers(of container: ContainerAddress) throws(ServiceError) {
         guard isThrottled else { return }
         try transfers.check(
-            container, limitBytes: transferBytesPerDay, at: nowMilliseconds())
+            container, limitBytes: transferBytesPerDay, at: world.nowMilliseconds())
     }
 }
 

@@ -19,7 +19,7 @@ final class RequestPipeline: Sendable {
         queue = RequestQueue(limits: settings.limits)
         watch = DirectoryWatch(
             directory: components.directory, accounts: components.accounts,
-            schemas: components.schemas, nowMilliseconds: settings.nowMilliseconds)
+            schemas: components.schemas, world: settings.world)
         signIns = SignInCounter(
             settings: settings, accounts: components.accounts, directory: components.directory,
             signerSource: components.signerSource, watch: watch)

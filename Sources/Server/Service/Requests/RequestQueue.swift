@@ -1,3 +1,4 @@
+import DequeModule
 import StratusRecords
 import Synchronization
 
@@ -22,16 +23,15 @@ final class RequestQueue: Sendable {
 
     private struct Line {
         var inWork = 0
-        var waiting: [Waiter] = []
+        var waiting: Deque<Waiter> = []
         /// Whether it is among the turns; stays so when those that waited have gone.
         var hasTurn = false
     }
 
     private struct State {
         var lines: [Sender: Line] = [:]
-        /// Whose turn comes, first come first; those before `nextTurn` had it.
-        var turns: [Sender] = []
-        var nextTurn = 0
+        /// Whose turn comes, first come first.
+        var turns: Deque<Sender> = []
         var inWork = 0
         var waiting = 0
         var lastTicket: UInt64 = 0
@@ -150,25 +150,19 @@ final class RequestQueue: Sendable {
 
     private func admitNext(in state: inout State) -> [CheckedContinuation<Entry, Never>] {
         var admitted: [CheckedContinuation<Entry, Never>] = []
-        while state.inWork < limits.requestsInWork, state.nextTurn < state.turns.count {
-            let sender = state.turns[state.nextTurn]
-            state.nextTurn += 1
+        while state.inWork < limits.requestsInWork, let sender = state.turns.popFirst() {
             state.lines[sender]?.hasTurn = false
             guard state.lines[sender]?.waiting.isEmpty == false else {
                 forgetIfIdle(sender, in: &state)
                 continue
             }
-            if let waiter = state.lines[sender]?.waiting.removeFirst() {
+            if let waiter = state.lines[sender]?.waiting.popFirst() {
                 admitted.append(waiter.continuation)
             }
             state.lines[sender]?.inWork += 1
             state.inWork += 1
             state.waiting -= 1
             giveTurn(to: sender, in: &state)
-        }
-        if state.nextTurn * 2 >= state.turns.count {
-            state.turns.removeFirst(state.nextTurn)
-            state.nextTurn = 0
         }
         return admitted
     }

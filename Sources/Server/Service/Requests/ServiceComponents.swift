@@ -30,7 +30,8 @@ public final class ServiceComponents: Sendable {
         signerSource = TokenSignerSource(directory: directory)
         accounts = Accounts(directory: directory, settings: settings)
         schemas = SchemaCache(directory: directory, limits: settings.limits)
-        indexes = IndexManager(limits: settings.limits, logger: settings.logger)
+        indexes = IndexManager(
+            limits: settings.limits, world: settings.world, logger: settings.logger)
         subscriptions = SubscriptionCache()
         let courier = Courier(settings: settings)
         self.courier = courier

@@ -1,5 +1,6 @@
 import Logging
 import StratusRecords
+import StratusRuntime
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -22,14 +23,8 @@ public struct ServiceSettings: Sendable {
     /// How people get accounts.
     public var accounts = AccountSettings()
 
-    /// The time, in milliseconds since 1970.
-    public var nowMilliseconds: @Sendable () -> Int64
-
-    /// As many random bytes as asked for.
-    public var randomBytes: @Sendable (_ count: Int) -> [UInt8]
-
-    /// Waits for seconds; throws when its task is cancelled.
-    public var sleep: @Sendable (_ seconds: Double) async throws -> Void
+    /// Time, chance, and where tasks start.
+    public var world: World
 
     public var logger: Logger
 
@@ -45,57 +40,25 @@ public struct ServiceSettings: Sendable {
 
     public init(
         isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,
-        nowMilliseconds: @escaping @Sendable () -> Int64 = Self.systemMilliseconds,
-        randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.systemRandomBytes,
-        sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = {
-            try await Task.sleep(for: .seconds($0))
-        },
-        logger: Logger = Logger(label: "stratus.service"),
+        world: World = .live, logger: Logger = Logger(label: "stratus.service"),
         pushDelivery: (any PushDelivery)? = nil
     ) {
         self.isForDevelopment = isForDevelopment
         self.limits = limits
         self.isThrottled = isThrottled ?? !isForDevelopment
-        self.nowMilliseconds = nowMilliseconds
-        self.randomBytes = randomBytes
-        self.sleep = sleep
+        self.world = world
         self.logger = logger
         self.pushDelivery = pushDelivery
     }
 
-    /// The live clock.
-    public static let systemMilliseconds: @Sendable () -> Int64 = {
-        Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))
-    }
-
-    /// The live random source.
-    public static let systemRandomBytes: @Sendable (_ count: Int) -> [UInt8] = { count in
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    }
-
     /// A random identifier of 32 hexadecimal digits.
     func newIdentifier() -> String {
-        Self.hexadecimal(randomBytes(16))
+        Self.hexadecimal(world.randomBytes(16))
     }
 
     /// A random UUID (version 4, RFC 9562), in capitals as Apple's platforms print them.
     func newUUID() -> String {
-        var bytes = randomBytes(16)
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return Self.uuidText(bytes)
-    }
-
-    /// 16 bytes as the text of a UUID.
-    static func uuidText(_ bytes: [UInt8]) -> String {
-        let digits = hexadecimal(bytes).uppercased()
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text.append("-") }
-            text.append(digit)
-        }
-        return text
+        world.makeUUID().uuidString
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

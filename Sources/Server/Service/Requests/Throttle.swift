@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// How fast each sender may ask: one token bucket per user of a container and one per network address.
@@ -17,14 +18,8 @@ final class Throttle: Sendable {
         case address(String)
     }
 
-    private struct Rate {
-        var perSecond: Double
-        var burst: Double
-    }
-
     private struct Bucket {
-        var tokens: Double
-        var filledMilliseconds: Int64
+        var tokens: TokenBucket
         /// Bad requests, less what good ones and time made up for.
         var strikes: Double = 0
     }
@@ -45,15 +40,13 @@ final class Throttle: Sendable {
 
     private let limits: Limits
     private let bucketsPerShard: Int
-    private let nowMilliseconds: @Sendable () -> Int64
+    private let world: World
     private let shards = (0..<Throttle.shardCount).map { _ in Shard() }
 
     /// - Parameter capacity: Buckets that are remembered at the most.
-    init(
-        limits: Limits, nowMilliseconds: @escaping @Sendable () -> Int64, capacity: Int = 65_536
-    ) {
+    init(limits: Limits, world: World, capacity: Int = 65_536) {
         self.limits = limits
-        self.nowMilliseconds = nowMilliseconds
+        self.world = world
         bucketsPerShard = max(1, capacity / Self.shardCount)
     }
 
@@ -62,8 +55,9 @@ final class Throttle: Sendable {
     /// - Throws: ``ServiceError`` THROTTLED, with the time after which there is one.
     func admit(_ sender: Sender) throws(ServiceError) {
         let wait: Double? = change(sender) { bucket, rate in
-            guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / rate.perSecond }
-            bucket.tokens -= 1
+            let seconds = bucket.tokens.secondsUntil(1, rate)
+            guard seconds <= 0 else { return seconds }
+            bucket.tokens.take(1, debtLimit: 0)
             return nil
         }
         if let wait { throw .throttled(afterSeconds: wait) }
@@ -74,7 +68,7 @@ final class Throttle: Sendable {
         guard cost > 0 else { return }
         change(sender) { bucket, rate in
             // Nobody owes more than a whole burst.
-            bucket.tokens = max(bucket.tokens - cost, -rate.burst)
+            bucket.tokens.take(cost, debtLimit: rate.burst)
         }
     }
 
@@ -95,17 +89,15 @@ final class Throttle: Sendable {
 
     @discardableResult
     private func change<Outcome: Sendable>(
-        _ sender: Sender, _ body: (inout Bucket, Rate) -> Outcome
+        _ sender: Sender, _ body: (inout Bucket, TokenBucket.Rate) -> Outcome
     ) -> Outcome {
-        let now = nowMilliseconds()
+        let now = world.nowMilliseconds()
         let shard = shards[Int(UInt(bitPattern: sender.hashValue) % UInt(Self.shardCount))]
         return shard.buckets.withLock { buckets in
             if buckets[sender] == nil, buckets.count >= bucketsPerShard {
                 evict(from: &buckets, at: now)
             }
-            var bucket =
-                buckets[sender]
-                ?? Bucket(tokens: .greatestFiniteMagnitude, filledMilliseconds: now)
+            var bucket = buckets[sender] ?? Bucket(tokens: TokenBucket(atMilliseconds: now))
             let rate = fill(&bucket, of: sender, at: now)
             defer { buckets[sender] = bucket }
             return body(&bucket, rate)
@@ -113,8 +105,10 @@ final class Throttle: Sendable {
     }
 
     /// Adds the tokens and forgives the strikes of the time since the last look.
-    private func fill(_ bucket: inout Bucket, of sender: Sender, at now: Int64) -> Rate {
-        let seconds = max(0, Double(now - bucket.filledMilliseconds) / 1_000)
+    private func fill(
+        _ bucket: inout Bucket, of sender: Sender, at now: Int64
+    ) -> TokenBucket.Rate {
+        let seconds = bucket.tokens.secondsSinceFilled(atMilliseconds: now)
         bucket.strikes *= pow2(-seconds / Self.strikeHalfLifeSeconds)
         let halvings = min(
             (bucket.strikes / Double(limits.badRequestsBeforePenalty)).rounded(.down),
@@ -122,18 +116,17 @@ final class Throttle: Sendable {
         var rate = rate(of: sender)
         rate.perSecond *= pow2(-halvings)
         rate.burst = max(1, rate.burst * pow2(-halvings))
-        bucket.tokens = min(bucket.tokens + seconds * rate.perSecond, rate.burst)
-        bucket.filledMilliseconds = max(now, bucket.filledMilliseconds)
+        bucket.tokens.fill(rate, atMilliseconds: now)
         return rate
     }
 
-    private func rate(of sender: Sender) -> Rate {
+    private func rate(of sender: Sender) -> TokenBucket.Rate {
         switch sender {
         case .user:
-            Rate(
+            TokenBucket.Rate(
                 perSecond: Double(limits.requestsPerSecond), burst: Double(limits.requestsInBurst))
         case .address:
-            Rate(
+            TokenBucket.Rate(
                 perSecond: Double(limits.requestsPerSecondPerAddress),
                 burst: Double(limits.requestsInBurstPerAddress))
         }
@@ -145,7 +138,7 @@ final class Throttle: Sendable {
         for (sender, bucket) in buckets {
             var bucket = bucket
             let rate = fill(&bucket, of: sender, at: now)
-            let seconds = (rate.burst - bucket.tokens) / rate.perSecond
+            let seconds = bucket.tokens.secondsUntil(rate.burst, rate)
             if seconds <= 0, bucket.strikes < 1 {
                 buckets[sender] = nil
             } else {

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// What the clients of each container sent and received today (UTC). Kept in memory: a restart begins

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -14,7 +15,7 @@ struct ShareChanges {
         let participant = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
             status: .accepted, permission: .readWrite,
-            dateAddedMilliseconds: settings.nowMilliseconds())
+            dateAddedMilliseconds: settings.world.nowMilliseconds())
         let share = RecordSharing.Share(
             root: root, publicPermission: .none,
             participants: [.init(dictionary: participant, since: 0)])
@@ -138,7 +139,7 @@ struct ShareChanges {
         var dictionary = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: identity, role: .user,
             status: .invited, permission: permission == .unknown ? .readOnly : permission,
-            dateAddedMilliseconds: settings.nowMilliseconds())
+            dateAddedMilliseconds: settings.world.nowMilliseconds())
         dictionary.take(role: participant.role)
         return RecordSharing.Participant(dictionary: dictionary, since: 0)
     }
@@ -209,13 +210,13 @@ extension RecordSharing.Share {
 extension ServiceSettings {
     /// A random number that stands for a moment at which somebody gained access.
     func newMark() -> Int64 {
-        randomBytes(8).reduce(0) { $0 << 8 | Int64($1) }
+        Int64(bitPattern: world.randomNumber())
     }
 
     /// The short GUID of a link: 24 characters that need no escaping, of 18 random bytes. Who does not
     /// have the link does not find it.
     func newShortGUID() -> String {
-        Base64.addressText(randomBytes(18))
+        Base64.addressText(world.randomBytes(18))
     }
 }
 
@@ -239,7 +240,7 @@ extension RecordSharing.Share {
             dictionary = ParticipantDictionary(
                 participantID: settings.newUUID(), userIdentity: person.dictionary,
                 role: .publicUser, permission: publicPermission,
-                dateAddedMilliseconds: settings.nowMilliseconds())
+                dateAddedMilliseconds: settings.world.nowMilliseconds())
         }
         accessRequests.remove(person.userRecordName)
         dictionary.status = .accepted

@@ -88,33 +88,3 @@ struct TokenSigner: Sendable {
         return Array(authentication.finalize())
     }
 }
-
-/// Bytes as text, in the two alphabets of RFC 4648.
-enum Base64 {
-    static func text(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString()
-    }
-
-    static func bytes(_ text: String) -> [UInt8]? {
-        Data(base64Encoded: text).map { Array($0) }
-    }
-
-    /// The alphabet that needs no escaping in an address; without padding.
-    static func addressText(_ bytes: [UInt8]) -> String {
-        String(
-            text(bytes).compactMap { character in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            })
-    }
-
-    static func bytes(addressText: String) -> [UInt8]? {
-        var text = String(addressText.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        return bytes(text)
-    }
-}

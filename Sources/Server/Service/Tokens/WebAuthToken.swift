@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// The proof of a sign-in that travels with requests and is replaced with every answer.
 ///
 /// Format 1, before sealing: the byte 1, the session's identifier as a counted string, and the time of

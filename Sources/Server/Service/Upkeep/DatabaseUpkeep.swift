@@ -1,3 +1,4 @@
+import StratusRuntime
 import StratusStorage
 
 /// What an operator does to all databases, one after the other.
@@ -13,7 +14,7 @@ struct DatabaseUpkeep: Sendable {
         let addresses = try await storage.databases()
         for address in addresses {
             let store = try await storage.store(for: address)
-            let identifier = settings.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) }
+            let identifier = settings.world.randomNumber()
             try await store.write { writer in
                 let old = try writer.incarnation
                 try writer.renewIncarnation(
@@ -30,7 +31,7 @@ struct DatabaseUpkeep: Sendable {
         var purged = 0
         for address in try await storage.databases() {
             purged += try await tombstones.purge(
-                try await storage.store(for: address), settings.nowMilliseconds(), share: 0,
+                try await storage.store(for: address), settings.world.nowMilliseconds(), share: 0,
                 ageSeconds: ageSeconds)
         }
         return purged

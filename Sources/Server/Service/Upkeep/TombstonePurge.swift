@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import Synchronization
 
@@ -10,13 +11,10 @@ import Synchronization
 final class TombstonePurge: Sendable {
     private struct State {
         /// When a database is to be looked at again, in milliseconds since 1970.
-        var due: [DatabaseAddress: Int64] = [:]
+        var due = LRUCache<DatabaseAddress, Int64>(capacity: 10_000)
         /// One at a time, for all databases: the others are looked at after a later save.
         var running: Task<Void, Never>?
     }
-
-    /// Databases whose time is remembered; when there are more, all are looked at anew.
-    private static let capacity = 10_000
 
     private let settings: ServiceSettings
     private let state = Mutex(State())
@@ -32,9 +30,10 @@ final class TombstonePurge: Sendable {
             guard state.running == nil, state.due[store.address] ?? .min <= nowMilliseconds else {
                 return
             }
-            if state.due.count >= Self.capacity { state.due.removeAll() }
             state.due[store.address] = nowMilliseconds + Int64(interval)
-            state.running = Task { await run(store, nowMilliseconds) }
+            state.running = settings.world.startTask("tombstone purge") {
+                await self.run(store, nowMilliseconds)
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import Synchronization
 
 /// The blobs of one database as files: `aa/bb/<digest>.<generation>` in the folder beside its file.
@@ -9,10 +10,10 @@ struct FileBlobStore: BlobStore {
     let folder: String
     /// The folder of blobs that are being written; on the same file system.
     let incoming: String
-    let random: RandomSource
+    let world: World
 
     func begin() async throws -> any BlobWriter {
-        let path = incoming + "/" + String(random.number(), radix: 16)
+        let path = incoming + "/" + String(world.randomNumber(), radix: 16)
         return try await WorkThread.disk.run { [folder, incoming] in
             try DataFolder.makeFolder(incoming)
             let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

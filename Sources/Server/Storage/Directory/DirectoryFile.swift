@@ -1,4 +1,5 @@
 import GRDB
+import StratusRuntime
 import StratusSQLite
 
 /// The tables of the directory's file.
@@ -7,7 +8,7 @@ enum DirectoryFile {
     private static let applicationID: Int32 = 0x5354_5244
     private static let signingKeyBytes = 32
 
-    static func format(random: RandomSource) -> StoredFormat {
+    static func format(world: World) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
             migrations: [
@@ -22,14 +23,14 @@ enum DirectoryFile {
                 try SQLStatement(
                     database, "INSERT OR REPLACE INTO setting VALUES ('signing_key', ?)"
                 )
-                .bind(1, random.bytes(signingKeyBytes))
+                .bind(1, world.randomBytes(signingKeyBytes))
                 .run()
             })
     }
 
     /// What directories in memory are copied from.
     static let template = Result {
-        try format(random: RandomSource(SystemRandomNumberGenerator()))
+        try format(world: .live)
             .openInMemory(configuration: SQLiteMemory.configuration)
     }
 

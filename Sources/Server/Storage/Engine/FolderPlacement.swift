@@ -1,26 +1,27 @@
 import Foundation
 import Logging
 import StratusRecords
+import StratusRuntime
 
 /// Databases and blobs in a data folder, each database in a file of its own.
 struct FolderPlacement: Placement {
     let folder: DataFolder
     let directory: any OpenDatabase
     private let limits: StorageLimits
-    private let random: RandomSource
+    private let world: World
     private let logger: Logger
 
     init(
-        _ folder: DataFolder, limits: StorageLimits, random: RandomSource, logger: Logger
+        _ folder: DataFolder, limits: StorageLimits, world: World, logger: Logger
     ) throws {
         self.folder = folder
         self.limits = limits
-        self.random = random
+        self.world = world
         self.logger = logger
         // When a service has the folder, an upload may be under way.
         if folder.isLocked { try folder.sweepIncoming() }
         directory = try SQLiteFile(
-            path: folder.directoryFile, format: DirectoryFile.format(random: random),
+            path: folder.directoryFile, format: DirectoryFile.format(world: world),
             limits: limits, logger: logger)
     }
 
@@ -30,14 +31,14 @@ struct FolderPlacement: Placement {
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
         try SQLiteFile(
-            path: folder.file(for: address), format: RecordFile.format(random: random),
+            path: folder.file(for: address), format: RecordFile.format(world: world),
             limits: limits, logger: logger)
     }
 
     func blobs(for address: DatabaseAddress) -> any BlobStore {
         FileBlobStore(
             folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
-            random: random)
+            world: world)
     }
 
     func databases() throws -> [DatabaseAddress] {

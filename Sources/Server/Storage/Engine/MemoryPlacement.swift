@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// Databases and blobs in memory, gone with the engine: no files, no locks, no threads.
@@ -7,7 +8,7 @@ import Synchronization
 /// not in SQLite: their bytes are in files beside the databases, and in memory beside them too.
 final class MemoryPlacement: Placement {
     let directory: any OpenDatabase
-    private let random: RandomSource
+    private let world: World
     private let contents = Mutex(Contents())
 
     private struct Contents {
@@ -15,10 +16,10 @@ final class MemoryPlacement: Placement {
         var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
     }
 
-    init(random: RandomSource) throws {
-        self.random = random
+    init(world: World) throws {
+        self.world = world
         directory = try SQLiteMemory(
-            path: "memory:directory", format: DirectoryFile.format(random: random),
+            path: "memory:directory", format: DirectoryFile.format(world: world),
             template: DirectoryFile.template.get())
     }
 
@@ -28,7 +29,7 @@ final class MemoryPlacement: Placement {
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
         let database = try SQLiteMemory(
-            path: path(of: address), format: RecordFile.format(random: random),
+            path: path(of: address), format: RecordFile.format(world: world),
             template: RecordFile.template.get())
         contents.withLock { _ = $0.databases.insert(address) }
         return database

@@ -1,5 +1,6 @@
 import Logging
 import StratusRecords
+import StratusRuntime
 
 /// The databases of one service in SQLite: in a data folder, or in memory.
 ///
@@ -12,7 +13,7 @@ import StratusRecords
 /// try await storage.close()
 /// ```
 ///
-/// In memory (``inMemory(random:)``) the same statements work on the same tables, without files and threads,
+/// In memory (``inMemory(world:)``) the same statements work on the same tables, without files and threads,
 /// for tests and for trying the service out.
 public final class SQLiteStorageEngine: StorageEngine {
     /// How a process has a data folder.
@@ -35,32 +36,30 @@ public final class SQLiteStorageEngine: StorageEngine {
     ///   - folder: The path of the folder.
     ///   - access: Alone, unless a service may have the folder.
     ///   - limits: How much is kept open, and how many writes share a commit.
-    ///   - random: Names new histories and makes the signing key.
+    ///   - world: Its random bytes name new histories and make the signing key.
     ///   - logger: Gets a line for each file that is migrated.
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when another process has the folder,
     ///   ``StorageError/Code/notWritable``, ``StorageError/Code/unknownFormat``,
     ///   ``StorageError/Code/diskFull`` or ``StorageError/Code/corrupt``.
     public convenience init(
         folder path: String, access: Access = .alone, limits: StorageLimits = StorageLimits(),
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        world: World = .live,
         logger: Logger = Logger(label: "stratus.storage")
     ) throws {
         let folder = try DataFolder(path: path, isLocked: access == .alone)
         self.init(
             try FolderPlacement(
-                folder, limits: limits, random: RandomSource(random), logger: logger))
+                folder, limits: limits, world: world, logger: logger))
     }
 
     /// Makes an empty engine in memory. When the last reference to it is gone, so are its data.
     ///
     /// Reads and writes of one database take turns on the threads of those who ask.
     ///
-    /// - Parameter random: Names new histories and makes the signing key.
-    public static func inMemory(
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
-    ) -> SQLiteStorageEngine {
+    /// - Parameter world: Its random bytes name new histories and make the signing key.
+    public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
         do {
-            return SQLiteStorageEngine(try MemoryPlacement(random: RandomSource(random)))
+            return SQLiteStorageEngine(try MemoryPlacement(world: world))
         } catch {
             // No disk that could be full and no file that could be damaged: as where Swift itself finds
             // no memory.

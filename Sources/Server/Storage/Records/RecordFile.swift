@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusRuntime
 import StratusSQLite
 
 /// The tables of one database's file. Why they are as they are: Documentation/Decisions/0003.
@@ -7,7 +8,7 @@ enum RecordFile {
     /// "STRR" as a number.
     private static let applicationID: Int32 = 0x5354_5252
 
-    static func format(random: RandomSource) -> StoredFormat {
+    static func format(world: World) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
             migrations: [
@@ -20,13 +21,13 @@ enum RecordFile {
                 .init("encryption scope", sql: encryptionColumn),
             ],
             begin: { database in
-                try begin(database, Incarnation(number: 1, identifier: random.number()))
+                try begin(database, Incarnation(number: 1, identifier: world.randomNumber()))
             })
     }
 
     /// What databases in memory are copied from.
     static let template = Result {
-        try format(random: RandomSource(SystemRandomNumberGenerator()))
+        try format(world: .live)
             .openInMemory(configuration: SQLiteMemory.configuration)
     }
 

@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// Writes one JSON text, byte after byte, without an intermediate tree.
 ///
 /// ```swift

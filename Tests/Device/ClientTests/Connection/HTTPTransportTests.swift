@@ -35,7 +35,7 @@ import Testing
             { listening in
                 try buildServer(
                     service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-                    makeUUID: { UUID().uuidString }, onListening: listening)
+                    onListening: listening)
             }, body)
     }
 

@@ -42,8 +42,7 @@ import Testing
         let (ports, port) = AsyncStream<Int>.makeStream()
         let server = try buildServer(
             cloud.service, host: "127.0.0.1", port: 0,
-            logger: Logger(label: "test") { _ in KeptLog(log) },
-            makeUUID: { UUID().uuidString }, onListening: { port.yield($0) })
+            logger: Logger(label: "test") { _ in KeptLog(log) }, onListening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             for await number in ports {

@@ -114,8 +114,7 @@ struct AccessStage: Sendable {
 
     static func routes(_ service: CloudService) -> Routes {
         Routes(
-            service: service, logger: Logger(label: "test"), publicOrigin: nil, isTLS: false,
-            makeUUID: { UUID().uuidString })
+            service: service, logger: Logger(label: "test"), publicOrigin: nil, isTLS: false)
     }
 
     init(_ service: CloudService, _ client: any TestClientProtocol) async throws {

@@ -32,7 +32,7 @@ import Testing
         var logger = Logger(label: "fuzz")
         logger.logLevel = .critical
         let server = try buildServer(
-            service, host: "127.0.0.1", port: 0, logger: logger, makeUUID: { UUID().uuidString },
+            service, host: "127.0.0.1", port: 0, logger: logger,
             onListening: { _ in })
         let fuzzer: Fuzzer = try await server.test(.ahc(.http)) { client in
             try await Fuzzer.run(client: client, service: service, seed: seed, seconds: seconds)

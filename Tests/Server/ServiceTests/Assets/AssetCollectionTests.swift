@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: Seeds.forTest("AssetCollectionTests", count: 20))
     func referencedAssetSurvivesCrashes(seed: UInt64) async throws {
         let storage = CrashingStorageEngine(
-            SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: seed)))
+            SQLiteStorageEngine.inMemory(world: .seeded(seed)))
         var limits = Limits()
         // A session must outlive the days that pass here.
         limits.webAuthTokenSeconds = 1e9

@@ -145,7 +145,7 @@ import Testing
 
     /// A short request can conflict with many large records: its outcome must not copy them.
     @Test func conflictOutcomeIsStoredWithoutServerRecord() async throws {
-        let storage = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let world = World(storage)
         let alice = try await world.person("alice")
         try await alice.modify([
@@ -168,7 +168,7 @@ import Testing
     /// Stored, it could not be read again: neither it nor any query of its type.
     @Test func mergeIntoTooManyFieldsIsRefused() async throws {
         let alice = try await world.person("alice")
-        func fields(_ numbers: Range<Int>) -> [Field] {
+        func fieldsRoundTripWithNumbersAsStrings(_ numbers: Range<Int>) -> [Field] {
             numbers.map { Field(name: "field\($0)", value: .int64(Int64($0))) }
         }
         try await alice.modify([hut(.create, "hut", fields(0..<200))])

@@ -22,7 +22,7 @@ import Testing
         courier = Courier(
             settings: ServiceSettings(
                 isForDevelopment: true, limits: limits,
-                nowMilliseconds: { time.milliseconds.withLock { $0 } }))
+                world: .init(nowMilliseconds: { time.milliseconds.withLock { $0 } })))
     }
 
     private func notification(_ name: String) -> NotificationPayload {

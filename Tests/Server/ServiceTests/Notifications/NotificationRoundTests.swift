@@ -239,7 +239,7 @@ import Testing
 /// A storage whose reads of outbox events fail as often as it is told.
 private final class FlakyStorageEngine: StorageEngine {
     let failures = Mutex(0)
-    private let inner = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+    private let inner = SQLiteStorageEngine.inMemory(world: .seeded(7))
 
     var directory: any Directory { inner.directory }
 

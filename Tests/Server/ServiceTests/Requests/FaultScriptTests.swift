@@ -72,13 +72,13 @@ import Testing
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(
                 isForDevelopment: true,
-                sleep: { seconds in
+                world: .init(sleep: { seconds in
                     // The service's other pauses are none of this test's.
                     guard seconds == 900 else {
                         return try await Task.sleep(for: .seconds(seconds))
                     }
                     slept.add(seconds)
-                }))
+                })))
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
         try #require(service.faults).add([Fault(.delay(seconds: 900), operation: ZonesList.path)])
         let answer = try await service.respond(

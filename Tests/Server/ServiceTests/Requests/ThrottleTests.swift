@@ -25,7 +25,8 @@ import Testing
         limits.requestsInBurst = 20
         limits.badRequestsBeforePenalty = 5
         return Throttle(
-            limits: limits, nowMilliseconds: { [clock] in clock.now }, capacity: capacity)
+            limits: limits, world: .init(nowMilliseconds: { [clock] in clock.now }),
+            capacity: capacity)
     }
 
     /// How many requests get through at once.

@@ -21,8 +21,7 @@ import Testing
         var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 
         init(
-            _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(
-                random: SeededNumbers(seed: 7)),
+            _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
             allows: Bool? = true, limits: Limits = Limits()
         ) async throws {
             world = World(storage, limits: limits)
