@@ -6,7 +6,7 @@ extension StoreConformance {
         Case("an asset is admitted once and counted by record") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let first = asset(1, generation: 1)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 var second = asset(1, generation: 2)
                 try expect(writer.assetBytes, equals: 0)
                 try expect(writer.admit(first), equals: first)
@@ -31,13 +31,13 @@ extension StoreConformance {
         Case("only assets without a record are taken, the longest untouched first") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let rows = (1...4).map { asset(UInt8($0), generation: 1) }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 for row in rows { _ = try writer.admit(row) }
                 try writer.setAssets([rows[0].blob.sha256], of: "a", in: zone)
                 try writer.setAssets([rows[3].blob.sha256], of: "b", in: zone)
                 try writer.setAssets([], of: "b", in: zone)
             }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 // The fourth was let go of at an unknown time.
                 let taken = try writer.takeUnreferencedAssets(touchedBefore: 1_000, limit: 1)
                 try expect(taken.map(\.blob), equals: [rows[1].blob])
@@ -58,7 +58,7 @@ extension StoreConformance {
         Case("a deleted zone lets go of its assets, another keeps its own") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let row = asset(1, generation: 1)
-            let references = try await store.write { writer in
+            let references = try await store.writeRecords { writer in
                 let other = try writer.createZone(named: "Plans", hasFeed: true).key
                 _ = try writer.admit(row)
                 try writer.setAssets([row.blob.sha256], of: "a", in: zone)
@@ -108,7 +108,7 @@ extension StoreConformance {
     private static func hold(
         _ row: AssetRow, in store: any RecordStore, _ zone: ZoneRow.Key
     ) async throws {
-        try await store.write {
+        try await store.writeRecords {
             try $0.setAssets([row.blob.sha256], of: "x", in: zone)
         }
     }

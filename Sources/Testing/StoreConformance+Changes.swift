@@ -5,8 +5,8 @@ extension StoreConformance {
     static let changes: [Case] = [
         Case("changes come oldest first, each record once, as it is now") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a", "b", "c"], in: zone) }
-            try await store.write { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a", "b", "c"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
             try expect(page.rows.map(\.name), equals: ["b", "c", "a"])
             try expect(page.rows.map(\.version), equals: [2, 3, 4])
@@ -19,9 +19,9 @@ extension StoreConformance {
         Case("the last page returns the zone's version, also where nothing is left to show") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a", "b"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a", "b"], in: zone) }
             // A change of visibility takes a version without a record.
-            try await store.write { _ = try $0.takeVersions(5, in: zone) }
+            try await store.writeRecords { _ = try $0.takeVersions(5, in: zone) }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 2) }
             try expect(page.version, equals: 7)
             try expect(page.moreComing, equals: false)
@@ -31,7 +31,7 @@ extension StoreConformance {
             let (store, zone) = try await storeWithZone(storage)
             for batch in 0..<4 {
                 let names = (0..<5).map { "\(batch).\($0)" }
-                try await store.write { _ = try $0.save(names, in: zone) }
+                try await store.writeRecords { _ = try $0.save(names, in: zone) }
             }
             var cursor: Int64 = 0
             var sizes: [Int] = []
@@ -50,7 +50,9 @@ extension StoreConformance {
 
         Case("a full last page says that nothing comes after it") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            for name in ["a", "b"] { try await store.write { _ = try $0.save([name], in: zone) } }
+            for name in ["a", "b"] {
+                try await store.writeRecords { _ = try $0.save([name], in: zone) }
+            }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 2) }
             try expect(page.moreComing, equals: false)
             let first = try await store.read {
@@ -62,7 +64,7 @@ extension StoreConformance {
 
         Case("old tombstones are skipped, but for the device that made the record") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(["phone's"], in: zone, device: "phone")
                 try writer.save(["tablet's"], in: zone, device: "tablet")
                 try writer.save(["living"], in: zone, device: "tablet")
@@ -84,8 +86,8 @@ extension StoreConformance {
 
         Case("a page whose rest is skipped tombstones is the last one") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a"], in: zone) }
-            try await store.write { _ = try $0.save(["b"], in: zone, deleted: true) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["b"], in: zone, deleted: true) }
             let cursor = ChangeCursor(version: 0, skipTombstonesThrough: 2, device: "")
             let page = try await store.read { try $0.changes(in: zone, after: cursor, limit: 1) }
             try expect(page.rows.map(\.name), equals: ["a"])
@@ -96,30 +98,30 @@ extension StoreConformance {
         Case("a purge removes tombstones up to its version and raises the purge horizon") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a", "b", "c"], in: zone) }
-            try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
-            try await store.write { _ = try $0.save(["b"], in: zone, deleted: true) }
-            _ = try await store.write { try $0.purgeTombstones(through: 4, in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a", "b", "c"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone, deleted: true) }
+            try await store.writeRecords { _ = try $0.save(["b"], in: zone, deleted: true) }
+            _ = try await store.writeRecords { try $0.purgeTombstones(through: 4, in: zone) }
             try await store.read { reader in
                 let page = try reader.changes(in: zone, after: .after(0), limit: 9)
                 try expect(page.rows.map(\.name), equals: ["c", "b"])
                 try expect(reader.zone(named: "Trails")?.purgeHorizon, equals: 4)
                 try expect(reader.zone(named: "Trails")?.version, equals: 5)
             }
-            _ = try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
+            _ = try await store.writeRecords { try $0.purgeTombstones(through: 2, in: zone) }
             let horizon = try await store.read { try $0.zone(named: "Trails")?.purgeHorizon }
             try expect(horizon, equals: 4)
-            _ = try await store.write { try $0.purgeTombstones(through: 99, in: zone) }
+            _ = try await store.writeRecords { try $0.purgeTombstones(through: 99, in: zone) }
             let top = try await store.read { try $0.zone(named: "Trails")?.purgeHorizon }
             try expect(top, equals: 5)
         },
 
         Case("a name deleted and saved again lives again") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a"], in: zone) }
-            try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
-            try await store.write { _ = try $0.save(["a"], in: zone) }
-            _ = try await store.write { try $0.purgeTombstones(through: 2, in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone, deleted: true) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
+            _ = try await store.writeRecords { try $0.purgeTombstones(through: 2, in: zone) }
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
             try expect(page.rows.map(\.version), equals: [3])
             try expect(page.rows.map(\.isDeleted), equals: [false])
@@ -128,7 +130,7 @@ extension StoreConformance {
         Case("a scan gives the living records of a type in byte order") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = (0..<300).map { "n\($0)" }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(names, in: zone)
                 try writer.save(["N", "~"], in: zone)
                 try writer.save(["other"], in: zone, type: "Bench")
@@ -153,8 +155,8 @@ extension StoreConformance {
         Case("a scan may ask and write while it goes on") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = (100..<400).map(String.init)
-            try await store.write { _ = try $0.save(names, in: zone) }
-            let seen = try await store.write { writer in
+            try await store.writeRecords { _ = try $0.save(names, in: zone) }
+            let seen = try await store.writeRecords { writer in
                 var seen: [String] = []
                 try writer.scan(type: "Trail", in: zone, after: nil) { row in
                     seen.append(row.name)
@@ -168,7 +170,7 @@ extension StoreConformance {
 
         Case("children are found by their parent") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(["root"], in: zone)
                 try writer.save(["b", "a", "gone"], in: zone, parent: "root")
                 try writer.save(["else"], in: zone, parent: "other")

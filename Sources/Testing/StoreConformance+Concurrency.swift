@@ -71,7 +71,7 @@ extension StoreConformance {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for batch in 0..<40 {
                     group.addTask {
-                        try await store.write { writer in
+                        try await store.writeRecords { writer in
                             for name in ["a", "b", "c"] {
                                 _ = try writer.save(["\(batch).\(name)"], in: zone)
                             }
@@ -95,7 +95,7 @@ extension StoreConformance {
             let thread = OwnThread()
             let writes = names.map { name in
                 Task(executorPreference: thread) {
-                    try await store.write { _ = try $0.save([name], in: zone) }
+                    try await store.writeRecords { _ = try $0.save([name], in: zone) }
                 }
             }
             for write in writes { try await write.value }
@@ -111,7 +111,7 @@ extension StoreConformance {
     public static let snapshotCases: [Case] = [
         Case("a read sees one state while a write is committed beside it") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             let begun = DispatchSemaphore(value: 0)
             let written = DispatchSemaphore(value: 0)
             let read = onOwnThread {
@@ -124,7 +124,7 @@ extension StoreConformance {
                 }
             }
             let write = onOwnThread {
-                try await store.write { writer in
+                try await store.writeRecords { writer in
                     try wait(for: begun)
                     try writer.save(["b"], in: zone)
                 }
@@ -142,7 +142,7 @@ extension StoreConformance {
             let begun = DispatchSemaphore(value: 0)
             let mayEnd = DispatchSemaphore(value: 0)
             let write = onOwnThread {
-                try await store.write { writer in
+                try await store.writeRecords { writer in
                     try writer.save(["a"], in: zone)
                     begun.signal()
                     try wait(for: mayEnd)
@@ -168,7 +168,7 @@ extension StoreConformance {
         let refuses = writer.isMultiple(of: 3)
         let names = (0...(writer % 3)).map { "\(refuses ? "refused" : "kept").\(writer).\($0)" }
         do {
-            return try await store.write { transaction in
+            return try await store.writeRecords { transaction in
                 let versions = try transaction.save(names, in: zone)
                 if refuses { throw Refusal(number: writer) }
                 return versions

@@ -4,7 +4,7 @@ extension StoreConformance {
     static let indexes: [Case] = [
         Case("entries are in the order of their keys, then of their names") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let index = try await store.write { writer in
+            let index = try await store.writeRecords { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .building)
                 for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
                 // Once more changes nothing.
@@ -40,7 +40,7 @@ extension StoreConformance {
         },
         Case("an entry that is removed is gone, and its neighbours stay") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let left = try await store.write { writer in
+            let left = try await store.writeRecords { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .readable)
                 for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
                 for entry in scrambled.dropFirst(3) {
@@ -54,7 +54,7 @@ extension StoreConformance {
         },
         Case("a deleted zone has no entries, and another zone keeps its own") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let counts = try await store.write { writer in
+            let counts = try await store.writeRecords { writer in
                 let other = try writer.createZone(named: "Huts", hasFeed: true).key
                 let index = try writer.createIndex(definition("beds"), phase: .readable).key
                 for zone in [zone, other] {
@@ -70,7 +70,7 @@ extension StoreConformance {
         },
         Case("an index keeps its phase and progress, and its key is given once") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let keys = try await store.write { writer in
+            let keys = try await store.writeRecords { writer in
                 var first = try writer.createIndex(definition("beds"), phase: .building)
                 let second = try writer.createIndex(definition("name"), phase: .readable)
                 first.phase = .dropping
@@ -90,7 +90,7 @@ extension StoreConformance {
         Case("a write that throws leaves indexes unchanged") { storage in
             let (store, zone) = try await storeWithZone(storage)
             do {
-                try await store.write { writer in
+                try await store.writeRecords { writer in
                     let index = try writer.createIndex(definition("beds"), phase: .readable)
                     try writer.put(IndexEntry(key: [1], name: "a"), of: index.key, in: zone)
                     throw Refusal()
@@ -100,7 +100,7 @@ extension StoreConformance {
         },
         Case("a zone's records of all types come by name, tombstones too") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let names = try await store.write { writer in
+            let names = try await store.writeRecords { writer in
                 try writer.save(["c", "a"], in: zone)
                 try writer.save(["b"], in: zone, type: "Hut")
                 try writer.save(["d"], in: zone)

@@ -5,14 +5,16 @@ extension StoreConformance {
     static let references: [Case] = [
         Case("references are found by target and action, in order, once each") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let other = try await store.write { try $0.createZone(named: "Other", hasFeed: true) }
+            let other = try await store.writeRecords {
+                try $0.createZone(named: "Other", hasFeed: true)
+            }
             @Sendable func row(
                 _ holder: String, _ action: ReferenceRow.Action = .deleteSelf,
                 to target: String = "t", in key: ZoneRow.Key? = nil
             ) -> ReferenceRow {
                 ReferenceRow(zone: key ?? zone, target: target, action: action, holder: holder)
             }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 for holder in ["c", "a", "b", "a"] { try writer.put(row(holder)) }
                 try writer.put(row("d", .validate))
                 try writer.put(row("e", to: "u"))
@@ -26,20 +28,20 @@ extension StoreConformance {
             try expect(try await holders(.deleteSelf), equals: ["a", "b", "c"])
             try expect(try await holders(.deleteSelf, limit: 2), equals: ["a", "b"])
             try expect(try await holders(.validate), equals: ["d"])
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.delete(row("b"))
                 try writer.delete(row("nobody"))
                 try writer.delete(row("a", .validate))
             }
             try expect(try await holders(.deleteSelf), equals: ["a", "c"])
-            try await store.write { try $0.deleteReferences(heldBy: "a", in: zone) }
+            try await store.writeRecords { try $0.deleteReferences(heldBy: "a", in: zone) }
             try expect(try await holders(.deleteSelf), equals: ["c"])
             try expect(try await holders(.validate), equals: ["d"])
         },
 
         Case("a deleted zone's references and replaced states go with it") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.put(
                     ReferenceRow(zone: zone, target: "t", action: .validate, holder: "h"))
                 let row = record("r", in: zone, version: 1, commit: 1)
@@ -61,7 +63,7 @@ extension StoreConformance {
                     record("r", in: zone, version: version, commit: version, parent: "p"),
                     replacedAt: version * 10)
             }
-            try await store.write { writer in for row in rows { try writer.put(row) } }
+            try await store.writeRecords { writer in for row in rows { try writer.put(row) } }
             func kept() async throws -> [Int64] {
                 try await store.read { reader in
                     try (0...60).filter { try reader.ancestor(replacedAt: $0, in: zone) != nil }
@@ -69,14 +71,14 @@ extension StoreConformance {
             }
             let found = try await store.read { try $0.ancestor(replacedAt: 20, in: zone) }
             try expect(found, equals: rows[1])
-            try await store.write { try $0.deleteAncestor(replacedAt: 30, in: zone) }
+            try await store.writeRecords { try $0.deleteAncestor(replacedAt: 30, in: zone) }
             try expect(try await kept(), equals: [10, 20, 40, 50])
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 _ = try writer.takeVersions(60, in: zone)
                 try writer.deleteAncestors(replacedThrough: 20, in: zone)
             }
             try expect(try await kept(), equals: [40, 50])
-            try await store.write { try $0.deleteAncestors(replacedThrough: -5, in: zone) }
+            try await store.writeRecords { try $0.deleteAncestors(replacedThrough: -5, in: zone) }
             try expect(try await kept(), equals: [40, 50])
         },
 
@@ -85,7 +87,7 @@ extension StoreConformance {
             let (store, zone) = try await storeWithZone(storage)
             // A record of version n was modified n milliseconds after the beginning.
             let start: Int64 = 1_700_000_000_000
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(["a", "b", "c", "d", "e"], in: zone)
                 try writer.save(["a", "b", "c"], in: zone, deleted: true)  // 6, 7, 8
             }
@@ -100,7 +102,9 @@ extension StoreConformance {
                 try expect(try old(99, 9), equals: 8)
                 try expect(try old(99, 1), equals: 6)
             }
-            let purged = try await store.write { try $0.purgeTombstones(through: 7, in: zone) }
+            let purged = try await store.writeRecords {
+                try $0.purgeTombstones(through: 7, in: zone)
+            }
             try expect(purged, equals: 2)
             try await store.read { reader in
                 let counts = try reader.counts(of: zone)

@@ -15,7 +15,7 @@ extension StoreConformance {
             let (store, zone) = try await storeWithZone(storage)
             let first = ShareRow(zone: zone, name: "S", root: "r", shortGUID: "g1")
             let second = ShareRow(zone: zone, name: "T", root: nil, shortGUID: "g2")
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try expect(writer.hasShares(in: zone), equals: false)
                 try writer.put(
                     first,
@@ -37,7 +37,7 @@ extension StoreConformance {
                 try expect(
                     reader.audience(of: zone).map(\.user), equals: ["_bo", "_bo", "_cy"])
             }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.put(first, access: [access("_cy", "S", root: "r", since: 4)])
                 try writer.deleteShare("T", in: zone)
             }
@@ -50,7 +50,7 @@ extension StoreConformance {
 
         Case("a deleted zone loses its shares") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.put(
                     ShareRow(zone: zone, name: "S", root: "r", shortGUID: "g"),
                     access: [access("_bo", "S", root: "r")])
@@ -69,7 +69,7 @@ extension StoreConformance {
 
         Case("a record's sharing data is kept") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 let versions = try writer.takeVersions(2, in: zone)
                 var row = record(
                     "r", in: zone, version: versions.lowerBound, commit: versions.upperBound)
@@ -96,7 +96,7 @@ extension StoreConformance {
     private static let views: [Case] = [
         Case("descendants are found at any depth, and cycles end") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(["a"], in: zone, parent: "c")
                 try writer.save(["b"], in: zone, parent: "a")
                 try writer.save(["c"], in: zone, parent: "b")
@@ -122,7 +122,7 @@ extension StoreConformance {
 
         Case("a purge of tombstones removes older share events") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 let versions = try writer.takeVersions(2, in: zone)
                 try writer.put(event("a", in: zone, version: versions.lowerBound))
                 try writer.put(event("b", in: zone, version: versions.upperBound))
@@ -141,7 +141,7 @@ extension StoreConformance {
         of roots: [String], in zoneName: String, _ storage: any StorageEngine
     ) async throws {
         let store = try await storage.store(for: address)
-        let zone = try await store.write { writer in
+        let zone = try await store.writeRecords { writer in
             let zone = try writer.createZone(named: zoneName, hasFeed: true).key
             for number in 0..<10 {
                 let version = try writer.takeVersions(1, in: zone).lowerBound
@@ -202,7 +202,7 @@ extension StoreConformance {
         Case("zones of others are listed, in the order of their changes too") { storage in
             let store = try await storage.store(for: address)
             let start = try await store.read { try $0.databaseVersion }
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 let first = try writer.put(othersZone("_b"))
                 try expect(first.changedAtDatabaseVersion, equals: start + 1)
                 try writer.put(othersZone("_a"))

@@ -10,7 +10,7 @@ extension StoreConformance {
                 SubscriptionRow(user: "_alice", identifier: "b", body: []),
                 SubscriptionRow(user: "_bob", identifier: "a", body: [3]),
             ]
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 for row in rows.reversed() { try writer.put(row) }
             }
             try await store.read { reader in
@@ -19,7 +19,7 @@ extension StoreConformance {
                 try expect(reader.subscriptions(of: "_eve"), equals: [])
             }
             let changed = SubscriptionRow(user: "_alice", identifier: "a", body: [9, 9])
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.put(changed)
                 try writer.deleteSubscription("b", of: "_alice")
                 try writer.deleteSubscription("b", of: "_bob")
@@ -36,7 +36,7 @@ extension StoreConformance {
                 OperationKey(user: "_alice", device: "tablet", operation: "1"),
                 OperationKey(user: "_alice", device: "phone", operation: "2"),
             ]
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.put(outcome: [1], of: key, expiresMilliseconds: 50)
                 try writer.put(outcome: [2], of: key, expiresMilliseconds: 100)
                 try writer.put(outcome: [], of: strangers[2], expiresMilliseconds: 101)
@@ -47,10 +47,10 @@ extension StoreConformance {
                 try expect(reader.outcome(of: strangers[1]), equals: nil)
                 try expect(reader.outcome(of: strangers[2]), equals: [])
             }
-            try await store.write { try $0.deleteOutcomes(expiredAt: 99) }
+            try await store.writeRecords { try $0.deleteOutcomes(expiredAt: 99) }
             let kept = try await store.read { try $0.outcome(of: key) }
             try expect(kept, equals: [2])
-            try await store.write { try $0.deleteOutcomes(expiredAt: 100) }
+            try await store.writeRecords { try $0.deleteOutcomes(expiredAt: 100) }
             try await store.read { reader in
                 try expect(reader.outcome(of: key), equals: nil)
                 try expect(reader.outcome(of: strangers[2]), equals: [])
@@ -60,7 +60,7 @@ extension StoreConformance {
         Case("the outbox keeps its order and gives no identifier twice") { storage in
             let store = try await storage.store(for: address)
             for body: [UInt8] in [[1], [2], [3]] {
-                try await store.write { try $0.enqueue(body) }
+                try await store.writeRecords { try $0.enqueue(body) }
             }
             let rows = try await store.read { try $0.outbox(limit: 2) }
             try expect(rows.map(\.body), equals: [[1], [2]])
@@ -69,12 +69,12 @@ extension StoreConformance {
             try expect(later.map(\.body), equals: [[3]])
             let none = try await store.read { try $0.outbox(after: sent + 1, limit: 9) }
             try expect(none, equals: [])
-            try await store.write { try $0.dequeue(through: sent) }
+            try await store.writeRecords { try $0.dequeue(through: sent) }
             let rest = try await store.read { try $0.outbox(limit: 9) }
             try expect(rest.map(\.body), equals: [[3]])
             let last = try unwrap(rest.last?.identifier)
             try expect(last > sent, "the outbox goes backwards")
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.dequeue(through: last)
                 try writer.enqueue([4])
             }

@@ -6,7 +6,7 @@ extension StoreConformance {
         Case("records are counted by name and fields, however they come and go") { storage in
             let (store, trails) = try await storeWithZone(storage)
             try await expect(try store.read { try $0.recordBytes }, equals: 0)
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.save(["é", "b", "c"], in: trails)
                 try writer.save(["d"], in: trails, deleted: true)
             }
@@ -21,13 +21,13 @@ extension StoreConformance {
             var larger = try unwrap(rows["b"])
             larger.payload += Array(repeating: 1, count: 1_000)
             let row = larger
-            try await store.write { try $0.put(row) }
+            try await store.writeRecords { try $0.put(row) }
             try await expectBytes(Int64(wanted) + 1_000, store)
 
-            try await store.write { _ = try $0.save(["b"], in: trails, deleted: true) }
+            try await store.writeRecords { _ = try $0.save(["b"], in: trails, deleted: true) }
             try await expectBytes(Int64(wanted) + 1_000 - row.sizeBytes, store)
-            try await store.write { _ = try $0.save(["d"], in: trails) }
-            _ = try await store.write { try $0.purgeTombstones(through: 100, in: trails) }
+            try await store.writeRecords { _ = try $0.save(["d"], in: trails) }
+            _ = try await store.writeRecords { try $0.purgeTombstones(through: 100, in: trails) }
             let left = try await store.read {
                 try $0.records(named: ["é", "b", "c", "d"], in: trails)
             }
@@ -36,23 +36,25 @@ extension StoreConformance {
 
         Case("a deleted zone counts nothing, also when it comes back") { storage in
             let (store, trails) = try await storeWithZone(storage)
-            let huts = try await store.write { try $0.createZone(named: "Huts", hasFeed: true).key }
-            try await store.write { writer in
+            let huts = try await store.writeRecords {
+                try $0.createZone(named: "Huts", hasFeed: true).key
+            }
+            try await store.writeRecords { writer in
                 try writer.save(["a", "b"], in: trails)
                 try writer.save(["c"], in: huts)
             }
             let row = try await store.read { try $0.records(named: ["c"], in: huts)["c"] }
             let bytes = try unwrap(row).sizeBytes
-            try await store.write { try $0.deleteZone(trails, reason: .deleted) }
+            try await store.writeRecords { try $0.deleteZone(trails, reason: .deleted) }
             try await expectBytes(bytes, store)
-            try await store.write { _ = try $0.createZone(named: "Trails", hasFeed: true) }
+            try await store.writeRecords { _ = try $0.createZone(named: "Trails", hasFeed: true) }
             try await expectBytes(bytes, store)
         },
 
         Case("a closure that throws counts nothing") { storage in
             let (store, zone) = try await storeWithZone(storage)
             do {
-                try await store.write { writer in
+                try await store.writeRecords { writer in
                     try writer.save(["a"], in: zone)
                     throw Refusal()
                 }

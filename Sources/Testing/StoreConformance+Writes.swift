@@ -19,7 +19,7 @@ extension StoreConformance {
                 createdMilliseconds: .min, modifiedMilliseconds: .max, creator: "_a",
                 modifier: "nul\u{0}inside", modifierDevice: "", parent: "p", shareRoot: "r",
                 payload: Array(0...255))
-            let found = try await store.write { writer in
+            let found = try await store.writeRecords { writer in
                 _ = try writer.takeVersions(1, in: zone)
                 try writer.put(row)
                 return try writer.records(named: ["a ~ name", "absent"], in: zone)
@@ -31,8 +31,8 @@ extension StoreConformance {
 
         Case("a tombstone is found under its name") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a"], in: zone) }
-            try await store.write { _ = try $0.save(["a"], in: zone, deleted: true) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone, deleted: true) }
             let row = try await store.read { try $0.records(named: ["a"], in: zone)["a"] }
             try expect(row?.isDeleted, equals: true)
             try expect(row?.version, equals: 2)
@@ -43,7 +43,7 @@ extension StoreConformance {
             let (store, zone) = try await storeWithZone(storage)
             let before = try await store.read { try $0.databaseVersion }
             do {
-                try await store.write { writer in
+                try await store.writeRecords { writer in
                     try writer.save(["a", "b"], in: zone)
                     _ = try writer.createZone(named: "Other", hasFeed: true)
                     try writer.put(SubscriptionRow(user: "_alice", identifier: "s", body: [1]))
@@ -62,18 +62,18 @@ extension StoreConformance {
                 try expect(reader.subscriptions(of: nil), equals: [])
                 try expect(reader.outbox(limit: 10), equals: [])
             }
-            let next = try await store.write { try $0.save(["c"], in: zone) }
+            let next = try await store.writeRecords { try $0.save(["c"], in: zone) }
             try expect(next, equals: 1...1)
         },
 
         Case("a closure sees what it wrote, and the next sees it too") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let inside = try await store.write { writer in
+            let inside = try await store.writeRecords { writer in
                 try writer.save(["a"], in: zone)
                 return try writer.changes(in: zone, after: .after(0), limit: 10).rows.map(\.name)
             }
             try expect(inside, equals: ["a"])
-            let next = try await store.write { writer in
+            let next = try await store.writeRecords { writer in
                 try writer.changes(in: zone, after: .after(0), limit: 10).version
             }
             try expect(next, equals: 1)
@@ -101,7 +101,9 @@ extension StoreConformance {
             ]
             for (index, address) in addresses.enumerated() {
                 let store = try await storage.store(for: address)
-                _ = try await store.write { try $0.createZone(named: "\(index)", hasFeed: true) }
+                _ = try await store.writeRecords {
+                    try $0.createZone(named: "\(index)", hasFeed: true)
+                }
             }
             for (index, address) in addresses.enumerated() {
                 let store = try await storage.store(for: address)
@@ -114,7 +116,7 @@ extension StoreConformance {
         Case("the store of one address is the same database each time") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let again = try await storage.store(for: address)
-            try await store.write { _ = try $0.save(["a"], in: zone) }
+            try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             let found = try await again.read { try $0.records(named: ["a"], in: zone).count }
             try expect(found, equals: 1)
         },
@@ -123,7 +125,9 @@ extension StoreConformance {
             let (store, zone) = try await storeWithZone(storage)
             try await storage.close()
             try await expect(.closed) { _ = try await store.read { try $0.zones() } }
-            try await expect(.closed) { try await store.write { _ = try $0.save(["a"], in: zone) } }
+            try await expect(.closed) {
+                try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
+            }
             try await expect(.closed) { _ = try await storage.store(for: address) }
             try await expect(.closed) { _ = try await storage.directory.signingKey() }
             try await expect(.closed) { try await storage.directory.createContainer(container) }

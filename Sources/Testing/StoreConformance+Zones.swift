@@ -5,11 +5,15 @@ extension StoreConformance {
     static let zones: [Case] = [
         Case("creating a zone that exists changes nothing") { storage in
             let store = try await storage.store(for: address)
-            let first = try await store.write { try $0.createZone(named: "Trails", hasFeed: true) }
+            let first = try await store.writeRecords {
+                try $0.createZone(named: "Trails", hasFeed: true)
+            }
             try expect(first.generation, equals: 1)
             try expect(first.version, equals: 0)
             try expect(first.hasFeed, equals: true)
-            let again = try await store.write { try $0.createZone(named: "Trails", hasFeed: false) }
+            let again = try await store.writeRecords {
+                try $0.createZone(named: "Trails", hasFeed: false)
+            }
             try expect(again, equals: first)
             let found = try await store.read { try $0.zone(named: "Trails") }
             try expect(found, equals: first)
@@ -20,7 +24,7 @@ extension StoreConformance {
         Case("a zone keeps its encryption scope until it is created again") { storage in
             let store = try await storage.store(for: address)
             func create(_ scope: ZoneEncryptionScope) async throws -> ZoneRow {
-                try await store.write {
+                try await store.writeRecords {
                     try $0.createZone(named: "Vault", hasFeed: true, encryptionScope: scope)
                 }
             }
@@ -31,7 +35,7 @@ extension StoreConformance {
                 try reader.zones().map(\.encryptionScope)
             }
             try expect(scopes, equals: [.perZone, .perRecord])
-            try await store.write { try $0.deleteZone(first.key, reason: .deleted) }
+            try await store.writeRecords { try $0.deleteZone(first.key, reason: .deleted) }
             try expect(try await create(.perRecord).encryptionScope, equals: .perRecord)
             let found = try await store.read { try $0.zone(named: "Vault") }
             try expect(found?.encryptionScope, equals: .perRecord)
@@ -39,7 +43,7 @@ extension StoreConformance {
 
         Case("zones are listed by name, deleted ones not") { storage in
             let store = try await storage.store(for: address)
-            let names = try await store.write { writer in
+            let names = try await store.writeRecords { writer in
                 for name in ["b", "B", "a", "c"] {
                     _ = try writer.createZone(named: name, hasFeed: true)
                 }
@@ -52,10 +56,10 @@ extension StoreConformance {
 
         Case("versions are dense and belong to the zone") { storage in
             let (store, zone) = try await storeWithZone(storage)
-            let other = try await store.write {
+            let other = try await store.writeRecords {
                 try $0.createZone(named: "Other", hasFeed: true).key
             }
-            let taken = try await store.write { writer in
+            let taken = try await store.writeRecords { writer in
                 try [
                     writer.takeVersions(3, in: zone), writer.takeVersions(1, in: other),
                     writer.takeVersions(2, in: zone),
@@ -69,14 +73,14 @@ extension StoreConformance {
         Case("taking no versions, or those of a deleted zone, is refused") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await expect(.other) {
-                try await store.write { _ = try $0.takeVersions(0, in: zone) }
+                try await store.writeRecords { _ = try $0.takeVersions(0, in: zone) }
             }
-            try await store.write { try $0.deleteZone(zone, reason: .deleted) }
+            try await store.writeRecords { try $0.deleteZone(zone, reason: .deleted) }
             try await expect(.other) {
-                try await store.write { _ = try $0.takeVersions(1, in: zone) }
+                try await store.writeRecords { _ = try $0.takeVersions(1, in: zone) }
             }
             try await expect(.other) {
-                try await store.write { try $0.deleteZone(zone, reason: .deleted) }
+                try await store.writeRecords { try $0.deleteZone(zone, reason: .deleted) }
             }
             let absent = ZoneRow.Key(rawValue: 4_711)
             try await expect(.other) {
@@ -87,18 +91,20 @@ extension StoreConformance {
         Case("a zone that is created again goes on with its versions in a new generation") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
-            try await store.write { _ = try $0.save(["a", "b"], in: zone) }
-            try await store.write { try $0.deleteZone(zone, reason: .encryptedDataReset) }
+            try await store.writeRecords { _ = try $0.save(["a", "b"], in: zone) }
+            try await store.writeRecords { try $0.deleteZone(zone, reason: .encryptedDataReset) }
             let deleted = try await store.read { try unwrap($0.zone(named: "Trails")) }
             try expect(deleted.deletion, equals: .encryptedDataReset)
             try expect(deleted.generation, equals: 1)
             let left = try await store.read { try $0.records(named: ["a", "b"], in: zone) }
             try expect(left, equals: [:])
-            let again = try await store.write { try $0.createZone(named: "Trails", hasFeed: true) }
+            let again = try await store.writeRecords {
+                try $0.createZone(named: "Trails", hasFeed: true)
+            }
             try expect(again.key, equals: zone)
             try expect(again.generation, equals: 2)
             try expect(again.deletion, equals: nil)
-            let versions = try await store.write { try $0.save(["a"], in: zone) }
+            let versions = try await store.writeRecords { try $0.save(["a"], in: zone) }
             try expect(versions, equals: 3...3)
             let page = try await store.read { try $0.changes(in: zone, after: .after(0), limit: 9) }
             try expect(page.rows.map(\.name), equals: ["a"])
@@ -106,13 +112,13 @@ extension StoreConformance {
 
         Case("the database feed has each changed zone once, oldest change first") { storage in
             let store = try await storage.store(for: address)
-            let keys = try await store.write { writer in
+            let keys = try await store.writeRecords { writer in
                 try ["a", "b", "c"].map { try writer.createZone(named: $0, hasFeed: true).key }
             }
             let start = try await store.read { try $0.databaseVersion }
-            try await store.write { _ = try $0.save(["x"], in: keys[0]) }
-            try await store.write { try $0.deleteZone(keys[1], reason: .deleted) }
-            try await store.write { writer in
+            try await store.writeRecords { _ = try $0.save(["x"], in: keys[0]) }
+            try await store.writeRecords { try $0.deleteZone(keys[1], reason: .deleted) }
+            try await store.writeRecords { writer in
                 try writer.save(["x"], in: keys[2])
                 try writer.save(["y"], in: keys[0])
             }
@@ -138,7 +144,7 @@ extension StoreConformance {
             let store = try await storage.store(for: address)
             let first = try await store.read { try $0.incarnation }
             let next = Incarnation(number: first.number + 1, identifier: .max)
-            try await store.write { try $0.renewIncarnation(next) }
+            try await store.writeRecords { try $0.renewIncarnation(next) }
             let found = try await store.read { try $0.incarnation }
             try expect(found, equals: next)
             let other = try await storage.store(for: DatabaseAddress(container, .public))

@@ -103,7 +103,9 @@ extension StoreConformance {
         _ storage: any StorageEngine
     ) async throws -> (any RecordStore, ZoneRow.Key) {
         let store = try await storage.store(for: address)
-        let zone = try await store.write { try $0.createZone(named: "Trails", hasFeed: true).key }
+        let zone = try await store.writeRecords {
+            try $0.createZone(named: "Trails", hasFeed: true).key
+        }
         return (store, zone)
     }
 
@@ -123,7 +125,7 @@ extension StoreConformance {
     }
 }
 
-extension StoreWriter {
+extension RecordTransaction {
     /// Saves records, or their tombstones, as one request.
     @discardableResult
     func save(

@@ -35,7 +35,7 @@ import Testing
 
     /// Saves records with their index entries.
     private func save(_ numbers: Range<Int>, in store: any RecordStore) async throws {
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             let zone = try #require(try writer.zone(named: "_defaultZone")).key
             var indexing = RecordIndexing()
             for number in numbers {
@@ -83,7 +83,7 @@ import Testing
         let store = try await store(try backend.storage())
         try await manager(limits).prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<50, in: store)
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
             where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
             ) {
@@ -92,7 +92,7 @@ import Testing
         }
         // Interrupted after two steps; a save then writes to the index that is being built.
         for _ in 0..<2 {
-            let hasMore = try await store.write { [limits] in
+            let hasMore = try await store.writeRecords { [limits] in
                 try IndexBuilding(limits: limits).step(in: $0)
             }
             #expect(hasMore)
@@ -178,7 +178,7 @@ import Testing
         let store = try await store(SQLiteStorageEngine.inMemory())
         try await manager().prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<50, in: store)
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
             where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
             ) {

@@ -187,7 +187,7 @@ import Testing
     private static func fill(_ folder: String) async throws {
         let storage = try SQLiteStorageEngine(folder: folder)
         try await storage.directory.createContainer(address.containerAddress)
-        try await storage.store(for: address).write { writer in
+        try await storage.store(for: address).writeRecords { writer in
             let zone = try writer.createZone(named: "Trips", hasFeed: true)
             let versions = try writer.takeVersions(2, in: zone.key)
             try writer.put(row("hut", zone.key, versions.lowerBound, versions.upperBound, false))

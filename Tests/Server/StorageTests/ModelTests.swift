@@ -71,7 +71,7 @@ import Testing
     ) async -> String {
         do {
             guard request.actions.allSatisfy(\.isReading) else {
-                return try await store.write { try request.run(on: $0) }
+                return try await store.writeRecords { try request.run(on: $0) }
             }
             return try await store.read { try request.run(on: $0) }
         } catch {
@@ -96,7 +96,7 @@ extension StoreScript.Request {
         var answer: String
     }
 
-    fileprivate func run(on writer: any StoreWriter) throws -> String {
+    fileprivate func run(on writer: any RecordTransaction) throws -> String {
         try end(actions.map { try $0.apply(to: writer) })
     }
 

@@ -18,7 +18,7 @@ import Testing
     struct Request: Sendable, CustomStringConvertible {
         var description: String
         var index: String
-        var run: @Sendable (any StoreWriter) throws -> Void
+        var run: @Sendable (any RecordTransaction) throws -> Void
     }
 
     private static let requests = [
@@ -136,7 +136,7 @@ import Testing
 
     /// What SQLite plans for each statement of a request.
     private func plans(
-        of request: (any StoreWriter) throws -> Void, in database: Database
+        of request: (any RecordTransaction) throws -> Void, in database: Database
     ) throws -> [String] {
         let statements = Mutex<[String]>([])
         database.trace { event in

@@ -25,7 +25,7 @@ import Testing
             let engine = SQLiteStorageEngine.inMemory()
             try await engine.directory.createContainer(Self.container)
             let store = try await engine.store(for: Self.address(0))
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 note()
                 try writer.enqueue([1])
             }
@@ -55,7 +55,7 @@ import Testing
         let count = 2 * StorageLimits().openDatabases
         for number in 0..<count {
             let store = try await engine.store(for: Self.address(number))
-            try await store.write { try $0.enqueue([UInt8(number)]) }
+            try await store.writeRecords { try $0.enqueue([UInt8(number)]) }
         }
         #expect(try await engine.databases().count == count)
         for number in 0..<count {
@@ -75,7 +75,9 @@ import Testing
             keys.insert(try await engine.directory.signingKey())
             for number in 0..<2 {
                 let store = try await engine.store(for: Self.address(number))
-                try await store.write { _ = try $0.createZone(named: "Trips", hasFeed: true) }
+                try await store.writeRecords {
+                    _ = try $0.createZone(named: "Trips", hasFeed: true)
+                }
                 incarnations.insert(try await store.read { try $0.incarnation })
             }
         }
@@ -91,13 +93,13 @@ import Testing
         let engine = SQLiteStorageEngine.inMemory()
         let store = try await engine.store(for: Self.address(0))
         await #expect(throws: Refusal.self) {
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 try writer.enqueue([1])
                 throw Refusal()
             }
         }
         #expect(try await store.read { try $0.outbox(limit: 9) } == [])
-        try await store.write { try $0.enqueue([2]) }
+        try await store.writeRecords { try $0.enqueue([2]) }
         #expect(try await store.read { try $0.outbox(limit: 9).map(\.body) } == [[2]])
         try await engine.close()
     }

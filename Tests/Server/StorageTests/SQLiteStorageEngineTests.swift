@@ -233,7 +233,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                     group.addTask {
                         let name = "big\(number)"
                         let code = await self.code {
-                            try await store.write { writer in
+                            try await store.writeRecords { writer in
                                 let version = try writer.takeVersions(1, in: zone).lowerBound
                                 try writer.put(
                                     record(name, zone, version, payload: 20_000))
@@ -253,7 +253,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
             // With room again, the versions go on without a gap.
             try await limitPages(of: storage, toFreePages: 4_000)
-            _ = try await store.write { writer in
+            _ = try await store.writeRecords { writer in
                 let version = try writer.takeVersions(1, in: zone).lowerBound
                 try writer.put(record("after", zone, version, payload: 20_000))
             }
@@ -308,7 +308,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                     group.addTask {
                         let address = DatabaseAddress(container, .private(owner: "_\(number % 6)"))
                         let store = try await storage.store(for: address)
-                        try await store.write { try $0.enqueue([UInt8(number)]) }
+                        try await store.writeRecords { try $0.enqueue([UInt8(number)]) }
                     }
                 }
                 try await group.waitForAll()
@@ -334,7 +334,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                 for number in 0..<200 {
                     group.addTask {
                         await self.code {
-                            try await store.write { try $0.enqueue([UInt8(number)]) }
+                            try await store.writeRecords { try $0.enqueue([UInt8(number)]) }
                         }
                     }
                 }
@@ -350,7 +350,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
     // MARK: -
 
     private func fill(_ store: any RecordStore, names: [String]) async throws -> Incarnation {
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             let zone = try writer.createZone(named: "Trails", hasFeed: true).key
             let versions = try writer.takeVersions(names.count, in: zone)
             for (name, version) in zip(names, versions) {

@@ -1,7 +1,7 @@
 import StratusStorage
 
-/// The records that go when some are deleted: those, and whoever refers to them with DELETE_SELF, over
-/// any depth. Cycles end, since each record goes once.
+/// The records that go when some are deleted: those, whoever refers to them with DELETE_SELF, and the share of
+/// a root, over any depth. Cycles end, since each record goes once.
 struct Cascade {
     /// Each record that goes, with the records that it goes with; none for one that was named only.
     private var causes: [RecordKey: [RecordKey]] = [:]
@@ -30,7 +30,7 @@ struct Cascade {
             while next < members.count {
                 let target = members[next]
                 next += 1
-                for holder in try dependents.of(target, .deleteSelf, limit: limit + 1)
+                for holder in try dependents.going(with: target, limit: limit + 1)
                 where holder != target {
                     if causes[holder] == nil {
                         members.append(holder)
@@ -102,7 +102,7 @@ struct Cascade {
         while let key = open.popLast() {
             causes[key] = nil
             released.append(key)
-            for holder in try dependents.of(key, .deleteSelf, limit: limit) {
+            for holder in try dependents.going(with: key, limit: limit) {
                 guard let others = causes[holder]?.filter({ $0 != key }) else { continue }
                 causes[holder] = others
                 if others.isEmpty, !named.contains(holder) || refused.contains(holder) {

@@ -35,6 +35,9 @@ struct Dependents {
     /// hold the database for long.
     private var questions: Int
     private var saving: [Question: [RecordKey]] = [:]
+    /// The shares of roots, and the zones in which nothing is shared; each is asked for once.
+    private var shares: [RecordKey: RecordKey?] = [:]
+    private var hasShares: [String: Bool] = [:]
 
     /// Too many questions were asked.
     struct Entangled: Error {}
@@ -85,6 +88,37 @@ struct Dependents {
         if names.isEmpty { return added }
         return names.map { RecordKey(zoneName: target.zoneName, name: $0) }
             .filter { !saved.contains($0) } + added
+    }
+
+    /// The records that go when a record is deleted: those that refer to it with DELETE_SELF, and the share
+    /// whose root it is.
+    mutating func going(with target: RecordKey, limit: Int) throws -> [RecordKey] {
+        let holders = try of(target, .deleteSelf, limit: limit)
+        guard let share = try share(ofRoot: target), !holders.contains(share) else {
+            return holders
+        }
+        return holders + [share]
+    }
+
+    private mutating func share(ofRoot key: RecordKey) throws -> RecordKey? {
+        guard let zone = zones[key.zoneName], try isAnythingShared(in: zone) else { return nil }
+        if let known = shares[key] { return known }
+        var share: RecordKey?
+        if let row = try reader.records(named: [key.name], in: zone.key)[key.name], !row.isDeleted,
+            row.shareRoot == row.name, let name = try RecordSharing(row).shareName
+        {
+            share = RecordKey(zoneName: key.zoneName, name: name)
+        }
+        shares[key] = .some(share)
+        return share
+    }
+
+    private mutating func isAnythingShared(in zone: ZoneRow) throws -> Bool {
+        guard zone.hasFeed else { return false }
+        if let known = hasShares[zone.name] { return known }
+        let isShared = try reader.hasShares(in: zone.key)
+        hasShares[zone.name] = isShared
+        return isShared
     }
 
     private mutating func stored(_ question: Question, limit: Int) throws -> [String] {

@@ -265,30 +265,24 @@ struct ModifyDecisions {
         cascade.unnamed.lazy.filter { $0.zoneName == zoneName }.map(\.name)
     }
 
-    /// A record as it is to be stored, with what other tables derive from it.
-    struct Write {
-        var row: RecordRow
-        /// All its fields; empty for a tombstone.
-        var fields: [Field]
-        /// Those of its references that have an action; none for a tombstone.
-        var references: Set<ActingReference> = []
-        /// The living record before.
-        var old: RecordRow?
-    }
-
-    /// Gives a row its versions and tag, and returns it as it is to be stored.
-    mutating func number(_ index: Int, _ number: RecordRow.Number) -> Write {
+    /// What an operation that `indicesToWrite(in:)` names stores.
+    func write(of index: Int) -> RecordWrite {
         switch decisions[index] {
         case .save(let row, let fields, let old):
-            let row = row.numbered(number)
-            decisions[index] = .save(row, fields: fields, old: old)
-            return Write(row: row, fields: fields, references: references[index], old: old)
+            RecordWrite(row: row, fields: fields, references: references[index], old: old)
         case .delete(let row, let old):
-            let row = row.numbered(number)
-            decisions[index] = .delete(row, old: old)
-            return Write(row: row, fields: [], old: old)
+            RecordWrite(row: row, fields: [], references: [], old: old)
         case .alreadyGone, .failed:
-            preconditionFailure("Only what indicesToWrite(in:) names is numbered.")
+            preconditionFailure("Only what indicesToWrite(in:) names is written.")
+        }
+    }
+
+    /// Notes the row as it was stored, with its version and change tag.
+    mutating func setStored(_ row: RecordRow, of index: Int) {
+        switch decisions[index] {
+        case .save(_, let fields, let old): decisions[index] = .save(row, fields: fields, old: old)
+        case .delete(_, let old): decisions[index] = .delete(row, old: old)
+        case .alreadyGone, .failed: break
         }
     }
 
@@ -323,23 +317,5 @@ struct ModifyDecisions {
             case (_, .refused(let failure, _)): return .failure(failure)
             }
         }
-    }
-}
-
-extension RecordRow {
-    /// What a change is numbered with.
-    struct Number {
-        var version: Int64
-        /// The last version of the request.
-        var commitVersion: Int64
-        var changeTag: String
-    }
-
-    func numbered(_ number: Number) -> RecordRow {
-        var row = self
-        row.version = number.version
-        row.commitVersion = number.commitVersion
-        row.changeTag = number.changeTag
-        return row
     }
 }

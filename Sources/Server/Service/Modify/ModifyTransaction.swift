@@ -1,4 +1,3 @@
-import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -8,7 +7,6 @@ struct ModifyOutcome: Sendable {
     var answer: RecordsModify.Answer
     /// Set when the request failed as a whole: an atomic zone that was the request's only one.
     var failure: RequestFailure?
-    var hasOutboxEvents = false
     var sharing = SharingOutcome()
 }
 
@@ -17,15 +15,13 @@ struct ModifyTransaction: Sendable {
     let request: RecordsModify.Request
     let plan: ModifyPlan
     let context: RequestContext
-    let summary: SubscriptionSummary
-    let outbox: Notifications.Cursor
     let nowMilliseconds: Int64
     let settings: ServiceSettings
     /// For callers who want to know where the request's zone stands.
     let signer: TokenSigner
 
-    func run(in writer: any StoreWriter) throws -> ModifyOutcome {
-        try outbox.dequeue(in: writer)
+    func run(in records: inout RecordWriter) throws -> ModifyOutcome {
+        let writer = records.transaction
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: operations(), in: context)
         if let outcome = try idempotencyRecord?.outcome(in: writer) {
@@ -49,7 +45,7 @@ struct ModifyTransaction: Sendable {
         } while hasRefused
         try decisions.completeConflicts(reader: writer)
         let sharing = try decisions.decideSharing(writer)
-        let hasWritten = try write(&decisions, sharing, in: writer)
+        try write(&decisions, sharing, in: &records)
         let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
@@ -64,8 +60,6 @@ struct ModifyTransaction: Sendable {
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),
-            hasOutboxEvents: hasWritten
-                && (summary.wantsEvents || !sharing.zonesWithShares.isEmpty),
             sharing: decisions.sharingOutcome(after: sharing))
     }
 
@@ -87,99 +81,41 @@ struct ModifyTransaction: Sendable {
             syncToken: try context.currentToken(of: request.zoneID, in: reader, signer: signer))
     }
 
-    /// Numbers and stores what was decided, zone by zone in the order of their keys.
-    ///
-    /// - Returns: Whether there was anything to store.
+    /// Stores what was decided, zone by zone in the order of their keys.
     private func write(
         _ decisions: inout ModifyDecisions, _ sharing: SharingConsequences,
-        in writer: any StoreWriter
-    ) throws -> Bool {
-        let incarnation = try writer.incarnation
-        var hasWritten = false
-        var indexing = RecordIndexing()
+        in records: inout RecordWriter
+    ) throws {
         for zone in decisions.stored.zones.values.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         {
             let indices = decisions.indicesToWrite(in: zone.name)
             guard !indices.isEmpty else { continue }
-            hasWritten = true
             let cascaded = decisions.cascadedNames(in: zone.name)
             let touched = sharing.touched[zone.name] ?? []
-            let versions = try writer.takeVersions(
-                indices.count + cascaded.count + touched.count, in: zone.key)
-            var numbers = versions.lazy.map {
-                RecordRow.Number(
-                    version: $0, commitVersion: versions.upperBound,
-                    changeTag: ChangeTag(version: $0, incarnation: incarnation).text)
-            }.makeIterator()
-            var report = OutboxReport(
-                zoneName: zone.name, user: try context.user(), device: context.caller.device,
-                summary: summary)
-            if sharing.zonesWithShares.contains(zone.name) {
-                report.share = try ShareEvent(before: writer, zone, context)
-            }
-            for index in indices {
-                guard let number = numbers.next() else { break }
-                try put(decisions.number(index, number), in: writer, &indexing, &report)
-            }
-            for names in cascaded.chunks(ofCount: Self.cascadeStep) {
-                // Read in steps: a cascade can be larger than what a request may name.
-                let rows = try writer.records(named: Array(names), in: zone.key)
-                for name in names {
-                    guard let number = numbers.next() else { break }
-                    guard let old = rows[name], !old.isDeleted else { continue }
-                    let row = decisions.tombstone(of: old).numbered(number)
-                    try put(.init(row: row, fields: [], old: old), in: writer, &indexing, &report)
+            try records.write(
+                indices.count + cascaded.count + touched.count, in: zone,
+                isShared: sharing.zonesWithShares.contains(zone.name)
+            ) { records in
+                for index in indices {
+                    decisions.setStored(try records.put(decisions.write(of: index)), of: index)
                 }
+                for names in cascaded.chunks(ofCount: Self.cascadeStep) {
+                    // Read in steps: a cascade can be larger than what a request may name.
+                    let rows = try records.transaction.records(named: Array(names), in: zone.key)
+                    for name in names {
+                        guard let old = rows[name], !old.isDeleted else { continue }
+                        try records.put(
+                            RecordWrite(
+                                row: decisions.tombstone(of: old), fields: [], references: [],
+                                old: old))
+                    }
+                }
+                for write in touched { try records.move(write) }
             }
-            for write in touched {
-                guard let number = numbers.next() else { break }
-                try put(touched: write, number, in: writer, &indexing, &report)
-            }
-            // Last, so that it takes along what the others leave behind.
-            for share in sharing.ended[zone.name] ?? [] {
-                try writer.deleteShare(share.name, in: zone.key)
-            }
-            try report.share?.enqueue(after: writer, zone)
-            try writer.deleteAncestors(
-                replacedThrough: versions.upperBound - context.limits.ancestorChanges, in: zone.key)
-            try report.enqueue(in: writer)
         }
-        return hasWritten
     }
 
     private static let cascadeStep = 100
-
-    /// Stores a record and everything that other tables derive from it.
-    private func put(
-        _ write: ModifyDecisions.Write, in writer: any StoreWriter,
-        _ indexing: inout RecordIndexing, _ report: inout OutboxReport
-    ) throws {
-        try writer.put(write.row)
-        try indexing.update(write.row, fields: write.fields, old: write.old, in: writer)
-        try write.putReferences(in: writer)
-        try write.putAssets(in: writer)
-        try write.putAncestor(in: writer, limits: context.limits)
-        try writer.putSharing(write)
-        try report.add(write, in: writer)
-    }
-
-    /// Stores what sharing does to a record that the request does not name: its place changes, and not
-    /// its content nor its change tag. A share that goes with its root is a record that is deleted.
-    private func put(
-        touched write: ModifyDecisions.Write, _ number: RecordRow.Number,
-        in writer: any StoreWriter, _ indexing: inout RecordIndexing, _ report: inout OutboxReport
-    ) throws {
-        var write = write
-        guard !write.row.isDeleted else {
-            write.row = write.row.numbered(number)
-            return try put(write, in: writer, &indexing, &report)
-        }
-        write.row.version = number.version
-        write.row.commitVersion = number.commitVersion
-        try writer.put(write.row)
-        try writer.putSharing(write)
-        report.share?.add(write)
-    }
 }
 
 extension [String] {

@@ -16,8 +16,8 @@ import StratusWire
 ///   bytes of a record, `ModifyPlan` the bytes of the named ones, `Quota` what the database may hold.
 ///
 /// Three steps: what can be checked and encoded is, before the transaction (`ModifyPlan`); the
-/// transaction reads the named rows, decides every operation in memory and writes those that may be
-/// (`ModifyTransaction`); the subscribers are notified after it (`Notifications`).
+/// transaction reads the named rows, decides every operation in memory (`ModifyTransaction`) and writes those
+/// that may be (`RecordWriter`); the subscribers are notified after it (`Notifications`).
 ///
 /// Atomicity: in a custom zone one failure undoes the zone's other operations. When the request is about
 /// that zone alone, it fails as a whole (HTTP 400 with one result per operation); when it is about
@@ -55,22 +55,22 @@ extension RecordsModify: ServedEndpoint {
         let store = try await stores.databases.store(for: address)
         let signer = try await stores.signerSource.signer()
         try await UsersRecord.makeIfNeeded(
-            named: request.operations.compactMap(\.record.recordName), in: context, store: store)
+            named: request.operations.compactMap(\.record.recordName), in: context, store: store,
+            stores.records)
         let plan = try await ModifyPlan.make(
             request, in: context, stores, store: store, signer: signer)
         try await stores.indexes.prepare(
             plan.recordTypes, of: stores.schemas.schema(of: context.address), in: store)
-        let summary = try await stores.subscriptions.summary(of: store)
         let transaction = ModifyTransaction(
-            request: request, plan: plan, context: context, summary: summary,
-            outbox: stores.notifications.cursor(of: address),
+            request: request, plan: plan, context: context,
             nowMilliseconds: context.nowMilliseconds, settings: stores.settings,
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
-        let outcome = try await store.write { try transaction.run(in: $0) }
+        let outcome = try await stores.records.write(
+            to: store, by: context.user(), on: context.caller.device
+        ) { try transaction.run(in: &$0) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
-        if outcome.hasOutboxEvents { stores.notifications.dispatch(store) }
         if let failure = outcome.failure { throw failure }
         return outcome.answer
     }
@@ -83,8 +83,7 @@ extension RecordsModify {
         let directory: any Directory
         let schemas: SchemaCache
         let indexes: IndexManager
-        let subscriptions: SubscriptionCache
-        let notifications: Notifications
+        let records: RecordWriting
         let tombstones: TombstonePurge
         let signerSource: TokenSignerSource
         let errors: ErrorTranslation
@@ -96,8 +95,7 @@ extension RecordsModify {
             directory = components.directory
             schemas = components.schemas
             indexes = components.indexes
-            subscriptions = components.subscriptions
-            notifications = components.notifications
+            records = components.records
             tombstones = components.tombstones
             signerSource = components.signerSource
             errors = components.errors

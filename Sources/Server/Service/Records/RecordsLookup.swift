@@ -24,18 +24,19 @@ extension RecordsLookup: ServedEndpoint {
         for item in request.records { try context.checkNames(item.desiredKeys) }
         return try await answer(
             request, in: context, components.databases, components.schemas,
-            try await components.tokenSigner())
+            try await components.tokenSigner(), components.records)
     }
 
     static func answer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ schemas: SchemaCache, _ signer: TokenSigner
+        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
     ) async throws -> Answer {
         guard let store = try await databases.store(of: context) else {
-            return try await sharedAnswer(request, in: context, databases, schemas, signer)
+            return try await sharedAnswer(
+                request, in: context, databases, schemas, signer, records)
         }
         try await UsersRecord.makeIfNeeded(
-            named: request.records.map(\.recordName), in: context, store: store)
+            named: request.records.map(\.recordName), in: context, store: store, records)
         let access = try await context.recordAccess(by: schemas)
         return try await store.read { reader in
             var answer = try Self.answer(request, in: context, access: access, reader: reader)

@@ -22,7 +22,7 @@ extension CloudService {
         named name: String, of user: String, at address: ContainerAddress,
         reason: ZoneRow.Deletion
     ) async throws -> Bool {
-        try await zoneRemoval.remove(named: name, of: user, at: address, reason: reason)
+        try await components.zoneRemoval.remove(named: name, of: user, at: address, reason: reason)
     }
 
     /// Starts a new history in every database, to be called after a backup was put back: what devices
@@ -55,12 +55,6 @@ extension CloudService {
     @discardableResult
     public func collectAssets() async -> AssetCollection {
         await assetCollector.collect()
-    }
-
-    private var zoneRemoval: ZoneRemoval {
-        ZoneRemoval(
-            databases: components.databases, subscriptions: components.subscriptions,
-            notifications: components.notifications)
     }
 
     private var databaseUpkeep: DatabaseUpkeep {

@@ -41,9 +41,7 @@ public final class CloudService: Sendable {
             faults: faults.map { script in
                 FaultMiddleware(
                     script: script, settings: settings,
-                    zones: ZoneRemoval(
-                        databases: components.databases, subscriptions: components.subscriptions,
-                        notifications: components.notifications))
+                    zones: components.zoneRemoval)
             })
     }
 

@@ -19,6 +19,7 @@ public final class ServiceComponents: Sendable {
     let courier: Courier
     let devices: Devices
     let notifications: Notifications
+    let records: RecordWriting
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation
@@ -47,10 +48,17 @@ public final class ServiceComponents: Sendable {
             deliver: { deliveries in
                 await devices.deliver(faults?.applied(to: deliveries) ?? deliveries)
             })
+        records = RecordWriting(
+            subscriptions: subscriptions, notifications: notifications, limits: settings.limits)
         databases = Databases(storage: storage, notifications: notifications)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         errors = ErrorTranslation(logger: settings.logger)
+    }
+
+    var zoneRemoval: ZoneRemoval {
+        ZoneRemoval(
+            databases: databases, records: records, directory: directory, settings: settings)
     }
 
     func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }

@@ -31,8 +31,8 @@ extension RecordsAccept: ServedEndpoint {
                     asked.value, in: context, components.directory, components.databases)
                 let joining = ShareJoining(
                     asked: asked, link: link, person: person.following(asked), context: context,
-                    databases: components.databases, subscriptions: components.subscriptions,
-                    notifications: components.notifications, settings: components.settings)
+                    databases: components.databases, records: components.records,
+                    settings: components.settings)
                 let metadata = try await joining.join()
                 room -= metadata.storedBytes
                 results.append(.share(metadata))
@@ -51,8 +51,7 @@ private struct ShareJoining: Sendable {
     let person: ParticipantIdentity
     let context: RequestContext
     let databases: Databases
-    let subscriptions: SubscriptionCache
-    let notifications: Notifications
+    let records: RecordWriting
     /// Where a participant's identifier comes from.
     let settings: ServiceSettings
 
@@ -66,13 +65,9 @@ private struct ShareJoining: Sendable {
     func join() async throws -> ShareMetadataDictionary {
         let shared = try await SharedDatabase(context, databases)
         let zones = try await shared.zones()
-        let outbox = notifications.cursor(of: link.store.address)
-        let summary = try await subscriptions.summary(of: link.store)
-        let joined = try await link.store.write { writer in
-            try outbox.dequeue(in: writer)
-            return try join(in: writer, having: zones, summary)
-        }
-        notifications.dispatch(link.store)
+        let joined = try await records.write(
+            to: link.store, by: context.user(), on: context.caller.device
+        ) { try join(in: &$0, having: zones) }
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (link.owner, joined.zoneName)
         try await shared.own.write { writer in
@@ -87,10 +82,10 @@ private struct ShareJoining: Sendable {
     }
 
     private func join(
-        in writer: any StoreWriter, having zones: [SharedZoneRow], _ summary: SubscriptionSummary
+        in records: inout RecordWriter, having zones: [SharedZoneRow]
     ) throws -> Joined {
         let view = ShareView(context: context, person: person, owner: link.owner)
-        var target = try ShareLink.Target(asked.value, writer)
+        var target = try ShareLink.Target(asked.value, records.transaction)
         guard let part = view.part(in: target.share) else {
             throw view.potentialMatches(in: target.share).isEmpty
                 ? ServiceError.shareNotFound : ServiceError.verificationNeeded
@@ -104,10 +99,11 @@ private struct ShareJoining: Sendable {
             target.row.modifiedMilliseconds = context.nowMilliseconds
             target.row.modifier = person.userRecordName
             target.row.modifierDevice = context.caller.device
-            try target.put(in: writer, context, summary)
+            try target.put(in: &records)
         }
         return Joined(
-            metadata: try view.metadata(target, asked, writer), zoneName: target.zone.name,
+            metadata: try view.metadata(target, asked, records.transaction),
+            zoneName: target.zone.name,
             isOwner: part.role == .owner)
     }
 }

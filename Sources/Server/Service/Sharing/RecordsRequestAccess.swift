@@ -27,8 +27,7 @@ extension RecordsRequestAccess: ServedEndpoint {
                     asked.value, in: context, components.directory, components.databases)
                 let asking = AccessAsking(
                     asked: asked, link: link, person: person.following(asked), context: context,
-                    subscriptions: components.subscriptions,
-                    notifications: components.notifications)
+                    records: components.records)
                 try await asking.ask()
                 results.append(.taken(asked))
             } catch let error as ServiceError {
@@ -45,20 +44,17 @@ private struct AccessAsking: Sendable {
     let link: ShareLink
     let person: ParticipantIdentity
     let context: RequestContext
-    let subscriptions: SubscriptionCache
-    let notifications: Notifications
+    let records: RecordWriting
 
     func ask() async throws {
         // Whatever is asked again and again is only read.
         guard try await link.store.read({ try taken($0) }) != nil else { return }
-        let outbox = notifications.cursor(of: link.store.address)
-        let summary = try await subscriptions.summary(of: link.store)
-        try await link.store.write { writer in
-            try outbox.dequeue(in: writer)
-            guard var target = try taken(writer) else { return }
-            try target.put(in: writer, context, summary)
+        try await records.write(
+            to: link.store, by: context.user(), on: context.caller.device
+        ) { records in
+            guard var target = try taken(records.transaction) else { return }
+            try target.put(in: &records)
         }
-        notifications.dispatch(link.store)
     }
 
     /// The share with the request; nil when that is no change.

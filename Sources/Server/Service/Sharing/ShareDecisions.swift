@@ -4,9 +4,8 @@ import StratusWire
 
 /// What a modify request does to records that it does not name.
 struct SharingConsequences {
-    /// By zone: rows that come under another share, roots that got or lost one, shares whose root went;
-    /// without their versions.
-    var touched: [String: [ModifyDecisions.Write]] = [:]
+    /// By zone: rows that come under another share, and roots that got or lost one; without their versions.
+    var touched: [String: [RecordWrite]] = [:]
     /// By zone: shares that are deleted, named or not.
     var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
@@ -149,6 +148,12 @@ extension ModifyDecisions {
         }
     }
 
+    /// Whether a cascade deletes the record that an operation saves.
+    private func isTakenAlong(_ index: Int) -> Bool {
+        guard case .ready(let operation) = plan.items[index] else { return false }
+        return cascade.contains(operation.key)
+    }
+
     private func refusal(
         ofShare index: Int, in zone: ZoneRow, _ tree: inout ShareTree, isShared: Bool,
         isZoneShared: Bool
@@ -202,7 +207,8 @@ extension ModifyDecisions {
     mutating func decideSharing(_ reader: any StoreReader) throws -> SharingConsequences {
         var consequences = SharingConsequences()
         for zone in stored.zones.values where zone.hasFeed {
-            let newShares = newShares(in: zone.name)
+            // One that a cascade takes along shares nothing.
+            let newShares = newShares(in: zone.name).filter { !isTakenAlong($0) }
             guard try !newShares.isEmpty || reader.hasShares(in: zone.key) else { continue }
             consequences.zonesWithShares.insert(zone.name)
             var tree = try tree(of: zone, reader)
@@ -216,10 +222,8 @@ extension ModifyDecisions {
                 shortGUIDs[root] = try shortGUID(ofRoot: root, &tree)
             }
             try placeSaved(in: zone, &tree, shortGUIDs)
-            let touched = try touched(&tree, shortGUIDs)
-            consequences.touched[zone.name] = touched
-            consequences.ended[zone.name] =
-                tree.endedShares + touched.filter { $0.row.isDeleted }.compactMap(\.old)
+            consequences.touched[zone.name] = try touched(&tree, shortGUIDs)
+            consequences.ended[zone.name] = tree.endedShares
         }
         return consequences
     }
@@ -268,29 +272,21 @@ extension ModifyDecisions {
 
     private func touched(
         _ tree: inout ShareTree, _ shortGUIDs: [String: String]
-    ) throws -> [Write] {
-        var writes: [Write] = []
+    ) throws -> [RecordWrite] {
+        var writes: [RecordWrite] = []
         for name in tree.ended.union(tree.created.keys).sorted() where tree.saved[name] == nil {
-            guard let old = try tree.record(name) else { continue }
-            if tree.gone.contains(name) {
-                // The root went, and the share goes with it.
-                guard let share = try RecordSharing(old).shareName, !tree.gone.contains(share),
-                    let row = try tree.record(share)
-                else { continue }
-                writes.append(Write(row: tombstone(of: row), fields: [], old: row))
-            } else {
-                var row = old
-                row.shareRoot = try tree.shareRoot(of: name)
-                row.sharing = try rootSharing(of: row, tree, shortGUIDs)
-                writes.append(Write(row: row, fields: [], old: old))
-            }
+            guard !tree.gone.contains(name), let old = try tree.record(name) else { continue }
+            var row = old
+            row.shareRoot = try tree.shareRoot(of: name)
+            row.sharing = try rootSharing(of: row, tree, shortGUIDs)
+            writes.append(RecordWrite(row: row, fields: [], references: [], old: old))
         }
         let named = Set(writes.map(\.row.name))
         let limit = context.limits.recordsPerShareChange
         for (old, root) in try tree.carriedAlong(limit: limit) where !named.contains(old.name) {
             var row = old
             row.shareRoot = root
-            writes.append(Write(row: row, fields: [], old: old))
+            writes.append(RecordWrite(row: row, fields: [], references: [], old: old))
         }
         return writes
     }
@@ -302,8 +298,9 @@ extension ModifyDecisions {
             // Bytes that cannot be read keep their link, which leads nowhere.
             if let shortGUID = (try? RecordSharing(share))?.shortGUID { unused.insert(shortGUID) }
         }
-        for decision in decisions {
+        for (index, decision) in decisions.enumerated() {
             switch decision {
+            case .save where isTakenAlong(index): break
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
                 // It was written just now, so it can be read.
                 if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
@@ -314,33 +311,5 @@ extension ModifyDecisions {
             }
         }
         return SharingOutcome(unusedShortGUIDs: unused.sorted())
-    }
-}
-
-extension StoreWriter {
-    /// Keeps what is derived from a record's place under the shares.
-    func putSharing(_ write: ModifyDecisions.Write) throws {
-        let row = write.row
-        if row.type == ShareDictionary.recordType {
-            try putShare(row, old: write.old)
-        } else if let left = write.old?.shareRoot, row.isDeleted || row.shareRoot != left {
-            try put(
-                ShareEventRow(
-                    zone: row.zone, root: left, name: row.name, type: row.type,
-                    version: row.version, commitVersion: row.commitVersion))
-        }
-        if !row.isDeleted, let root = row.shareRoot, write.old?.shareRoot != root {
-            try deleteShareEvent(of: row.name, root: root, in: row.zone)
-        }
-    }
-
-    private func putShare(_ row: RecordRow, old: RecordRow?) throws {
-        // Its end comes last, so that it takes along what the others leave behind.
-        guard !row.isDeleted else { return }
-        let sharing = try RecordSharing(row)
-        guard let share = sharing.share, let shortGUID = sharing.shortGUID else { return }
-        try put(
-            ShareRow(zone: row.zone, name: row.name, root: share.root, shortGUID: shortGUID),
-            access: share.access(by: row.name))
     }
 }

@@ -33,9 +33,8 @@ struct ShareEvent: Hashable, Sendable {
     }
 
     /// Begins before anything of the change is written.
-    init(before reader: any StoreReader, _ zone: ZoneRow, _ context: RequestContext) throws {
-        self.init(
-            zoneName: zone.name, user: try context.user(), device: context.caller.device)
+    init(before reader: any StoreReader, _ zone: ZoneRow, user: String, device: String) throws {
+        self.init(zoneName: zone.name, user: user, device: device)
         audience = Set(try reader.audience(of: zone.key))
     }
 
@@ -48,7 +47,7 @@ struct ShareEvent: Hashable, Sendable {
         if affected.isEmpty { return nil }
     }
 
-    mutating func add(_ write: ModifyDecisions.Write) {
+    mutating func add(_ write: RecordWrite) {
         for row in [write.row, write.old].compactMap({ $0 }) {
             views.insert(View(root: row.shareRoot, recordType: row.type))
         }

@@ -6,7 +6,7 @@ import StratusWire
 extension RecordsLookup {
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ schemas: SchemaCache, _ signer: TokenSigner
+        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
     ) async throws -> Answer {
         let database = try await SharedDatabase(context, databases)
         var syncToken: String?
@@ -22,7 +22,8 @@ extension RecordsLookup {
             from: { view, items in
                 var part = request
                 part.records = items
-                let answer = try await answer(part, in: view, databases, schemas, signer)
+                let answer = try await answer(
+                    part, in: view, databases, schemas, signer, records)
                 room -= answer.records.storedBytes
                 guard room >= 0 else { throw ServiceError.lookupTooLarge }
                 // There is one of the zone that the request names, in its owner's part only.

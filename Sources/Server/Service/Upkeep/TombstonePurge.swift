@@ -78,25 +78,12 @@ final class TombstonePurge: Sendable {
         for zone in zones {
             var isDone = false
             while !isDone {
-                let count = try await store.write { writer in
-                    try writer.purgeOldTombstones(before: moment, in: zone, limit: limit)
-                }
+                let count = try await RecordWriting.purgeTombstones(
+                    of: store, before: moment, in: zone, limit: limit)
                 purged += count
                 isDone = count < limit
             }
         }
         return purged
-    }
-}
-
-extension StoreWriter {
-    /// - Returns: how many went.
-    fileprivate func purgeOldTombstones(
-        before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
-    ) throws -> Int {
-        guard let version = try oldTombstones(before: milliseconds, in: zone, limit: limit) else {
-            return 0
-        }
-        return try purgeTombstones(through: version, in: zone)
     }
 }

@@ -4,8 +4,9 @@ import StratusStorage
 /// Deletes a user's zone for a reason that the user's devices are told.
 struct ZoneRemoval: Sendable {
     let databases: Databases
-    let subscriptions: SubscriptionCache
-    let notifications: Notifications
+    let records: RecordWriting
+    let directory: any Directory
+    let settings: ServiceSettings
 
     /// - Returns: whether there was such a zone.
     func remove(
@@ -16,22 +17,13 @@ struct ZoneRemoval: Sendable {
             throw ServiceError.invalid("The default zone cannot be deleted.")
         }
         let store = try await databases.privateStore(of: user, in: address)
-        let summary = try await subscriptions.summary(of: store)
-        let isRemoved = try await store.write { writer in
-            guard let zone = try writer.livingZone(named: name) else { return false }
-            if let event = try ShareEvent(endOf: zone, user: user, device: "", writer) {
-                try writer.enqueue(event.bytes)
-            }
-            try writer.deleteZone(zone.key, reason: reason)
-            if summary.wantsEvents {
-                // Nobody's device made the change: all are notified.
-                let event = OutboxEvent(
-                    zoneName: name, user: user, device: "", changes: [], subject: .zoneDeleted)
-                try writer.enqueue(event.bytes)
-            }
-            return true
+        // No device made the change: all are notified.
+        let links = try await records.write(to: store, by: user, on: "") { records -> [String]? in
+            guard let zone = try records.transaction.livingZone(named: name) else { return nil }
+            return try records.remove(zone, reason: reason)
         }
-        notifications.dispatch(store)
-        return isRemoved
+        guard let links else { return false }
+        await SharingOutcome(unusedShortGUIDs: links).forgetShortGUIDs(directory, settings.logger)
+        return true
     }
 }

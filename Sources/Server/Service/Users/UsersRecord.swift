@@ -1,4 +1,3 @@
-import StratusQuery
 import StratusRecords
 import StratusStorage
 
@@ -40,7 +39,8 @@ enum UsersRecord {
 
     /// Makes the caller's record, if a request names it and it is not there yet.
     static func makeIfNeeded(
-        named names: [String], in context: RequestContext, store: any RecordStore
+        named names: [String], in context: RequestContext, store: any RecordStore,
+        _ records: RecordWriting
     ) async throws {
         guard context.scope != .shared, let user = context.caller.userRecordName,
             names.contains(user)
@@ -51,22 +51,20 @@ enum UsersRecord {
         guard !isThere else { return }
         let now = context.nowMilliseconds
         let device = context.caller.device
-        try await store.write { writer in
-            guard try self.row(user, reader: writer) == nil,
-                let zone = try writer.livingZone(named: ZoneID.defaultZoneName)
+        try await records.write(to: store, by: user, on: device) { records in
+            guard try self.row(user, reader: records.transaction) == nil,
+                let zone = try records.transaction.livingZone(named: ZoneID.defaultZoneName)
             else { return }
-            let version = try writer.takeVersions(1, in: zone.key).lowerBound
-            let row = try RecordRow(
-                zone: zone.key, name: user, type: type, version: version,
-                commitVersion: version,
-                changeTag: ChangeTag(version: version, incarnation: writer.incarnation).text,
-                isDeleted: false, creatorDevice: device, createdMilliseconds: now,
+            let row = RecordRow(
+                zone: zone.key, name: user, type: type, version: 0, commitVersion: 0,
+                changeTag: "", isDeleted: false, creatorDevice: device, createdMilliseconds: now,
                 modifiedMilliseconds: now, creator: user, modifier: user,
                 modifierDevice: device, parent: nil, shareRoot: nil,
                 payload: PlannedOperation.Content([]).payload)
-            var indexing = RecordIndexing()
-            try writer.put(row)
-            try indexing.update(row, fields: [], old: nil, in: writer)
+            // Nothing of the default zone can be shared.
+            try records.write(1, in: zone, isShared: false) {
+                try $0.put(RecordWrite(row: row, fields: [], references: [], old: nil))
+            }
         }
     }
 

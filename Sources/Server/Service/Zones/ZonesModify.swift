@@ -35,30 +35,29 @@ extension ZonesModify: ServedEndpoint {
         let signer = try await components.tokenSigner()
         let now = context.nowMilliseconds
         let store = try await components.databases.store(for: address)
-        let outbox = components.notifications.cursor(of: address)
-        let summary = try await components.subscriptions.summary(of: store)
         let idempotency = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "zones/")
-        let answer = try await store.write { writer in
-            try outbox.dequeue(in: writer)
+        let (answer, links) = try await components.records.write(
+            to: store, by: context.user(), on: context.caller.device
+        ) { records -> (Answer, [String]) in
+            let writer = records.transaction
             let tokens = ChangeTokens(
                 signer: signer, address: address, incarnation: try writer.incarnation,
                 nowMilliseconds: now)
             if let outcome = try idempotency?.outcome(in: writer) {
-                return Answer(
-                    zones: try ZonesOutcome(outcome, count: request.operations.count)
-                        .replay(request) { try current($0, in: writer, context, tokens) })
+                let zones = try ZonesOutcome(outcome, count: request.operations.count)
+                    .replay(request) { try current($0, in: writer, context, tokens) }
+                return (Answer(zones: zones), [])
             }
-            let changes = ZoneChanges(
-                writer: writer, context: context, eventsAreWanted: summary.wantsEvents)
+            var changes = ZoneChanges(context: context)
             let results = try request.operations.map { operation in
                 do {
                     guard let name = context.zoneName(operation.zoneID) else {
                         throw ServiceError.zoneNotFound
                     }
                     return ZoneResult.zone(
-                        try changes.apply(operation, to: name, tokens: tokens))
+                        try changes.apply(operation, to: name, in: &records, tokens: tokens))
                 } catch let error as ServiceError {
                     return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
                 }
@@ -66,9 +65,10 @@ extension ZonesModify: ServedEndpoint {
             if results.contains(where: { if case .zone = $0 { true } else { false } }) {
                 try idempotency?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
-            return Answer(zones: results)
+            return (Answer(zones: results), changes.endedLinks)
         }
-        components.notifications.dispatch(store)
+        await SharingOutcome(unusedShortGUIDs: links)
+            .forgetShortGUIDs(components.directory, components.settings.logger)
         return answer
     }
 
@@ -111,26 +111,35 @@ extension RequestContext {
 
 /// Creates and deletes zones inside one transaction.
 private struct ZoneChanges {
-    let writer: any StoreWriter
     let context: RequestContext
-    let eventsAreWanted: Bool
+    /// The short GUIDs of shares that were in deleted zones.
+    private(set) var endedLinks: [String] = []
 
-    func apply(
-        _ operation: ZonesModify.Operation, to name: String, tokens: ChangeTokens
+    init(context: RequestContext) {
+        self.context = context
+    }
+
+    mutating func apply(
+        _ operation: ZonesModify.Operation, to name: String, in records: inout RecordWriter,
+        tokens: ChangeTokens
     ) throws -> ZoneDictionary {
         switch operation.kind {
         case .create:
             let scope = operation.encryptionScope ?? .perRecord
-            return ZoneDictionary(try create(name, scope), in: context, tokens: tokens)
+            return ZoneDictionary(
+                try create(name, scope, in: &records), in: context, tokens: tokens)
         case .delete:
-            try delete(name)
+            try delete(name, in: &records)
             return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
         }
     }
 
     /// Apple's page of the scope: who says another one than the zone has, or says nothing because he
     /// knows no scopes, is refused.
-    private func create(_ name: String, _ scope: ZoneEncryptionScope) throws -> ZoneRow {
+    private func create(
+        _ name: String, _ scope: ZoneEncryptionScope, in records: inout RecordWriter
+    ) throws -> ZoneRow {
+        let writer = records.transaction
         if let zone = try writer.livingZone(named: name) {
             guard zone.encryptionScope == scope else { throw ServiceError.encryptionScopeStays }
             return zone
@@ -142,28 +151,14 @@ private struct ZoneChanges {
         guard try writer.zones().count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit("Delete zones before creating more.")
         }
-        let zone = try writer.createZone(named: name, hasFeed: true, encryptionScope: scope)
-        try report(.zoneCreated, name)
-        return zone
+        return try records.create(name, encryptionScope: scope)
     }
 
-    private func delete(_ name: String) throws {
+    private mutating func delete(_ name: String, in records: inout RecordWriter) throws {
         guard name != ZoneID.defaultZoneName else {
             throw ServiceError.invalid("The default zone cannot be deleted.")
         }
-        guard let zone = try writer.livingZone(named: name) else { return }
-        let shareEvents = try ShareEvent(
-            endOf: zone, user: context.user(), device: context.caller.device, writer)
-        if let shareEvents { try writer.enqueue(shareEvents.bytes) }
-        try writer.deleteZone(zone.key, reason: .deleted)
-        try report(.zoneDeleted, name)
-    }
-
-    private func report(_ subject: OutboxEvent.Subject, _ name: String) throws {
-        guard eventsAreWanted else { return }
-        let event = OutboxEvent(
-            zoneName: name, user: try context.user(), device: context.caller.device, changes: [],
-            subject: subject)
-        try writer.enqueue(event.bytes)
+        guard let zone = try records.transaction.livingZone(named: name) else { return }
+        endedLinks += try records.remove(zone, reason: .deleted)
     }
 }

@@ -127,8 +127,8 @@ struct SQLiteRecordStore: RecordStore {
         }
     }
 
-    func write<Outcome: Sendable>(
-        _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+    func writeRecords<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
     ) async throws -> Outcome {
         try await databases.use(address) { database in
             try await database.write { try body(SQLiteTransaction($0)) }

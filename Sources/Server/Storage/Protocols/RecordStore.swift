@@ -3,11 +3,11 @@ import StratusRecords
 /// The records of one database.
 ///
 /// A store keeps rows and their versions; what may be saved by whom is decided above, in
-/// StratusService, inside the closures given to ``read(_:)`` and ``write(_:)``.
+/// StratusService, inside the closures given to ``read(_:)``, ``write(_:)`` and ``writeRecords(_:)``.
 ///
 /// What every implementation promises (the conformance suite in StratusTesting checks it):
 ///
-/// 1. **Durable.** When ``write(_:)`` returns, what it wrote survives a crash of the process and of
+/// 1. **Durable.** When ``writeRecords(_:)`` returns, what it wrote survives a crash of the process and of
 ///    the machine; in memory it lives as long as the engine.
 /// 2. **All or nothing.** When the closure throws, nothing of it is kept. Writes that wait for the same
 ///    database may share a commit; each keeps its own outcome.
@@ -28,11 +28,11 @@ public protocol RecordStore: Sendable {
         _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
     ) async throws -> Outcome
 
-    /// Runs `body` in a transaction and returns when it is durable.
+    /// Runs `body` in a transaction that may write records, and returns when it is durable.
     ///
     /// - Throws: what `body` throws, after it has been undone, or ``StorageError``.
-    func write<Outcome: Sendable>(
-        _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+    func writeRecords<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
     ) async throws -> Outcome
 }
 
@@ -50,6 +50,15 @@ extension RecordStore {
         _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
     ) async throws -> Outcome {
         try await read(.page, body)
+    }
+
+    /// Runs `body` in a transaction that writes no records, and returns when it is durable.
+    ///
+    /// - Throws: what `body` throws, after it has been undone, or ``StorageError``.
+    public func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+    ) async throws -> Outcome {
+        try await writeRecords { try body($0) }
     }
 }
 
@@ -119,30 +128,14 @@ extension StoreReader {
     }
 }
 
-/// Changes a database in a transaction. Valid only inside the closure that it is given to.
-public protocol StoreWriter:
-    StoreReader, AncestorWriter, AssetWriter, IndexWriter, ReferenceWriter, SharingWriter
-{
+/// Changes what is not a record in a transaction. Valid only inside the closure that it is given to.
+///
+/// A record's row, and the rows that are derived from it, are written through ``RecordTransaction``.
+public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, SharedZoneWriter {
     /// Creates a zone, or a deleted one again with a new generation; one that exists stays as it is.
     func createZone(
         named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
     ) throws -> ZoneRow
-
-    /// Deletes a zone with its records; its row stays, with the reason.
-    func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
-
-    /// Takes the next `count` versions of a zone that is not deleted, and marks the zone as changed.
-    func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
-
-    /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
-    func put(_ row: RecordRow) throws
-
-    /// Removes tombstones up to a version and raises the zone's purge horizon to it, at most to the zone's own
-    /// version.
-    ///
-    /// - Returns: How many were removed.
-    @discardableResult
-    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int
 
     func put(_ row: SubscriptionRow) throws
     func deleteSubscription(_ identifier: String, of user: String) throws

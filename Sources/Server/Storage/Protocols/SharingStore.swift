@@ -41,7 +41,7 @@ public protocol SharingReader {
 }
 
 /// Changes shares in a transaction.
-public protocol SharingWriter: SharingReader {
+public protocol ShareWriter: SharingReader {
     /// Stores a share with the access that it gives, in place of what was stored of both.
     func put(_ row: ShareRow, access: [ShareAccessRow]) throws
 
@@ -53,7 +53,10 @@ public protocol SharingWriter: SharingReader {
 
     /// Forgets that a record left a view: it is back.
     func deleteShareEvent(of name: String, root: String, in zone: ZoneRow.Key) throws
+}
 
+/// Changes the list of the zones of other owners in a transaction.
+public protocol SharedZoneWriter: SharingReader {
     /// Stores a zone of somebody else as changed now.
     ///
     /// - Returns: The row with its database version.

@@ -37,17 +37,7 @@ extension SQLiteTransaction {
     }
 
     func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
-        // By the index of the tombstones: that of all versions would lead past every record.
-        try statement(
-            """
-            DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
-            INDEXED BY record_tombstone WHERE zone = ? AND version <= ? AND deleted = 1)
-            """
-        )
-        .bind(1, zone.rawValue)
-        .bind(2, version)
-        .run()
-        let count = database.changesCount
+        let count = try deleteTombstones(through: version, in: zone)
         try statement("DELETE FROM share_event WHERE zone = ? AND version <= ?")
             .bind(1, zone.rawValue)
             .bind(2, version)

@@ -59,6 +59,26 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
+    /// Removes the records of a zone that is deleted.
+    func deleteRecords(in zone: ZoneRow.Key) throws {
+        try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
+    }
+
+    /// - Returns: How many there were.
+    func deleteTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
+        // By the index of the tombstones: that of all versions would lead past every record.
+        try statement(
+            """
+            DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
+            INDEXED BY record_tombstone WHERE zone = ? AND version <= ? AND deleted = 1)
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, version)
+        .run()
+        return database.changesCount
+    }
+
     func children(of parent: String, in zone: ZoneRow.Key, limit: Int) throws -> [String] {
         try statement(
             """

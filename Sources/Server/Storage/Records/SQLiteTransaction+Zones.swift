@@ -63,7 +63,8 @@ extension SQLiteTransaction {
         .bind(3, zone.rawValue)
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
-        for table in ["record", "reference_", "record_ancestor", "record_index"] {
+        try deleteRecords(in: zone)
+        for table in ["reference_", "record_ancestor", "record_index"] {
             try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
         }
         try releaseAssets(in: zone)

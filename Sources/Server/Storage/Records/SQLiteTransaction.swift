@@ -3,7 +3,7 @@ import GRDB
 /// A transaction of a database.
 ///
 /// It throws GRDB's errors; ``SQLiteFile`` and ``SQLiteMemory`` translate them.
-final class SQLiteTransaction: StoreWriter {
+final class SQLiteTransaction: RecordTransaction {
     let database: Database
     /// Statements that run for each record; looked up once per transaction.
     private var putRecord: SQLStatement?

@@ -35,15 +35,18 @@ public protocol AssetWriter {
     /// - Returns: The asset as it is stored; when it names another blob, the new blob is not needed.
     func admit(_ row: AssetRow) throws -> AssetRow
 
-    /// Replaces the set of assets that a record holds, and counts the references.
-    ///
-    /// - Throws: ``StorageError`` when one of them does not exist.
-    func setAssets(_ digests: Set<[UInt8]>, of record: String, in zone: ZoneRow.Key) throws
-
     /// Sets the time of all assets that lost their last record since the last call.
     func touchUnreferencedAssets(atMilliseconds milliseconds: Int64) throws
 
     /// Removes the rows of assets without a record that were touched before a time, the longest
     /// untouched first. Their blobs are the caller's to delete, after the transaction.
     func takeUnreferencedAssets(touchedBefore milliseconds: Int64, limit: Int) throws -> [AssetRow]
+}
+
+/// Changes in a transaction which records hold which assets.
+public protocol AssetHoldWriter {
+    /// Replaces the set of assets that a record holds, and counts the references.
+    ///
+    /// - Throws: ``StorageError`` when one of them does not exist.
+    func setAssets(_ digests: Set<[UInt8]>, of record: String, in zone: ZoneRow.Key) throws
 }

@@ -172,13 +172,13 @@ import Testing
         let database = try await alice.ask(ChangesDatabase.self, .init()).syncToken
         let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             let row = try #require(try writer.zone(named: "Trips"))
             try writer.purgeTombstones(through: row.version, in: row.key)
         }
         await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: early) }
         #expect(try await alice.page("Trips", since: late).records.isEmpty)
-        try await store.write {
+        try await store.writeRecords {
             try $0.renewIncarnation(Incarnation(number: 2, identifier: 99))
         }
         await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: late) }

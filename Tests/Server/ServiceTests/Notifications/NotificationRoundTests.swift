@@ -63,7 +63,7 @@ import Testing
         let storage = world.service.storage
         let store = try await storage.store(for: DatabaseAddress(world.address, .public))
         let author = try await world.person("author")
-        try await store.write { writer in
+        try await store.writeRecords { writer in
             for number in 0..<1_000 {
                 try writer.put(
                     SubscriptionRow(
@@ -277,10 +277,10 @@ private final class FlakyStorageEngine: StorageEngine {
             return try await inner.read(length, body)
         }
 
-        func write<Outcome: Sendable>(
-            _ body: @escaping @Sendable (any StoreWriter) throws -> Outcome
+        func writeRecords<Outcome: Sendable>(
+            _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
         ) async throws -> Outcome {
-            try await inner.write(body)
+            try await inner.writeRecords(body)
         }
     }
 }

@@ -107,7 +107,7 @@ import Testing
     }
 
     private func examine(
-        _ body: @escaping @Sendable (any StoreWriter) throws -> Void
+        _ body: @escaping @Sendable (any RecordTransaction) throws -> Void
     ) async throws -> [Finding] {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)").path
@@ -123,7 +123,7 @@ import Testing
                 SchemaFieldRow(recordType: "Hut", field: "beds", type: .int64),
                 SchemaFieldRow(recordType: "Hut", field: "next", type: .reference),
             ])
-        try await storage.store(for: Self.address).write(body)
+        try await storage.store(for: Self.address).writeRecords(body)
         let findings = try await Doctor(storage: storage).examine().findings
         try await storage.close()
         return findings

@@ -310,7 +310,7 @@ import Testing
         let store = try await trip.world.service.storage.store(
             for: DatabaseAddress(trip.world.address, .private(owner: trip.ida.name)))
         func replaceSharing(_ bytes: [UInt8]) async throws -> [UInt8] {
-            try await store.write { writer in
+            try await store.writeRecords { writer in
                 let zone = try #require(try writer.zone(named: "Trips"))
                 var row = try #require(try writer.records(named: ["S"], in: zone.key)["S"])
                 let old = row.sharing

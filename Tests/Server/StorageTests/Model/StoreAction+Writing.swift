@@ -3,7 +3,7 @@ import StratusStorage
 
 extension StoreAction {
     /// Carries the action out and says what came back.
-    func apply(to writer: any StoreWriter) throws -> String {
+    func apply(to writer: any RecordTransaction) throws -> String {
         if let found = try read(writer) { return found }
         switch self {
         case .createZone(let name, let hasFeed):
@@ -33,7 +33,7 @@ extension StoreAction {
     }
 
     private static func save(
-        _ save: Save, _ writer: any StoreWriter
+        _ save: Save, _ writer: any RecordTransaction
     ) throws -> ClosedRange<Int64> {
         let zone = try writer.key(of: save.zone)
         let versions = try writer.takeVersions(save.names.count, in: zone)
@@ -58,7 +58,7 @@ extension StoreAction {
         return versions
     }
 
-    private func writeBesideRecords(_ writer: any StoreWriter) throws -> String {
+    private func writeBesideRecords(_ writer: any RecordTransaction) throws -> String {
         switch self {
         case .deleteAncestor(let version, let zone):
             try writer.deleteAncestor(replacedAt: version, in: writer.key(of: zone))
@@ -102,7 +102,7 @@ extension StoreAction {
         return ""
     }
 
-    private func writeShares(_ writer: any StoreWriter) throws -> String {
+    private func writeShares(_ writer: any RecordTransaction) throws -> String {
         switch self {
         case .putShare(let name, let root, let users, let zone):
             let key = try writer.key(of: zone)

@@ -78,7 +78,7 @@ struct StoreModel {
 
     /// Runs `body` on a copy, which takes the model's place when `body` does not throw.
     mutating func write<Outcome>(
-        _ body: (any StoreWriter) throws -> Outcome
+        _ body: (any RecordTransaction) throws -> Outcome
     ) throws -> Outcome {
         let transaction = ModelTransaction(self)
         let outcome = try body(transaction)
@@ -88,7 +88,7 @@ struct StoreModel {
 }
 
 /// A transaction on a copy of the model.
-final class ModelTransaction: StoreWriter {
+final class ModelTransaction: RecordTransaction {
     var model: StoreModel
 
     init(_ model: StoreModel) {

@@ -1,44 +1,42 @@
 import StratusRecords
 import StratusStorage
-import StratusWire
 
-/// What other tables keep of a record: its references by their targets, and the states that it had.
-extension ModifyDecisions.Write {
-    /// Brings the references up to date.
-    func putReferences(in writer: any StoreWriter) throws {
-        var stored: Set<ActingReference> = []
-        if let old {
-            do {
-                stored = try ActingReference.all(in: old.payload)
-            } catch {
-                // Bytes that cannot be read: what they referred to is found the long way.
-                try writer.deleteReferences(heldBy: row.name, in: row.zone)
-            }
-        }
-        for reference in stored.subtracting(references) {
-            try writer.delete(reference.row(heldBy: row))
-        }
-        for reference in references.subtracting(stored) {
-            try writer.put(reference.row(heldBy: row))
+/// The states that living records had, as long as there is room for them: ``AncestorRow``.
+struct AncestorMaintainer: RecordMaintainer {
+    let limits: Limits
+
+    func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
+
+    /// Keeps the state that the change replaced. One that is too large ends the chain of states: those
+    /// before it would not be found any more.
+    func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        guard let old = write.old else { return }
+        if old.payload.count <= limits.ancestorBytes {
+            try rows.put(AncestorRow(old, replacedAt: write.row.version))
+        } else {
+            try forgetStates(of: old, in: rows)
         }
     }
 
-    /// Keeps the state that the change replaced; a deletion forgets all of them.
-    func putAncestor(in writer: any StoreWriter, limits: Limits) throws {
-        guard let old else { return }
-        if row.isDeleted {
-            for state in try writer.ancestors(of: old) {
-                try writer.deleteAncestor(replacedAt: state.replacedAt, in: state.zone)
-            }
-        } else if old.payload.count <= limits.ancestorBytes {
-            try writer.put(AncestorRow(old, replacedAt: row.version))
-        }
-    }
-}
+    /// The record keeps its change tag, and so its state.
+    func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
 
-extension ActingReference {
-    fileprivate func row(heldBy holder: RecordRow) -> ReferenceRow {
-        ReferenceRow(zone: holder.zone, target: target, action: action, holder: holder.name)
+    func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        if let old = write.old { try forgetStates(of: old, in: rows) }
+    }
+
+    func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) throws {
+        try rows.deleteAncestors(
+            replacedThrough: version - limits.ancestorChanges, in: zone.key)
+    }
+
+    /// The store deletes a zone's states with it.
+    func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) {}
+
+    private func forgetStates(of record: RecordRow, in rows: any DerivedRowWriter) throws {
+        for state in try rows.ancestors(of: record) {
+            try rows.deleteAncestor(replacedAt: state.replacedAt, in: state.zone)
+        }
     }
 }
 

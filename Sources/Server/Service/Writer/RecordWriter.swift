@@ -1,0 +1,161 @@
+import StratusRecords
+import StratusStorage
+
+/// Writes records: the only caller of `takeVersions`, and the only place where a record's row is put.
+///
+/// The rule, for every record of every request:
+/// 1. `write(_:in:isShared:_:)` takes a version of the zone for each record that will be written.
+/// 2. `put(_:)` and `move(_:)` give a record the next of them and store its row.
+/// 3. Each maintainer brings its rows up to date, in the order of ``RecordMaintainers/all(for:)``; the outbox
+///    comes last, so that subscribers are notified of what is stored.
+/// 4. After the zone's last record the maintainers finish what they gathered.
+///
+/// `remove(_:reason:)` does the same for a whole zone. A writer comes from ``RecordWriting``; it is good
+/// inside the transaction that it was made for.
+struct RecordWriter {
+    /// For reading, and for changes of what is not a record.
+    let transaction: any StoreWriter
+    /// Whether subscribers or participants may have to be notified.
+    private(set) var mayHaveEvents = false
+
+    private let rows: any RecordTransaction
+    private let author: RecordAuthor
+    private var maintainers: [any RecordMaintainer]
+    private var numbers = Numbers()
+
+    init(_ rows: any RecordTransaction, _ author: RecordAuthor) {
+        self.rows = rows
+        self.author = author
+        transaction = rows
+        maintainers = RecordMaintainers.all(for: author)
+    }
+
+    // MARK: Records
+
+    /// Writes records of one zone.
+    ///
+    /// - Parameters:
+    ///   - count: how many there will be, at most; one at least.
+    ///   - isShared: whether something of the zone is shared, before or afterwards.
+    ///   - body: puts and moves the records.
+    mutating func write(
+        _ count: Int, in zone: ZoneRow, isShared: Bool,
+        _ body: (inout RecordWriter) throws -> Void
+    ) throws {
+        try numbers.begin(rows.takeVersions(count, in: zone.key), in: rows)
+        mayHaveEvents = mayHaveEvents || author.subscriptions.wantsEvents || isShared
+        for index in maintainers.indices {
+            try maintainers[index].begin(zone, isShared: isShared, in: rows)
+        }
+        try body(&self)
+        for index in maintainers.indices {
+            try maintainers[index].finish(zone, through: numbers.last, in: rows)
+        }
+    }
+
+    /// Stores a record, or its tombstone, with a version and a change tag of its own.
+    ///
+    /// - Returns: The row as it is stored.
+    @discardableResult
+    mutating func put(_ write: RecordWrite) throws -> RecordRow {
+        var write = write
+        try numbers.take(for: &write.row)
+        write.row.changeTag = try numbers.changeTag(of: write.row)
+        try rows.put(write.row)
+        if write.row.isDeleted {
+            for index in maintainers.indices { try maintainers[index].deleted(write, in: rows) }
+        } else {
+            for index in maintainers.indices { try maintainers[index].stored(write, in: rows) }
+        }
+        return write.row
+    }
+
+    /// Stores a record whose place under the shares changes, and nothing else of it: it gets a version, and
+    /// keeps its change tag.
+    mutating func move(_ write: RecordWrite) throws {
+        var write = write
+        try numbers.take(for: &write.row)
+        try rows.put(write.row)
+        for index in maintainers.indices { try maintainers[index].moved(write, in: rows) }
+    }
+
+    // MARK: Zones
+
+    /// Creates a custom zone.
+    mutating func create(_ name: String, encryptionScope: ZoneEncryptionScope) throws -> ZoneRow {
+        let zone = try rows.createZone(
+            named: name, hasFeed: true, encryptionScope: encryptionScope)
+        guard author.subscriptions.wantsEvents else { return zone }
+        mayHaveEvents = true
+        try rows.enqueue(
+            OutboxEvent(zoneChangedBy: author, named: name, subject: .zoneCreated).bytes)
+        return zone
+    }
+
+    /// Deletes a zone with its records.
+    ///
+    /// - Returns: The short GUIDs of the zone's shares: the directory should forget them after the commit.
+    mutating func remove(_ zone: ZoneRow, reason: ZoneRow.Deletion) throws -> [String] {
+        mayHaveEvents = true
+        let links = try rows.shares(in: zone.key, limit: .max).map(\.shortGUID)
+        for index in maintainers.indices { try maintainers[index].removing(zone, in: rows) }
+        try rows.deleteZone(zone.key, reason: reason)
+        return links
+    }
+
+    /// Removes the oldest tombstones of a zone. The rows that were derived from their records went with
+    /// the records.
+    ///
+    /// - Returns: how many went.
+    static func purgeTombstones(
+        _ rows: any RecordTransaction, before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
+    ) throws -> Int {
+        guard let version = try rows.oldTombstones(before: milliseconds, in: zone, limit: limit)
+        else { return 0 }
+        return try rows.purgeTombstones(through: version, in: zone)
+    }
+
+    // MARK: Versions
+
+    /// The versions that were taken for the records of one zone.
+    private struct Numbers {
+        private var next: Int64 = 1
+        private(set) var last: Int64 = 0
+        /// The database's, read once in a transaction.
+        private var incarnation: Incarnation?
+
+        /// More records are written than versions were taken for.
+        struct Exhausted: Error {}
+
+        mutating func begin(_ versions: ClosedRange<Int64>, in reader: any StoreReader) throws {
+            next = versions.lowerBound
+            last = versions.upperBound
+            if incarnation == nil { incarnation = try reader.incarnation }
+        }
+
+        /// Gives a row the next version.
+        mutating func take(for row: inout RecordRow) throws {
+            guard next <= last else { throw Exhausted() }
+            row.version = next
+            row.commitVersion = last
+            next += 1
+        }
+
+        func changeTag(of row: RecordRow) throws -> String {
+            guard let incarnation else { throw Exhausted() }
+            return ChangeTag(version: row.version, incarnation: incarnation).text
+        }
+    }
+}
+
+/// A record as it is to be stored, with what other tables derive from it.
+struct RecordWrite {
+    /// Its version, commit version and change tag are the writer's to give.
+    var row: RecordRow
+    /// All its fields; empty for a tombstone.
+    var fields: [Field]
+    /// Those of its references that have an action; none for a tombstone.
+    var references: Set<ActingReference>
+    /// The living record before.
+    var old: RecordRow?
+}

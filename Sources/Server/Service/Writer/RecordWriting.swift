@@ -1,0 +1,44 @@
+import StratusRecords
+import StratusStorage
+
+/// Runs the transactions that write records, and has subscribers notified after the commit.
+///
+/// Nothing else calls `RecordStore.writeRecords`, so whoever writes a record has a ``RecordWriter`` from here.
+struct RecordWriting: Sendable {
+    let subscriptions: SubscriptionCache
+    let notifications: Notifications
+    let limits: Limits
+
+    /// Runs `body` in a transaction on a database.
+    ///
+    /// - Parameters:
+    ///   - user: who makes the change.
+    ///   - device: where; empty for an operator's change, of which all devices are notified.
+    func write<Outcome: Sendable>(
+        to store: any RecordStore, by user: String, on device: String,
+        _ body: @escaping @Sendable (inout RecordWriter) throws -> Outcome
+    ) async throws -> Outcome {
+        let cursor = notifications.cursor(of: store.address)
+        let author = RecordAuthor(
+            user: user, device: device,
+            subscriptions: try await subscriptions.summary(of: store), limits: limits)
+        let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
+            try cursor.dequeue(in: rows)
+            var writer = RecordWriter(rows, author)
+            return (try body(&writer), writer.mayHaveEvents)
+        }
+        if mayHaveEvents { notifications.dispatch(store) }
+        return outcome
+    }
+
+    /// Removes the oldest tombstones of a zone: nobody's change, of which nobody is notified.
+    ///
+    /// - Returns: how many went.
+    static func purgeTombstones(
+        of store: any RecordStore, before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
+    ) async throws -> Int {
+        try await store.writeRecords { rows in
+            try RecordWriter.purgeTombstones(rows, before: milliseconds, in: zone, limit: limit)
+        }
+    }
+}

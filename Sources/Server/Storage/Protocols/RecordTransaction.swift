@@ -1,0 +1,30 @@
+/// Changes the rows that are derived from records, in the transaction that writes the records.
+///
+/// It cannot write a record: what keeps derived rows gets this protocol, and so cannot change what they are
+/// derived from.
+public protocol DerivedRowWriter:
+    StoreWriter, AncestorWriter, AssetHoldWriter, ReferenceWriter, ShareWriter
+{}
+
+/// Writes records. Valid only inside the closure that it is given to.
+///
+/// A store keeps no derived row by itself, except that a deleted zone and a purged tombstone take theirs
+/// along. So one part of a service writes all records and keeps the rows that are derived from them: in
+/// StratusService it is `RecordWriter`.
+public protocol RecordTransaction: DerivedRowWriter {
+    /// Takes the next `count` versions of a zone that is not deleted, and marks the zone as changed.
+    func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
+
+    /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
+    func put(_ row: RecordRow) throws
+
+    /// Deletes a zone with its records and what is derived from them; its row stays, with the reason.
+    func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
+
+    /// Removes tombstones up to a version and raises the zone's purge horizon to it, at most to the zone's own
+    /// version.
+    ///
+    /// - Returns: How many were removed.
+    @discardableResult
+    func purgeTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int
+}
