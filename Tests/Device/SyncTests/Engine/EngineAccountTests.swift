@@ -108,7 +108,7 @@ import Testing
         let code = CKError.Code.accountTemporarilyUnavailable
         phone.cloud.faults.next(
             2, of: UsersCaller.self,
-            .answer(.authenticationFailed, frameworkCode: code.rawValue))
+            .answer(.authenticationFailed, frameworkCode: code))
         #expect(await codeOf { try await app.engine.sendChanges() } == code)
         #expect(await codeOf { try await app.engine.fetchChanges() } == code)
         #expect(app.takeLog() == [])

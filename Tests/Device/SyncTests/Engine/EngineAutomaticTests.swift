@@ -167,7 +167,7 @@ import Testing
         let scene = try await Scene()
         scene.cloud.faults.next(
             2, of: UsersCaller.self,
-            .answer(.authenticationFailed, frameworkCode: code.rawValue))
+            .answer(.authenticationFailed, frameworkCode: code))
         let app = scene.phone.app
         app.makeZone()
         for seconds in [1.0, 2] {
@@ -304,7 +304,7 @@ import Testing
         let scene = try await Scene()
         let app = await scene.started()
         let effect = CloudFaults.Effect.answer(
-            .tryAgainLater, frameworkCode: CKError.Code.operationCancelled.rawValue)
+            .tryAgainLater, frameworkCode: .operationCancelled)
         scene.cloud.faults.next(of: ZonesModify.self, effect)
         scene.cloud.faults.next(of: ChangesDatabase.self, effect)
         app.makeZone()

@@ -195,7 +195,7 @@ import Testing
         let (phone, _) = try await world.pair()
         for number in 0..<8 { phone.write("n\(number)", "1") }
         world.cloud.faults.next(
-            of: RecordsModify.self, .answer(.badRequest, frameworkCode: 27))
+            of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
         try await phone.engine.sendChanges()
         #expect(
             phone.takeLog() == [
@@ -205,7 +205,7 @@ import Testing
         phone.resolveNothing()
         phone.write("a", "2")
         world.cloud.faults.next(
-            of: RecordsModify.self, .answer(.badRequest, frameworkCode: 27))
+            of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
         #expect(await codeOf { try await phone.engine.sendChanges() } == .limitExceeded)
         #expect(phone.takeLog().contains("sent +a!limitExceeded"))
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)

@@ -84,7 +84,7 @@ import Testing
         #expect(await codeOf { try await phone.engine.sendChanges() } != nil)
         world.cloud.faults.next(
             of: ZonesModify.self,
-            .answer(.badRequest, frameworkCode: CKError.Code.quotaExceeded.rawValue))
+            .answer(.badRequest, frameworkCode: .quotaExceeded))
         phone.makeZone()
         #expect(await codeOf { try await phone.engine.sendChanges() } != nil)
         #expect(failures.withLock { $0 } == ["a zoneNotFound", "Huts quotaExceeded"])

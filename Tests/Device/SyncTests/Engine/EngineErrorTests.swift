@@ -19,7 +19,7 @@ import Testing
     private static let codes = (1...50).compactMap { CKError.Code(rawValue: $0) }
 
     private func answer(_ code: CKError.Code) -> CloudFaults.Effect {
-        .answer(.badRequest, frameworkCode: code.rawValue)
+        .answer(.badRequest, frameworkCode: code)
     }
 
     @Test func theListIsWhole() {

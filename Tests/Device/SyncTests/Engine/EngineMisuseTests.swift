@@ -101,7 +101,7 @@ import Testing
         for number in 0..<40 { phone.write("n\(number)", "") }
         phone.batch { _ in Batch(recordsToSave: (0..<40).map { record("n\($0)") }) }
         world.cloud.faults.next(
-            2, of: RecordsModify.self, .answer(.badRequest, frameworkCode: 27))
+            2, of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
         #expect(await codeOf { try await phone.engine.sendChanges() } == .limitExceeded)
         let log = phone.takeLog()
         #expect(log.count == 3 && log[1].contains("+n0!limitExceeded"))

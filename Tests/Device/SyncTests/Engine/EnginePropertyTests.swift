@@ -87,7 +87,7 @@ import Testing
         let effects: [CloudFaults.Effect] = [
             .answer(.throttled, retryAfterSeconds: 1), .answer(.tryAgainLater),
             .answer(.zoneBusy), .dropConnectionBeforeCommit, .dropConnectionAfterCommit,
-            .answer(.badRequest, frameworkCode: 27),
+            .answer(.badRequest, frameworkCode: .limitExceeded),
         ]
         switch Int.random(in: 0..<8, using: &random) {
         case 0 where expiresZones: cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
