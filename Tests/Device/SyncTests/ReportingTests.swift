@@ -1,4 +1,3 @@
-import StratusClient
 import StratusRecords
 import Testing
 
@@ -13,12 +12,12 @@ import Testing
     }
 
     @Test func everyCodeIsRetriedOrReported() {
-        let retried: Set<CKError.Code> = [
+        let retried: Set<FrameworkErrorCode> = [
             .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure,
             .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
             .serverResponseLost, .operationCancelled,
         ]
-        for code in CKError.Code.allCases {
+        for code in FrameworkErrorCode.allCases {
             var session = SyncSession.sending(settings: settings)
             var now = 0.0
             _ = session.perform(&now)
@@ -56,7 +55,7 @@ import Testing
     /// A device that is offline asks seldom, and at last every half minute.
     @Test func theListIsRetriedWithoutEndAndEverMoreSlowly() {
         for (code, ceiling) in [
-            (CKError.Code.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
+            (FrameworkErrorCode.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
             (.notAuthenticated, 300), (.operationCancelled, 300),
         ] {
             var session = SyncSession.sending(settings: settings)
