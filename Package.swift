@@ -151,7 +151,7 @@ let package = Package(
             name: "StratusCache",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusRuntime", "StratusSQLite",
-                "StratusSync", "StratusWire", grdb,
+                "StratusSync", "StratusWire", grdb, logging,
             ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),

@@ -5,6 +5,11 @@ import Testing
 
 @testable import StratusSyncEngine
 
+extension ZoneID {
+    fileprivate static let list = ZoneID(name: "List")
+    fileprivate static let other = ZoneID(name: "Other")
+}
+
 /// What an engine must not forget, as a value.
 @Suite struct EngineLedgerTests {
     private let a = RecordID(name: "a", zoneID: .list)

@@ -6,7 +6,12 @@ import Testing
 /// The session where the app deals with failures, as engines run it.
 @Suite struct ReportingTests {
     private var settings: SyncSettings {
-        var settings = SyncSettings.engine
+        var settings = SyncSettings()
+        settings.itemsPerBatch = 250
+        settings.minimumDelaySeconds = 0
+        settings.maximumRetries = .max
+        settings.maximumItemAttempts = .max
+        settings.failurePolicy = .report
         settings.fetchIntervalSeconds = nil
         return settings
     }

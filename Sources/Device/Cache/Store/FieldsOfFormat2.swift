@@ -1,13 +1,18 @@
 import StratusRecords
-import StratusSync
 
-/// Reads what ``FieldWriter`` wrote.
-struct FieldReader {
+/// Reads fields as formats 1 and 2 of the cache's file had them, for the migration to format 3 alone.
+///
+/// A byte 1, then per field its name, a byte of flags (1: encrypted), a byte for the type and the value.
+/// System fields: a byte 1, then each in turn; behind them, of a share alone, its people and its link.
+/// Numbers are little endian, lengths unsigned LEB128, text UTF-8.
+struct FieldsOfFormat2 {
+    private static let version: UInt8 = 1
+
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
     static func fields(_ bytes: UnsafeRawBufferPointer) throws -> [Field] {
-        var reader = try FieldReader(bytes)
+        var reader = try FieldsOfFormat2(bytes)
         var fields: [Field] = []
         while reader.offset < bytes.count {
             let name = try reader.string()
@@ -19,7 +24,7 @@ struct FieldReader {
     }
 
     static func system(_ bytes: UnsafeRawBufferPointer) throws -> RecordSnapshot.SystemFields {
-        var reader = try FieldReader(bytes)
+        var reader = try FieldsOfFormat2(bytes)
         var system = RecordSnapshot.SystemFields(
             changeTag: try reader.string(),
             createdMilliseconds: try reader.optional { try $0.int64() },
@@ -33,7 +38,7 @@ struct FieldReader {
 
     private init(_ bytes: UnsafeRawBufferPointer) throws {
         self.bytes = bytes
-        guard try byte() == FieldWriter.version else {
+        guard try byte() == Self.version else {
             throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
         }
     }
@@ -84,13 +89,13 @@ struct FieldReader {
     }
 
     private mutating func optional<Value>(
-        _ body: (inout FieldReader) throws -> Value
+        _ body: (inout FieldsOfFormat2) throws -> Value
     ) throws -> Value? {
         try byte() == 0 ? nil : try body(&self)
     }
 
     private mutating func list<Value>(
-        _ body: (inout FieldReader) throws -> Value
+        _ body: (inout FieldsOfFormat2) throws -> Value
     ) throws -> [Value] {
         let count = try length()
         var values: [Value] = []
