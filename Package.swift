@@ -202,8 +202,9 @@ let package = Package(
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
-                grdb,
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusSQLite",
+                "StratusSync", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(
