@@ -38,6 +38,7 @@ let package = Package(
     products: [
         .library(name: "StratusClient", targets: ["StratusClient"]),
         .library(name: "StratusSync", targets: ["StratusSync"]),
+        .library(name: "StratusSyncEngine", targets: ["StratusSyncEngine"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
         // Its face names types of StratusSchema.
         .library(name: "StratusService", targets: ["StratusService", "StratusSchema"]),
@@ -139,12 +140,23 @@ let package = Package(
             path: "Sources/Device/Client"),
         .target(
             name: "StratusSync",
-            dependencies: ["StratusClient", "StratusRecords", orderedCollections],
+            dependencies: ["StratusRecords"],
             path: "Sources/Device/Sync",
             exclude: ["DESIGN.md"]),
         .target(
+            name: "StratusSyncEngine",
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusRuntime", "StratusSync",
+                orderedCollections,
+            ],
+            path: "Sources/Device/SyncEngine",
+            exclude: ["DESIGN.md"]),
+        .target(
             name: "StratusCache",
-            dependencies: ["StratusClient", "StratusRecords", "StratusSync", grdb],
+            dependencies: [
+                "StratusClient", "StratusRecords", "StratusRuntime", "StratusSQLite",
+                "StratusSync", "StratusWire", grdb, logging,
+            ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),
         .target(
@@ -175,23 +187,28 @@ let package = Package(
 
         // The proofs.
         .testTarget(
-            name: "StratusRuntimeTests", dependencies: ["StratusRuntime"],
+            name: "StratusRuntimeTests", dependencies: ["StratusRuntime", "StratusTesting"],
             path: "Tests/Shared/RuntimeTests"),
         .testTarget(
             name: "StratusRecordsTests", dependencies: ["StratusRecords"],
             path: "Tests/Shared/RecordsTests"),
         .testTarget(
             name: "StratusSyncTests",
+            dependencies: ["StratusRecords", "StratusSync"],
+            path: "Tests/Device/SyncTests"),
+        .testTarget(
+            name: "StratusSyncEngineTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusSync", "StratusTesting", "StratusWire", logging,
+                "StratusSync", "StratusSyncEngine", "StratusTesting", "StratusWire", logging,
             ],
-            path: "Tests/Device/SyncTests"),
+            path: "Tests/Device/SyncEngineTests"),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusTesting",
-                grdb,
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusSQLite",
+                "StratusSync", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(
@@ -290,7 +307,7 @@ for target in package.targets where target.type == .test {
     package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
     package.targets += [
         .target(
-            name: "CloudKit", dependencies: ["StratusClient", "StratusSync"],
+            name: "CloudKit", dependencies: ["StratusClient", "StratusSync", "StratusSyncEngine"],
             path: "Sources/Device/CloudKit"),
         .target(
             name: "CoreLocation", dependencies: ["StratusMatching", "StratusRecords"],

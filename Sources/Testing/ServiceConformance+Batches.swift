@@ -55,8 +55,7 @@ extension ServiceConformance {
             let failure = try await expectRefusal(.badRequest) {
                 try await alice.modify((0...400).map { .saving("hut-\($0)") })
             }
-            // CKError.Code.limitExceeded.
-            try expect(failure.error.frameworkCode, equals: 27)
+            try expect(failure.error.frameworkCode, equals: .limitExceeded)
             try expect(try await alice.changes().records, equals: [])
         },
         Case("a record that is too large fails alone") { stage in

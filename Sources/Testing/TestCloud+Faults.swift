@@ -36,10 +36,11 @@ public struct CloudFaults: Sendable {
         /// - Parameters:
         ///   - code: The protocol's code, from which `CKError` follows as for the service's own errors.
         ///   - retryAfterSeconds: When the client may retry, in seconds.
-        ///   - frameworkCode: The raw value of the `CKError.Code` where the protocol's code is not enough,
-        ///     such as 27 for "limit exceeded".
+        ///   - frameworkCode: The `CKError.Code` where the protocol's code is not enough, such as
+        ///     `limitExceeded`.
         public static func answer(
-            _ code: ServiceError.Code, retryAfterSeconds: Double? = nil, frameworkCode: Int? = nil
+            _ code: ServiceError.Code, retryAfterSeconds: Double? = nil,
+            frameworkCode: FrameworkErrorCode? = nil
         ) -> Effect {
             Effect(
                 effect: .answer(

@@ -2,3 +2,4 @@
 @_exported import Foundation
 @_exported import StratusClient
 @_exported import StratusSync
+@_exported import StratusSyncEngine

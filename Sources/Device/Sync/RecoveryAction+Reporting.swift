@@ -1,4 +1,4 @@
-import StratusClient
+import StratusRecords
 
 extension RecoveryAction {
     /// The recovery for a request where the app deals with whatever no retry cures.
@@ -6,7 +6,7 @@ extension RecoveryAction {
     /// The retry list is `CKSyncEngine`'s own, and `serverResponseLost`: nobody knows whether the
     /// request was served, and a change that is told as failed would be lost in most apps.
     /// `limitExceeded` is halved, as only the session knows how much went into the request.
-    public static func forReportingRequest(_ code: CKError.Code) -> RecoveryAction {
+    public static func forReportingRequest(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
         case .serviceUnavailable, .requestRateLimited, .zoneBusy, .notAuthenticated,
@@ -20,7 +20,7 @@ extension RecoveryAction {
     }
 
     /// The recovery for one item where the app deals with whatever no retry cures.
-    public static func forReportingItem(_ code: CKError.Code) -> RecoveryAction {
+    public static func forReportingItem(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch forReportingRequest(code) {
         case .split, .refetch: .report
         case let recovery: recovery
@@ -28,7 +28,7 @@ extension RecoveryAction {
     }
 
     /// Whether the session tries again by itself, without the app.
-    var isRetry: Bool {
+    package var isRetry: Bool {
         switch self {
         case .awaitNetwork, .slowDown, .requeue: true
         default: false

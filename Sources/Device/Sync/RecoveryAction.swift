@@ -1,4 +1,4 @@
-import StratusClient
+import StratusRecords
 
 /// What the sync layer does about an error: one table for all codes.
 ///
@@ -42,7 +42,7 @@ public enum RecoveryAction: Hashable, Sendable {
 
 extension RecoveryAction {
     /// The recovery when the whole request failed.
-    public static func forRequest(_ code: CKError.Code) -> RecoveryAction {
+    public static func forRequest(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
         case .serviceUnavailable, .requestRateLimited, .zoneBusy: .slowDown
@@ -66,7 +66,7 @@ extension RecoveryAction {
     }
 
     /// The recovery when one record of a request could not be saved.
-    public static func forSave(_ code: CKError.Code) -> RecoveryAction {
+    public static func forSave(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .serverRecordChanged: .resolveConflict
         case .batchRequestFailed, .operationCancelled: .requeue
@@ -83,7 +83,7 @@ extension RecoveryAction {
     }
 
     /// The recovery when one record of a request could not be deleted.
-    public static func forDelete(_ code: CKError.Code) -> RecoveryAction {
+    public static func forDelete(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         // What shall be gone is gone, alone or with its zone.
         case .unknownItem, .zoneNotFound, .userDeletedZone: .confirm
@@ -93,7 +93,7 @@ extension RecoveryAction {
     }
 
     /// The recovery when one zone of a request could not be created or deleted.
-    public static func forZone(_ code: CKError.Code) -> RecoveryAction {
+    public static func forZone(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .zoneNotFound, .userDeletedZone: .confirm
         case .batchRequestFailed, .operationCancelled: .requeue

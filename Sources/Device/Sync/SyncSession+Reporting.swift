@@ -1,18 +1,19 @@
-import StratusClient
 import StratusRecords
 
 /// What differs where the app deals with failures, as `CKSyncEngine` has it.
 extension SyncSession {
-    func recovery(forRequest code: CKError.Code) -> RecoveryAction {
+    package func recovery(forRequest code: FrameworkErrorCode) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
     }
 
-    func recovery(for kind: PendingChange.Kind, _ code: CKError.Code) -> RecoveryAction {
+    package func recovery(for kind: PendingChange.Kind, _ code: FrameworkErrorCode)
+        -> RecoveryAction
+    {
         guard settings.failurePolicy == .heal else { return .forReportingItem(code) }
         return kind == .save ? .forSave(code) : .forDelete(code)
     }
 
-    func recovery(forZone code: CKError.Code) -> RecoveryAction {
+    package func recovery(forZone code: FrameworkErrorCode) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
     }
 

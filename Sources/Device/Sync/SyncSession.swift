@@ -31,7 +31,7 @@ public struct SyncSession: Sendable {
     public internal(set) var zonesInDoubt: [ZoneID] = []
     var needsSubscription: Bool
     var needsDatabaseFetch = true
-    var hasPendingChanges: Bool
+    package internal(set) var hasPendingChanges: Bool
     /// A round of fetching ended while something was pending: sending comes first.
     var owesSend = false
     /// A round of fetching is under way: its pages follow each other without a pause.
@@ -43,7 +43,7 @@ public struct SyncSession: Sendable {
     var batchBytes: BatchBytes
     var zoneBatchSize: BatchSize
     var sendNotBeforeUptimeSeconds: Double = 0
-    var nextFetchUptimeSeconds: Double?
+    package internal(set) var nextFetchUptimeSeconds: Double?
 
     /// Owners whose quota is used up, and when saves into their zones are tried again, in seconds.
     var quotaRetries: [String: Double] = [:]

@@ -22,9 +22,9 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// Where a person can sign in; only with ``Code/authenticationRequired``.
     public var redirectURL: String?
 
-    /// The raw value of the `CKError.Code` that our own client shall raise, where the protocol's code
-    /// says too little: the protocol knows no "limit exceeded". An extension that others ignore.
-    public var frameworkCode: Int?
+    /// The code that our own client shall raise, where the protocol's code says too little: the protocol
+    /// knows no "limit exceeded". An extension that others ignore.
+    public var frameworkCode: FrameworkErrorCode?
 
     /// Whether a zone is not there because its user reset encrypted data that nobody could read any more;
     /// only with ``Code/zoneNotFound``. An extension that others ignore.
@@ -32,7 +32,7 @@ public struct ServiceError: Error, Hashable, Sendable {
 
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
-        redirectURL: String? = nil, frameworkCode: Int? = nil,
+        redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
         userDidResetEncryptedData: Bool = false
     ) {
         self.code = code

@@ -29,17 +29,20 @@ package struct StoredFormat: Sendable {
     package var applicationID: Int32
     /// In the order in which they run.
     package var migrations: [Migration]
+    /// Formats whose databases bear no `application_id`, as early releases made them.
+    package var unmarkedFormats: ClosedRange<Int>?
     /// Writes the rows that every database of this kind begins with, in the transaction of the first
     /// migration. It must work on the tables of every later format too, in place of rows that it wrote
     /// before: a database in memory is a copy (``openInMemory(copying:configuration:)``).
     package var begin: @Sendable (Database) throws -> Void
 
     package init(
-        applicationID: Int32, migrations: [Migration],
+        applicationID: Int32, migrations: [Migration], unmarkedFormats: ClosedRange<Int>? = nil,
         begin: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) {
         self.applicationID = applicationID
         self.migrations = migrations
+        self.unmarkedFormats = unmarkedFormats
         self.begin = begin
     }
 
@@ -57,9 +60,11 @@ package struct StoredFormat: Sendable {
             }
             return
         }
+        let isMarked = try Self.integer("application_id", of: database) != 0
+        if !isMarked, unmarkedFormats?.contains(format) == true { return }
         let isEmpty =
             try Row.fetchOne(database, sql: "SELECT 1 FROM sqlite_schema LIMIT 1") == nil
-        guard isEmpty, format == 0, try Self.integer("application_id", of: database) == 0 else {
+        guard isEmpty, format == 0, !isMarked else {
             throw DatabaseRefusal.otherKind(path: path)
         }
     }

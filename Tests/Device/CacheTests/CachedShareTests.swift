@@ -89,12 +89,12 @@ import Testing
                 try Data.fetchOne(
                     database, sql: "SELECT system FROM record WHERE name = ?",
                     arguments: [share.recordID.recordName]))
-            var fields = try system.withUnsafeBytes { try FieldReader.system($0) }
+            var fields = try system.withUnsafeBytes { try StoredSystem.decode($0) }
             #expect(fields.sharing != nil)
             fields.sharing = nil
             try database.execute(
                 sql: "UPDATE record SET system = ? WHERE name = ?",
-                arguments: [Data(FieldWriter.encode(fields)), share.recordID.recordName])
+                arguments: [StoredSystem.encode(fields), share.recordID.recordName])
         }
         let kept = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
         #expect(kept.participants.isEmpty && kept.url == nil)

@@ -311,9 +311,9 @@ final class CloudLink: RemoteDatabase {
         }
     }
 
-    func hints() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+    func hints() -> AsyncStream<ChangeHint> { AsyncStream { $0.finish() } }
 
-    func hint(of notification: CKNotification) -> RemoteHint? { nil }
+    func hint(of notification: CKNotification) -> ChangeHint? { nil }
 
     func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
         let page = try call("page") { state in try state.page(of: id, since: token) }

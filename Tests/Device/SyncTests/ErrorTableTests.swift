@@ -1,4 +1,3 @@
-import StratusClient
 import StratusRecords
 import Testing
 
@@ -6,8 +5,8 @@ import Testing
 
 /// One test per row of the error table: what the session does, not what the table says.
 @Suite struct ErrorTableTests {
-    @Test(arguments: [CKError.Code.networkUnavailable, .networkFailure, .serverResponseLost])
-    func networkFailuresAreRetriedWithoutLimit(code: CKError.Code) {
+    @Test(arguments: [FrameworkErrorCode.networkUnavailable, .networkFailure, .serverResponseLost])
+    func networkFailuresAreRetriedWithoutLimit(code: FrameworkErrorCode) {
         var session = SyncSession.sending()
         var now = 0.0
         for _ in 0..<40 {
@@ -25,8 +24,8 @@ import Testing
         #expect(session.isNetworkReachable)
     }
 
-    @Test(arguments: [CKError.Code.serviceUnavailable, .requestRateLimited, .zoneBusy])
-    func sessionObeysRetryAfterAndBacksOff(code: CKError.Code) {
+    @Test(arguments: [FrameworkErrorCode.serviceUnavailable, .requestRateLimited, .zoneBusy])
+    func sessionObeysRetryAfterAndBacksOff(code: FrameworkErrorCode) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -236,8 +235,8 @@ import Testing
         #expect(session.halt == nil)
     }
 
-    @Test(arguments: [CKError.Code.notAuthenticated, .accountTemporarilyUnavailable])
-    func missingAccountHaltsUntilAccountChanges(code: CKError.Code) {
+    @Test(arguments: [FrameworkErrorCode.notAuthenticated, .accountTemporarilyUnavailable])
+    func missingAccountHaltsUntilAccountChanges(code: FrameworkErrorCode) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -249,10 +248,10 @@ import Testing
     }
 
     @Test(arguments: [
-        CKError.Code.badContainer, .badDatabase, .missingEntitlement, .permissionFailure,
+        FrameworkErrorCode.badContainer, .badDatabase, .missingEntitlement, .permissionFailure,
         .incompatibleVersion, .managedAccountRestricted, .invalidArguments,
     ])
-    func refusedRequestHaltsWithReason(code: CKError.Code) {
+    func refusedRequestHaltsWithReason(code: FrameworkErrorCode) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -265,11 +264,11 @@ import Testing
     }
 
     @Test(arguments: [
-        CKError.Code.invalidArguments, .constraintViolation, .permissionFailure,
+        FrameworkErrorCode.invalidArguments, .constraintViolation, .permissionFailure,
         .serverRejectedRequest, .assetFileNotFound, .assetFileModified,
         .assetNotAvailable, .limitExceeded,
     ])
-    func refusedItemIsSetAsideAndOthersConfirmed(code: CKError.Code) {
+    func refusedItemIsSetAsideAndOthersConfirmed(code: FrameworkErrorCode) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -290,17 +289,17 @@ import Testing
     }
 
     @Test(arguments: [
-        CKError.Code.participantMayNeedVerification, .alreadyShared, .tooManyParticipants,
+        FrameworkErrorCode.participantMayNeedVerification, .alreadyShared, .tooManyParticipants,
         .participantAlreadyInvited,
     ])
-    func sharingErrorIsNotRetried(code: CKError.Code) {
+    func sharingErrorIsNotRetried(code: FrameworkErrorCode) {
         #expect(
             SyncSession.verdict(on: .failedSave("a", SyncFailure(code)))
                 == .setAside(SyncFailure(code)))
     }
 
-    @Test(arguments: [CKError.Code.internalError, .resultsTruncated, .referenceViolation])
-    func unexplainedErrorIsRetriedUpToLimit(code: CKError.Code) {
+    @Test(arguments: [FrameworkErrorCode.internalError, .resultsTruncated, .referenceViolation])
+    func unexplainedErrorIsRetriedUpToLimit(code: FrameworkErrorCode) {
         var change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
         let failure = SyncFailure(code)
         var verdicts: [ItemVerdict?] = []
@@ -322,7 +321,7 @@ import Testing
     }
 
     @Test func noErrorCodeDropsPendingChanges() {
-        for code in CKError.Code.allCases {
+        for code in FrameworkErrorCode.allCases {
             // A save is only confirmed by a success.
             #expect(RecoveryAction.forSave(code) != .confirm)
             // Nothing is told as failed and forgotten: the cache heals.

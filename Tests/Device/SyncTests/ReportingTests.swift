@@ -1,4 +1,3 @@
-import StratusClient
 import StratusRecords
 import Testing
 
@@ -7,18 +6,23 @@ import Testing
 /// The session where the app deals with failures, as engines run it.
 @Suite struct ReportingTests {
     private var settings: SyncSettings {
-        var settings = SyncSettings.engine
+        var settings = SyncSettings()
+        settings.itemsPerBatch = 250
+        settings.minimumDelaySeconds = 0
+        settings.maximumRetries = .max
+        settings.maximumItemAttempts = .max
+        settings.failurePolicy = .report
         settings.fetchIntervalSeconds = nil
         return settings
     }
 
     @Test func everyCodeIsRetriedOrReported() {
-        let retried: Set<CKError.Code> = [
+        let retried: Set<FrameworkErrorCode> = [
             .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure,
             .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
             .serverResponseLost, .operationCancelled,
         ]
-        for code in CKError.Code.allCases {
+        for code in FrameworkErrorCode.allCases {
             var session = SyncSession.sending(settings: settings)
             var now = 0.0
             _ = session.perform(&now)
@@ -56,7 +60,7 @@ import Testing
     /// A device that is offline asks seldom, and at last every half minute.
     @Test func retriedErrorsBackOffToCeiling() {
         for (code, ceiling) in [
-            (CKError.Code.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
+            (FrameworkErrorCode.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
             (.notAuthenticated, 300), (.operationCancelled, 300),
         ] {
             var session = SyncSession.sending(settings: settings)

@@ -1,4 +1,3 @@
-import StratusClient
 import StratusRecords
 
 @testable import StratusSync

@@ -97,6 +97,17 @@ enum CatalogueSnippets {
         return status
     }
 
+    static func syncEngine(
+        _ delegate: TrailStore, _ saved: CKSyncEngine.State.Serialization?, _ hutID: CKRecord.ID
+    ) async throws {
+        let engine = CKSyncEngine(
+            CKSyncEngine.Configuration(
+                database: CKContainer.default().privateCloudDatabase, stateSerialization: saved,
+                delegate: delegate))
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(hutID)])
+        try await engine.sendChanges()
+    }
+
     struct ServerWins: ConflictResolver {
         func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
     }

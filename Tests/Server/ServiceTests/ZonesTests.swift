@@ -35,7 +35,7 @@ import Testing
         }
         let found = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
         #expect(found[0].failure?.code == .zoneNotFound)
-        #expect(found[0].failure?.frameworkCode == 26)
+        #expect(found[0].failure?.frameworkCode == .zoneNotFound)
     }
 
     @Test func recreatedZoneIsEmpty() async throws {
@@ -92,8 +92,8 @@ import Testing
                 ZonesModify.self, .init(operations: [operation], operationID: "zones-1"))?.error
         }
         #expect(await send(.init(.create, zone("A"))) == nil)
-        #expect(await send(.init(.create, zone("B")))?.frameworkCode == 12)
-        #expect(await send(.init(.delete, zone("A")))?.frameworkCode == 12)
+        #expect(await send(.init(.create, zone("B")))?.frameworkCode == .invalidArguments)
+        #expect(await send(.init(.delete, zone("A")))?.frameworkCode == .invalidArguments)
         #expect(await send(.init(.create, zone("A"))) == nil)
         #expect(try await alice.ask(ZonesList.self, .init()).zones.count == 2)
     }
@@ -111,7 +111,7 @@ import Testing
         let failure = await alice.refusal(
             ZonesModify.self, .init(operations: [.init(.create, zone("Trips"))]), in: scope)
         #expect(failure?.error.code == .badRequest)
-        #expect(failure?.error.frameworkCode == 24)
+        #expect(failure?.error.frameworkCode == .badDatabase)
     }
 
     @Test func zonesAreLimitedAndNamedOncePerRequest() async throws {
@@ -121,7 +121,7 @@ import Testing
         let answer = try await alice.ask(
             ZonesModify.self,
             .init(operations: ["A", "B", "C"].map { .init(.create, zone($0)) }))
-        #expect(answer.zones.map { $0.failure?.frameworkCode } == [nil, nil, 27])
+        #expect(answer.zones.map { $0.failure?.frameworkCode } == [nil, nil, .limitExceeded])
         let twice = await alice.refusal(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("D")), .init(.delete, zone("D"))]))

@@ -6,7 +6,9 @@ import Testing
     static let faults: [Fault] = [
         Fault(
             .answer(
-                ServiceError(.throttled, "Slow down.", retryAfterSeconds: 3, frameworkCode: 7)),
+                ServiceError(
+                    .throttled, "Slow down.", retryAfterSeconds: 3,
+                    frameworkCode: .requestRateLimited)),
             times: 2, operation: "records/modify", userRecordName: "_alice", zoneName: "Trips",
             container: "iCloud.org.example.Trails"),
         Fault(.delay(seconds: 1.5)),

@@ -133,7 +133,8 @@ import Testing
             RecordFailure(
                 recordName: "r", zoneID: ZoneIDDictionary(zoneName: "z"),
                 error: ServiceError(
-                    .conflict, "stale", retryAfterSeconds: 1.5, redirectURL: "u", frameworkCode: 27),
+                    .conflict, "stale", retryAfterSeconds: 1.5, redirectURL: "u",
+                    frameworkCode: .limitExceeded),
                 uuid: "1", serverRecord: RecordDictionary(recordName: "r", recordType: "T"),
                 ancestorRecord: RecordDictionary(recordName: "r")))
         #expect(try readWire(RecordResult.self, from: wireBytes(of: failure)) == failure)

@@ -117,17 +117,17 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
-    func hints() -> AsyncStream<RemoteHint> {
+    func hints() -> AsyncStream<ChangeHint> {
         guard let identifier = database.container.containerIdentifier else {
             return AsyncStream { $0.finish() }
         }
         let events = database.container.connection.remoteNotifications(container: identifier)
         let (hints, continuation) = AsyncStream.makeStream(
-            of: RemoteHint.self, bufferingPolicy: .bufferingNewest(100))
+            of: ChangeHint.self, bufferingPolicy: .bufferingNewest(100))
         let task = Task {
             for await event in events {
                 switch event {
-                case .listening: continuation.yield(RemoteHint(zone: nil))
+                case .listening: continuation.yield(ChangeHint(zone: nil))
                 case .notification(let notification):
                     let hint = CKNotification(
                         fromRemoteNotificationDictionary: notification.userInfo
@@ -143,8 +143,8 @@ struct CloudKitDatabase: RemoteDatabase {
 }
 
 extension CloudKitDatabase {
-    func hint(of notification: CKNotification) -> RemoteHint? {
-        database.hint(of: notification).map { RemoteHint(zone: $0.zone) }
+    func hint(of notification: CKNotification) -> ChangeHint? {
+        database.hint(of: notification)
     }
 
     /// The one translation of the framework's errors; and what comes for another account than the one

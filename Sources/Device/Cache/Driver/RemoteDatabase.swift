@@ -34,19 +34,10 @@ package protocol RemoteDatabase: Sendable {
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
 
     /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
-    func hints() -> AsyncStream<RemoteHint>
+    func hints() -> AsyncStream<ChangeHint>
 
     /// Reads a notification that the app was handed; nil when it is about another database.
-    func hint(of notification: CKNotification) -> RemoteHint?
-}
-
-/// Something changed, perhaps in this zone.
-package struct RemoteHint: Hashable, Sendable {
-    package var zone: ZoneID?
-
-    package init(zone: ZoneID?) {
-        self.zone = zone
-    }
+    func hint(of notification: CKNotification) -> ChangeHint?
 }
 
 package struct ZoneOutcomes: Sendable {

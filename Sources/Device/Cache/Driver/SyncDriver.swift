@@ -1,5 +1,7 @@
 import Foundation
+import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusSync
 import Synchronization
 
@@ -59,7 +61,7 @@ actor SyncDriver {
     }
 
     /// Only the database's changes tell of a zone that is not known here.
-    func heard(_ hint: RemoteHint) {
+    func heard(_ hint: ChangeHint) {
         do {
             let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
             session.notified(of: zone)

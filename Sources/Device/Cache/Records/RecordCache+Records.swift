@@ -119,11 +119,10 @@ extension RecordCache {
 extension LocalEdit {
     fileprivate init(_ record: CKRecord, _ edit: CKRecord.Edit) {
         let id = RecordID(record.recordID)
-        let original = RecordSnapshot(id: id, type: record.recordType, content: edit.original)
         self.init(
             id: id, type: record.recordType, changes: edit.changes, initial: edit.content.fields,
             initialParent: edit.content.parentRecordName,
             parent: edit.isParentChanged ? .set(edit.content.parentRecordName) : .unchanged,
-            original: original.system == nil ? nil : original, isKnown: edit.isKnown)
+            original: edit.original.system == nil ? nil : edit.original, isKnown: edit.isKnown)
     }
 }

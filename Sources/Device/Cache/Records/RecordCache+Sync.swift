@@ -31,7 +31,7 @@ extension RecordCache {
 
     /// Lets a running loop fetch soon; with a zone that is on this device, only that one.
     public func fetchSoon(_ zoneID: CKRecordZone.ID? = nil) async {
-        await driver.heard(RemoteHint(zone: zoneID.map { ZoneID($0) }))
+        await driver.heard(ChangeHint(zone: zoneID.map { ZoneID($0) }))
     }
 
     /// Tells that the account came, went or changed; a running loop hears of it by itself.

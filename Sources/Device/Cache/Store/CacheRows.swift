@@ -87,24 +87,24 @@ extension RecordSnapshot {
     /// Reads a record whose system fields, parent and fields start at this column.
     init(_ row: Row, id: RecordID, type: String, at column: Int) throws {
         let system: SystemFields? = try row.withUnsafeData(atIndex: column) { data in
-            try data?.withUnsafeBytes { try FieldReader.system($0) }
+            try data?.withUnsafeBytes { try StoredSystem.decode($0) }
         }
         let fields: [Field] = try row.withUnsafeData(atIndex: column + 2) { data in
-            try data?.withUnsafeBytes { try FieldReader.fields($0) } ?? []
+            try data?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
         }
         self.init(
             id: id, type: type, system: system, parentRecordName: row[column + 1], fields: fields)
     }
 
-    var systemData: Data? { system.map { Data(FieldWriter.encode($0)) } }
-    var fieldsData: Data { Data(FieldWriter.encode(fields)) }
+    var systemData: Data? { system.map { StoredSystem.encode($0) } }
+    var fieldsData: Data { StoredFields.encode(fields) }
 
     /// A number that two snapshots of the same content share, and others hardly ever do.
     var digest: UInt64 {
         var digest = Digest()
         digest.add(type.utf8)
         digest.add((parentRecordName ?? "").utf8)
-        digest.add(FieldWriter.encode(fields))
+        digest.add(fieldsData)
         return digest.value
     }
 }

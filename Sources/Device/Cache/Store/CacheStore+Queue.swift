@@ -221,5 +221,5 @@ extension CacheStore {
 
 extension RecordSnapshot {
     /// About what the record takes in a request.
-    var sizeEstimateBytes: Int { FieldWriter.encode(fields).count + id.name.utf8.count + 128 }
+    var sizeEstimateBytes: Int { fieldsData.count + id.name.utf8.count + 128 }
 }

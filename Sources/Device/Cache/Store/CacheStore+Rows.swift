@@ -67,7 +67,7 @@ extension CacheStore {
         try database.cachedStatement(
             sql: "UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ?"
         ).execute(arguments: [
-            system.map { Data(FieldWriter.encode($0)) }, zone.pass, zone.key, name,
+            system.map { StoredSystem.encode($0) }, zone.pass, zone.key, name,
         ])
     }
 

@@ -38,7 +38,7 @@ extension HTTPTransport {
     private static let undocumented = ServiceFailure(
         ServiceError(
             .badRequest, "Ask a service of Stratus: Apple's protocol is not known to have this.",
-            frameworkCode: CKError.Code.serverRejectedRequest.rawValue))
+            frameworkCode: .serverRejectedRequest))
 
     private func modify(
         _ request: RecordsModify.Request, _ target: RequestTarget, _ timeoutSeconds: Double

@@ -30,7 +30,7 @@ extension CKError {
         if error.userDidResetEncryptedData {
             details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
         }
-        let code = error.frameworkCode.flatMap(Code.init) ?? Self.code(error, about: subject)
+        let code = error.frameworkCode ?? Self.code(error, about: subject)
         self.init(code, error.reason, details: details, cause: error)
     }
 

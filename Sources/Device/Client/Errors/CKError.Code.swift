@@ -1,59 +1,8 @@
+import StratusRecords
+
 extension CKError {
     /// What went wrong. The raw values are Apple's.
-    public enum Code: Int, Sendable, CaseIterable {
-        case internalError = 1
-        /// Only in the completion blocks of old: see `partialErrorsByItemID`.
-        case partialFailure = 2
-        /// No way to the service.
-        case networkUnavailable = 3
-        /// The service could not be reached, or did not answer in time.
-        case networkFailure = 4
-        case badContainer = 5
-        /// Has `retryAfterSeconds`.
-        case serviceUnavailable = 6
-        /// Has `retryAfterSeconds`.
-        case requestRateLimited = 7
-        case missingEntitlement = 8
-        case notAuthenticated = 9
-        case permissionFailure = 10
-        case unknownItem = 11
-        case invalidArguments = 12
-        case resultsTruncated = 13
-        /// The record was changed by somebody else; has the three records.
-        case serverRecordChanged = 14
-        case serverRejectedRequest = 15
-        case assetFileNotFound = 16
-        case assetFileModified = 17
-        case incompatibleVersion = 18
-        case constraintViolation = 19
-        case operationCancelled = 20
-        /// Start again without a token.
-        case changeTokenExpired = 21
-        /// Nothing wrong with this item: another of its atomic zone failed.
-        case batchRequestFailed = 22
-        case zoneBusy = 23
-        case badDatabase = 24
-        case quotaExceeded = 25
-        case zoneNotFound = 26
-        /// Too many items or bytes; split in half.
-        case limitExceeded = 27
-        case userDeletedZone = 28
-        case tooManyParticipants = 29
-        case alreadyShared = 30
-        case referenceViolation = 31
-        case managedAccountRestricted = 32
-        case participantMayNeedVerification = 33
-        /// The request was sent, its outcome is unknown.
-        case serverResponseLost = 34
-        case assetNotAvailable = 35
-        case accountTemporarilyUnavailable = 36
-        case participantAlreadyInvited = 37
-
-        /// Lets `catch CKError.zoneNotFound` match any error of that code.
-        public static func ~= (code: Code, error: any Error) -> Bool {
-            (error as? CKError)?.code == code
-        }
-    }
+    public typealias Code = FrameworkErrorCode
 
     public static var internalError: Code { .internalError }
     public static var partialFailure: Code { .partialFailure }
@@ -92,4 +41,11 @@ extension CKError {
     public static var assetNotAvailable: Code { .assetNotAvailable }
     public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
     public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
+}
+
+extension FrameworkErrorCode {
+    /// Lets `catch CKError.zoneNotFound` match any error of that code.
+    public static func ~= (code: FrameworkErrorCode, error: any Error) -> Bool {
+        (error as? CKError)?.code == code
+    }
 }

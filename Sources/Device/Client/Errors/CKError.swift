@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 
 public let CKErrorDomain = "CKErrorDomain"
 public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
@@ -64,6 +65,10 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         hasher.combine(CKErrorDomain)
         hasher.combine(code.rawValue)
     }
+}
+
+extension CKError: FrameworkError {
+    package var summary: String { localizedDescription }
 }
 
 extension CKError: CustomStringConvertible {

@@ -216,15 +216,46 @@ struct RecordReader {
             throw CKError(
                 .internalError, "The service answered fields that cannot be read.", cause: error)
         }
-        state.values.reserveCapacity(fields.count)
         let holder = dictionary.recordName.map { CKAsset.Holder(recordName: $0, zoneID: zoneID) }
+        set(fields, of: &state, in: zoneID, holder: holder)
+        return state
+    }
+
+    /// Makes the state of a record as a store of this device has it; of a share without its people.
+    mutating func state(_ record: RecordSnapshot, in zoneID: CKRecordZoneID) -> RecordState {
+        var state = RecordState()
+        if let system = record.system {
+            state.changeTag = system.changeTag
+            state.creationDate = system.createdMilliseconds.map { Date(milliseconds: $0) }
+            state.creatorName = system.createdMilliseconds.map { _ in
+                system.creatorRecordName ?? ""
+            }
+            state.modificationDate = system.modifiedMilliseconds.map { Date(milliseconds: $0) }
+            state.modifierName = system.modifiedMilliseconds.map { _ in
+                system.modifierRecordName ?? ""
+            }
+            state.share = system.shareRecordName.map {
+                CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
+            }
+        }
+        state.parent = record.parentRecordName.map {
+            CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
+        }
+        set(record.fields, of: &state, in: zoneID, holder: nil)
+        return state
+    }
+
+    private mutating func set(
+        _ fields: [Field], of state: inout RecordState, in zoneID: CKRecordZoneID,
+        holder: CKAsset.Holder?
+    ) {
+        state.values.reserveCapacity(fields.count)
         for field in fields {
             if field.isEncrypted { state.encryptedKeys.insert(field.name) }
             if let value = stored(field, in: zoneID, holder: holder) {
                 state.values[field.name] = value
             }
         }
-        return state
     }
 
     /// - Returns: nil for a field without value, and for an encrypted one whose value is not

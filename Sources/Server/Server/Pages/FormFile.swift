@@ -128,5 +128,5 @@ struct FormFile {
 extension ServiceError {
     static let malformedForm = ServiceError(
         .badRequest, "The form has no part named file, or has no end; send the bytes alone.",
-        frameworkCode: 12)
+        frameworkCode: .invalidArguments)
 }

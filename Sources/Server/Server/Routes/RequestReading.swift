@@ -85,11 +85,11 @@ extension ServiceError {
 
     static let bodyTooLarge = ServiceError(
         .badRequest, "The request's body is too large; send fewer records at a time.",
-        frameworkCode: 27)
+        frameworkCode: .limitExceeded)
 
     static let tooManyParameters = ServiceError(
         .badRequest, "The address has too many parameters; see Limits.parametersPerRequest.",
-        frameworkCode: 27)
+        frameworkCode: .limitExceeded)
 
     static let bodyBroken = ServiceError(
         .badRequest, "The request's body ended before its end; send it again.")

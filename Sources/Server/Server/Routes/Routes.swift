@@ -153,7 +153,8 @@ struct Routes: Sendable {
             return try body.withUnsafeReadableBytes { try readWire(type, from: $0) }
         } catch let error as WireError {
             let place = error.path.isEmpty ? "" : " (at \(error.path))"
-            throw RequestFailure(ServiceError(.badRequest, error.reason + place, frameworkCode: 12))
+            throw RequestFailure(
+                ServiceError(.badRequest, error.reason + place, frameworkCode: .invalidArguments))
         }
     }
 

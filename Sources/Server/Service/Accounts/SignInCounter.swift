@@ -98,7 +98,7 @@ struct SignInCounter: Sendable {
             throw RequestFailure(
                 ServiceError(
                     .throttled, refusal.sentence, retryAfterSeconds: refusal.retryAfterSeconds,
-                    frameworkCode: ServiceError.Framework.requestRateLimited))
+                    frameworkCode: .requestRateLimited))
         }
     }
 

@@ -97,24 +97,24 @@ extension RecordDictionary {
 extension ServiceError {
     static let unknownReceipt = ServiceError(
         .badRequest, "The asset's receipt is not valid here; upload the asset again.",
-        frameworkCode: Framework.assetNotAvailable)
+        frameworkCode: .assetNotAvailable)
     static let missingReceipt = ServiceError(
         .badRequest, "The asset has no receipt; upload it, or ask for one with assets/rereference.",
-        frameworkCode: Framework.assetNotAvailable)
+        frameworkCode: .assetNotAvailable)
     static let collectedAsset = ServiceError(
         .badRequest, "The asset was not saved in time; upload it again.",
-        frameworkCode: Framework.assetNotAvailable)
+        frameworkCode: .assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
     static let tooManyUploads = ServiceError(
         .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
-        frameworkCode: Framework.requestRateLimited)
+        frameworkCode: .requestRateLimited)
     static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
     static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
-        frameworkCode: Framework.unknownItem)
+        frameworkCode: .unknownItem)
     static let unknownDownloadAddress = ServiceError(
         .notFound, "The asset's address is unknown or has expired; fetch the record again.",
-        frameworkCode: Framework.unknownItem)
+        frameworkCode: .unknownItem)
     static let assetNotFound = ServiceError(
-        .notFound, "The record has no asset in this field.", frameworkCode: Framework.unknownItem)
+        .notFound, "The record has no asset in this field.", frameworkCode: .unknownItem)
 }

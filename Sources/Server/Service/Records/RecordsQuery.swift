@@ -51,7 +51,7 @@ extension RecordsQuery: ServedEndpoint {
         guard schema.hasType(query.recordType) else {
             throw ServiceError(
                 .notFound, "Did not find record type: \(query.recordType)",
-                frameworkCode: ServiceError.Framework.unknownItem)
+                frameworkCode: .unknownItem)
         }
         let access = context.recordAccess(schema)[query.recordType]
         guard access.mayReadSome else { throw ServiceError.readNotPermitted }

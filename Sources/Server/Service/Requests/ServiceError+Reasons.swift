@@ -4,7 +4,7 @@ import StratusRecords
 /// service is known to use, so those are word for word.
 extension ServiceError {
     static func wrongDatabase(_ reason: String) -> ServiceError {
-        ServiceError(.badRequest, reason, frameworkCode: Framework.badDatabase)
+        ServiceError(.badRequest, reason, frameworkCode: .badDatabase)
     }
 
     // MARK: Who asks
@@ -13,10 +13,10 @@ extension ServiceError {
     static let authenticationFailed = ServiceError(
         .authenticationFailed, "Authentication failed")
     static let accountDisabled = ServiceError(
-        .accessDenied, "The account is disabled.", frameworkCode: Framework.accountRestricted)
+        .accessDenied, "The account is disabled.", frameworkCode: .managedAccountRestricted)
     static let serverInOthersDatabase = ServiceError(
         .accessDenied, "A server-to-server key reaches the public database only.",
-        frameworkCode: Framework.permissionFailure)
+        frameworkCode: .permissionFailure)
     static let identityProviderUnreachable = ServiceError(
         .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
     static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
@@ -27,7 +27,7 @@ extension ServiceError {
     static let writeNotPermitted = notPermitted("WRITE operation not permitted")
 
     private static func notPermitted(_ reason: String) -> ServiceError {
-        ServiceError(.accessDenied, reason, frameworkCode: Framework.permissionFailure)
+        ServiceError(.accessDenied, reason, frameworkCode: .permissionFailure)
     }
 
     // MARK: Whole requests
@@ -42,25 +42,25 @@ extension ServiceError {
     // MARK: Zones and tokens
 
     static let zoneNotFound = ServiceError(
-        .zoneNotFound, "Zone does not exist", frameworkCode: Framework.zoneNotFound)
+        .zoneNotFound, "Zone does not exist", frameworkCode: .zoneNotFound)
     static let purgedZone = ServiceError(
-        .zoneNotFound, "Zone was purged by the user", frameworkCode: Framework.userDeletedZone)
+        .zoneNotFound, "Zone was purged by the user", frameworkCode: .userDeletedZone)
     static let resetZone = ServiceError(
         .zoneNotFound, "Zone was deleted when the user reset encrypted data",
-        frameworkCode: Framework.zoneNotFound, userDidResetEncryptedData: true)
+        frameworkCode: .zoneNotFound, userDidResetEncryptedData: true)
     static let unknownChangeToken = ServiceError(
         .badRequest, "Unknown sync continuation type",
-        frameworkCode: Framework.changeTokenExpired)
+        frameworkCode: .changeTokenExpired)
     static let expiredChangeToken = ServiceError(
         .changeTokenExpired, "client knowledge differs from server knowledge",
-        frameworkCode: Framework.changeTokenExpired)
+        frameworkCode: .changeTokenExpired)
     static let noChangesInDefaultZone = invalid("cannot get changes in default zone")
 
     // MARK: Records
 
     static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
-        .notFound, "Record not found", frameworkCode: Framework.unknownItem)
+        .notFound, "Record not found", frameworkCode: .unknownItem)
     static let recordExists = ServiceError(.exists, "record to insert already exists")
     static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
@@ -71,61 +71,61 @@ extension ServiceError {
         "The stored records are too many bytes for one request; name fewer of them at a time.")
     static let publicQuotaExceeded = ServiceError(
         .quotaExceeded, "The container's public database is full; delete records of it.",
-        frameworkCode: Framework.quotaExceeded)
+        frameworkCode: .quotaExceeded)
     static let privateQuotaExceeded = ServiceError(
         .quotaExceeded, "The user's storage is full; delete records of the private database.",
-        frameworkCode: Framework.quotaExceeded)
+        frameworkCode: .quotaExceeded)
     static let recordTooLarge = overLimit("The record is larger than a record may be.")
     static let referenceViolation = ServiceError(
         .validatingReferenceError, "The record that a reference or parent names does not exist.",
-        frameworkCode: Framework.referenceViolation)
+        frameworkCode: .referenceViolation)
 
     // MARK: Sharing
 
     static let notPermitted = ServiceError(
         .accessDenied, "WRITE operation not permitted",
-        frameworkCode: Framework.permissionFailure)
+        frameworkCode: .permissionFailure)
     static let shareWithoutRoot = invalid("Cannot share - no such record exists to share")
     static let alreadyShared = ServiceError(
         .badRequest, "The record is shared already.",
-        frameworkCode: Framework.alreadyShared)
+        frameworkCode: .alreadyShared)
     static let zoneSharedAlready = ServiceError(
         .badRequest, "The record's zone is shared as a whole.",
-        frameworkCode: Framework.serverRejectedRequest)
+        frameworkCode: .serverRejectedRequest)
     static let recordsSharedAlready = invalid(
         "Records of the zone are shared; stop sharing them before the zone.")
     static let shareNotFound = ServiceError(
-        .notFound, "Share not found", frameworkCode: Framework.unknownItem)
+        .notFound, "Share not found", frameworkCode: .unknownItem)
     static let tooManyParticipants = ServiceError(
         .badRequest, "The share has as many participants as a share may have.",
-        frameworkCode: Framework.tooManyParticipants)
+        frameworkCode: .tooManyParticipants)
     static let participantAlreadyInvited = ServiceError(
         .badRequest, "Name a participant once.",
-        frameworkCode: Framework.participantAlreadyInvited)
+        frameworkCode: .participantAlreadyInvited)
     static let mayJoinAlready = ServiceError(
         .badRequest, "Follow the link: the share is open to the user.",
-        frameworkCode: Framework.participantAlreadyInvited)
+        frameworkCode: .participantAlreadyInvited)
     static let tooManyAccessRequests = ServiceError(
         .badRequest, "As many people ask for access to the share as may; ask later.",
-        frameworkCode: Framework.tooManyParticipants)
+        frameworkCode: .tooManyParticipants)
     static let tooManyBlockedIdentities = ServiceError(
         .badRequest, "Unblock people: the share has as many who are blocked as it may have.",
-        frameworkCode: Framework.tooManyParticipants)
+        frameworkCode: .tooManyParticipants)
     static let zoneEncryptedAsOne = ServiceError(
         .badRequest, "Share the zone as a whole: it is encrypted as one.",
-        frameworkCode: Framework.serverRejectedRequest)
+        frameworkCode: .serverRejectedRequest)
     static let encryptionScopeStays = ServiceError(
         .badRequest, "A zone keeps the encryption scope with which it was created.",
-        frameworkCode: Framework.serverRejectedRequest)
+        frameworkCode: .serverRejectedRequest)
     static let verificationNeeded = ServiceError(
         .accessDenied, "Verify that one of the invited addresses is yours.",
-        frameworkCode: Framework.participantMayNeedVerification)
+        frameworkCode: .participantMayNeedVerification)
     static let tooManyRecordsToShare = overLimit(
         "Share, unshare or move fewer records at a time.")
     static let stillReferred = ServiceError(
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",
-        frameworkCode: Framework.referenceViolation)
+        frameworkCode: .referenceViolation)
     static let tooManySources = overLimit(
         "The record that a DELETE_SELF reference names has as many such references as it may have.")
     static let tooManyReferences = overLimit(
@@ -155,15 +155,15 @@ extension ServiceError {
     // MARK: Subscriptions and devices
 
     static let subscriptionNotFound = ServiceError(
-        .notFound, "Subscription not found", frameworkCode: Framework.unknownItem)
+        .notFound, "Subscription not found", frameworkCode: .unknownItem)
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
     static let tooManyPolls = ServiceError(
         .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5,
-        frameworkCode: Framework.requestRateLimited)
+        frameworkCode: .requestRateLimited)
     static let unknownPushEnvironment = invalid(
         "The apnsEnvironment is development or production.")
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
-        frameworkCode: Framework.unknownItem)
+        frameworkCode: .unknownItem)
 }

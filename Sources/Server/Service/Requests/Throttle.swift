@@ -166,11 +166,11 @@ extension ServiceError {
         ServiceError(
             .throttled, "Too many requests; wait for retryAfter seconds.",
             retryAfterSeconds: max(0.1, (seconds * 10).rounded(.up) / 10),
-            frameworkCode: Framework.requestRateLimited)
+            frameworkCode: .requestRateLimited)
     }
 
     /// Too many requests wait already: of this user, or of all.
     static let tooManyWaiting = ServiceError(
         .tryAgainLater, "Too many requests wait; send fewer at a time.", retryAfterSeconds: 1,
-        frameworkCode: Framework.zoneBusy)
+        frameworkCode: .zoneBusy)
 }

@@ -44,13 +44,15 @@ extension ServiceError {
             } else {
                 try node.required("extensionErrorCode")
             }
+        let frameworkCode: Int? = try node.optional("stratusErrorCode")
         self.init(
             Code(rawValue: code),
             // CloudKit JS does the same when there is no reason.
             try node.optional("reason") ?? code,
             retryAfterSeconds: try node.optional("retryAfter"),
             redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
-            frameworkCode: try node.optional("stratusErrorCode"),
+            // A code of a newer service says what the protocol's own says, until the client is newer too.
+            frameworkCode: frameworkCode.flatMap { FrameworkErrorCode(rawValue: $0) },
             userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false)
     }
 
@@ -60,7 +62,7 @@ extension ServiceError {
         writer.member("reason", reason)
         writer.optional("retryAfter", retryAfterSeconds)
         writer.optional("redirectURL", redirectURL)
-        writer.optional("stratusErrorCode", frameworkCode)
+        writer.optional("stratusErrorCode", frameworkCode?.rawValue)
         if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
     }
 }

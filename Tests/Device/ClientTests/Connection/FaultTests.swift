@@ -92,7 +92,7 @@ import Testing
             cloud.faults.next(
                 2, of: RecordsModify.self, .answer(.throttled, retryAfterSeconds: 3))
             cloud.faults.next(
-                of: RecordsModify.self, .answer(.quotaExceeded, frameworkCode: 25))
+                of: RecordsModify.self, .answer(.quotaExceeded, frameworkCode: .quotaExceeded))
             for code in [CKError.Code.requestRateLimited, .requestRateLimited, .quotaExceeded] {
                 let record = CKRecord(recordType: "Hut")
                 let error = await self.error { _ = try await database.save(record) }

@@ -399,11 +399,9 @@ import Testing
                     ofClass: CKRecord.self,
                     from: try NSKeyedArchiver.archivedData(
                         withRootObject: record, requiringSecureCoding: true)))
-            let content = try archived.content()
-            #expect(try archived.edit().changes == content.fields)
-            let cached = try CKRecord.made(
-                recordType: "Hut", recordID: record.recordID, content: RecordContent(),
-                edited: content)
+            let snapshot = try RecordSnapshot(archived)
+            #expect(try archived.edit().changes == snapshot.fields)
+            let cached = try snapshot.record(changedSince: nil)
             #expect(cached.encryptedValues["blob"] == secret)
             let modifications = Kept<RecordsModify.Request>()
             phone.transport.tap {
@@ -437,8 +435,7 @@ import Testing
                 ofClass: CKRecord.self,
                 from: try NSKeyedArchiver.archivedData(
                     withRootObject: record, requiringSecureCoding: true)))
-        let cached = try CKRecord.made(
-            recordType: "Hut", recordID: record.recordID, content: try archived.content())
+        let cached = try RecordSnapshot(archived).record()
         #expect(cached.encryptedValues["diary"] == nil)
         cached["name"] = "Gipfel"
         let saved = try await tablet.own.modifyRecords(

@@ -64,7 +64,8 @@ import Testing
 
     @Test func frameworkCodeOverridesServiceCode() async {
         let database = database { _, _ in
-            throw ServiceFailure(ServiceError(.badRequest, "too many", frameworkCode: 27))
+            throw ServiceFailure(
+                ServiceError(.badRequest, "too many", frameworkCode: .limitExceeded))
         }
         await #expect(throws: CKError(.limitExceeded)) {
             try await database.save(CKRecord(recordType: "Hut"))

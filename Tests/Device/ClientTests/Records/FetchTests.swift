@@ -339,7 +339,9 @@ import Testing
     @Test func disabledAccountIsRestricted() async throws {
         let transport = ScriptedTransport { _, _ in
             throw ServiceFailure(
-                ServiceError(.accessDenied, "The account is disabled.", frameworkCode: 32))
+                ServiceError(
+                    .accessDenied, "The account is disabled.",
+                    frameworkCode: .managedAccountRestricted))
         }
         #expect(try await container(transport).accountStatus() == .restricted)
     }

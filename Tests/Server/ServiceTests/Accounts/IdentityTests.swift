@@ -117,7 +117,7 @@ import Testing
             refused = await refusal(world, "no token")
         }
         #expect(refused?.code == .throttled)
-        #expect(refused?.frameworkCode == 7)
+        #expect(refused?.frameworkCode == .requestRateLimited)
         #expect((refused?.retryAfterSeconds ?? 0) > 0)
     }
 

@@ -286,7 +286,7 @@ extension PasswordHash.Cost {
             Issue.record("A disabled account was served.")
         } catch let failure as RequestFailure {
             #expect(failure.error.code == .accessDenied)
-            #expect(failure.error.frameworkCode == 32)
+            #expect(failure.error.frameworkCode == .managedAccountRestricted)
         }
         #expect(try await refusal(world, form())?.code == .disabled)
         #expect(try await refusal(world, form("ida@example.org", "wrong one"))?.code == .wrong)

@@ -145,7 +145,7 @@ import Testing
             await ole.refusal(UsersLookupEmail.self, .init(users: many), in: .public),
             await ole.refusal(UsersLookupID.self, .init(users: many), in: .public),
         ] {
-            #expect(refusal?.error.frameworkCode == 27)
+            #expect(refusal?.error.frameworkCode == .limitExceeded)
         }
         #expect(try await discover(ole, []).isEmpty)
         let contacts = try await ole.ask(UsersLookupContacts.self, .init(), in: .public)

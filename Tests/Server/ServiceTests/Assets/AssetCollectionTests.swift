@@ -125,7 +125,7 @@ import Testing
                         world.advance(seconds: 0.001)
                         // Refused where the collection was faster: then it says so.
                         guard saved.code == nil else {
-                            #expect(saved.failed?.error.frameworkCode == 35)
+                            #expect(saved.failed?.error.frameworkCode == .assetNotAvailable)
                             continue
                         }
                         let found = try await alice.lookup(["r\(worker)"])[0]

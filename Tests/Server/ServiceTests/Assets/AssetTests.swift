@@ -34,7 +34,7 @@ import Testing
         let alice = try await World().person("alice")
         let tokens = (0...200).map { AssetsUpload.Item(fieldName: "photo\($0)") }
         let tooMany = await alice.refusal(AssetsUpload.self, .init(tokens: tokens))
-        #expect(tooMany?.error.frameworkCode == 27)
+        #expect(tooMany?.error.frameworkCode == .limitExceeded)
         for zoneID in [zone("Nowhere"), ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_b")]
         {
             let missing = await alice.refusal(
@@ -102,12 +102,13 @@ import Testing
         let address = try await alice.uploadAddress()
         for body in [pieces([UInt8](repeating: 7, count: 1_001)), pieces([1], [], [2])] {
             let failure = await uploadFailure(world, address, announced: 1_001, body)
-            #expect(failure?.unreadBody == .tooLarge && failure?.error.frameworkCode == 27)
+            #expect(
+                failure?.unreadBody == .tooLarge && failure?.error.frameworkCode == .limitExceeded)
         }
         let failure = await uploadFailure(
             world, address,
             pieces([UInt8](repeating: 7, count: 600), Array(repeating: 8, count: 401)))
-        #expect(failure?.error.frameworkCode == 27)
+        #expect(failure?.error.frameworkCode == .limitExceeded)
         let full = try await alice.upload([UInt8](repeating: 7, count: 1_000))
         #expect(full.sizeBytes == 1_000)
         #expect(try await alice.assetBytes() == 1_000)
@@ -172,8 +173,8 @@ import Testing
             hut(.create, "c", [photo(forged)]), hut(.forceUpdate, "d", [photo(AssetReceipt())]),
         ])
         #expect(results.map(\.code) == [.badRequest, nil, .badRequest, .badRequest])
-        #expect(results[0].failed?.error.frameworkCode == 35)
-        #expect(results[2].failed?.error.frameworkCode == 35)
+        #expect(results[0].failed?.error.frameworkCode == .assetNotAvailable)
+        #expect(results[2].failed?.error.frameworkCode == .assetNotAvailable)
     }
 
     /// Our client sends all fields when it saves with the policy "all keys".
@@ -191,7 +192,7 @@ import Testing
         let merged = try await alice.modify([hut(.forceUpdate, "a", [beds(5)])])[0]
         #expect(try await alice.world.fetch(merged.asset) == [1, 2])
         let elsewhere = try await alice.modify([hut(.create, "b", [photo(read)])])[0]
-        #expect(elsewhere.failed?.error.frameworkCode == 35)
+        #expect(elsewhere.failed?.error.frameworkCode == .assetNotAvailable)
     }
 
     /// A device with an old copy of the record learns that it is old, not that its asset is.
@@ -218,13 +219,13 @@ import Testing
         try await alice.makeZone("Trips")
         let asset = try await alice.upload([1], zoneName: "Trips")
         let inDefaultZone = try await alice.modify([hut(.create, "a", [photo(asset)])])[0]
-        #expect(inDefaultZone.failed?.error.frameworkCode == 35)
+        #expect(inDefaultZone.failed?.error.frameworkCode == .assetNotAvailable)
         let ofBob = try await bob.modify([hut(.create, "a", [photo(asset)])])[0]
-        #expect(ofBob.failed?.error.frameworkCode == 35)
+        #expect(ofBob.failed?.error.frameworkCode == .assetNotAvailable)
         let publicAsset = try await alice.upload([1], scope: .public)
         let stolen = try await bob.modify(
             [hut(.create, "a", [photo(publicAsset)])], scope: .public)[0]
-        #expect(stolen.failed?.error.frameworkCode == 35)
+        #expect(stolen.failed?.error.frameworkCode == .assetNotAvailable)
         let own = try await alice.modify(
             [hut(.create, "a", [photo(publicAsset)])], scope: .public)[0]
         #expect(own.code == nil)
@@ -234,7 +235,7 @@ import Testing
         let late = try await alice.upload([5], zoneName: "Trips")
         world.advance(seconds: 24 * 3600)
         let afterADay = await alice.again().lateSave(late)
-        #expect(afterADay?.frameworkCode == 35)
+        #expect(afterADay?.frameworkCode == .assetNotAvailable)
     }
 
     @Test func assetListIsSavedAndReturned() async throws {
@@ -261,7 +262,7 @@ import Testing
                 .create, "b",
                 [Field(name: "photos", value: .assetList(Array(repeating: assets[0], count: 501)))])
         ])[0]
-        #expect(tooMany.failed?.error.frameworkCode == 27)
+        #expect(tooMany.failed?.error.frameworkCode == .limitExceeded)
     }
 
     @Test func failedAtomicRequestReferencesNoAsset() async throws {
@@ -312,10 +313,10 @@ import Testing
         let again = try #require(answer[0].asset)
         #expect(again.fileChecksum == asset.fileChecksum && again.receipt != nil)
         #expect(answer[1].failure?.error.code == .notFound)
-        #expect(answer[2].failure?.error.frameworkCode == 11)
+        #expect(answer[2].failure?.error.frameworkCode == .unknownItem)
         let wrongZone = try await alice.modify(
             [hut(.create, "c", [photo(again)])], in: "Trips", isAtomic: false)[0]
-        #expect(wrongZone.failed?.error.frameworkCode == 35)
+        #expect(wrongZone.failed?.error.frameworkCode == .assetNotAvailable)
         let saved = try await alice.modify([hut(.create, "c", [photo(again)])], in: "Plans")[0]
         try await alice.deleteZone("Trips")
         #expect(try await alice.world.fetch(saved.asset) == [4, 2])

@@ -126,7 +126,7 @@ import Testing
             }
             #expect(failure.error.code == .badRequest)
             #expect(failure.error.reason == "Unknown sync continuation type")
-            #expect(failure.error.frameworkCode == 21)
+            #expect(failure.error.frameworkCode == .changeTokenExpired)
         }
         let both = try await alice.ask(
             ChangesZone.self,
@@ -139,7 +139,7 @@ import Testing
         }
         let foreign = await alice.refusal(ChangesDatabase.self, .init(syncToken: own))
         #expect(foreign?.error.code == .badRequest)
-        #expect(foreign?.error.frameworkCode == 21)
+        #expect(foreign?.error.frameworkCode == .changeTokenExpired)
     }
 
     @Test func recreatedZoneExpiresItsChangeTokens() async throws {
@@ -156,7 +156,7 @@ import Testing
             return
         }
         #expect(failure.error.code == .changeTokenExpired)
-        #expect(failure.error.frameworkCode == 21)
+        #expect(failure.error.frameworkCode == .changeTokenExpired)
     }
 
     @Test(arguments: Backend.allCases)
@@ -265,7 +265,7 @@ import Testing
         }
         #expect(failure.error.reason == "cannot get changes in default zone")
         let refusal = await alice.refusal(ChangesDatabase.self, .init(), in: .public)
-        #expect(refusal?.error.frameworkCode == 24)
+        #expect(refusal?.error.frameworkCode == .badDatabase)
     }
 
     // MARK: The database

@@ -107,7 +107,7 @@ import Testing
                     apiToken: ServiceSettings.developmentToken, webAuthToken: bob.token),
                 at: world.address, scope: .public)
         }
-        #expect(plain?.error.frameworkCode == 24)
+        #expect(plain?.error.frameworkCode == .badDatabase)
     }
 
     /// Who looks for all users finds only himself.

@@ -78,7 +78,7 @@ import Testing
         let alice = try await World().person("alice")
         let results = try await alice.modify([hut(.create, "a"), hut(.create, "b")], in: "Nowhere")
         #expect(results.map(\.code) == [.zoneNotFound, .zoneNotFound])
-        #expect(results[0].failed?.error.frameworkCode == 26)
+        #expect(results[0].failed?.error.frameworkCode == .zoneNotFound)
     }
 
     /// A batch that is refused before the transaction leaves no record type behind.

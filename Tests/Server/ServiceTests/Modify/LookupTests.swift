@@ -12,7 +12,7 @@ import Testing
         let found = try await alice.lookup(["b", "nope", "a", "b", "gone"])
         #expect(found.map(\.name) == ["b", "nope", "a", "b", "gone"])
         #expect(found.map(\.code) == [nil, .notFound, nil, nil, .notFound])
-        #expect(found[1].failed?.error.frameworkCode == 11)
+        #expect(found[1].failed?.error.frameworkCode == .unknownItem)
     }
 
     @Test func lookupItemOverridesZoneAndDesiredKeys() async throws {
@@ -78,7 +78,7 @@ import Testing
         let failure = await alice.refusal(
             RecordsLookup.self,
             .init(records: (0...400).map { .init(recordName: "r\($0)") }))
-        #expect(failure?.error.frameworkCode == 27)
+        #expect(failure?.error.frameworkCode == .limitExceeded)
     }
 
     @Test func sharedDatabaseHasNoZonesWithoutShares() async throws {

@@ -86,16 +86,17 @@ import Testing
     }
 
     @Test(arguments: [
-        (RecordsModify.Kind.update, 11 as Int?), (.replace, 11), (.forceUpdate, nil),
+        (RecordsModify.Kind.update, FrameworkErrorCode.unknownItem as FrameworkErrorCode?),
+        (.replace, .unknownItem), (.forceUpdate, nil),
         (.forceReplace, nil), (.delete, nil), (.forceDelete, nil),
     ])
     func saveKindDeterminesResultForMissingRecord(
-        _ kind: RecordsModify.Kind, _ frameworkCode: Int?
+        _ kind: RecordsModify.Kind, _ frameworkCode: FrameworkErrorCode?
     ) async throws {
         let alice = try await world.person("alice")
         let result = try await alice.modify([hut(kind, "hut", [beds(2)], tag: "1.abcd")])[0]
         #expect(result.failed?.error.frameworkCode == frameworkCode)
-        #expect((result.code == .notFound) == (frameworkCode == 11))
+        #expect((result.code == .notFound) == (frameworkCode == .unknownItem))
         if kind.isDeletion { #expect(result.tombstone?.recordName == "hut") }
     }
 
@@ -140,7 +141,7 @@ import Testing
             hut(.create, "small", [beds(1)]), hut(.create, "large", [text("note", large)]),
         ])
         #expect(results[0].record != nil)
-        #expect(results[1].failed?.error.frameworkCode == 27)
+        #expect(results[1].failed?.error.frameworkCode == .limitExceeded)
     }
 
     /// A short request can conflict with many large records: its outcome must not copy them.
@@ -173,7 +174,7 @@ import Testing
         }
         try await alice.modify([hut(.create, "hut", fields(0..<200))])
         let results = try await alice.modify([hut(.forceUpdate, "hut", fields(200..<300))])
-        #expect(results[0].failed?.error.frameworkCode == 27)
+        #expect(results[0].failed?.error.frameworkCode == .limitExceeded)
         let kept = try await alice.lookup(["hut"], keys: ["field7", "field250"])
         #expect(kept[0].values == ["field7": .int64(7)])
     }
@@ -183,7 +184,7 @@ import Testing
         let half = String(repeating: "x", count: 600_000)
         try await alice.modify([hut(.create, "hut", [text("one", half)])])
         let result = try await alice.modify([hut(.forceUpdate, "hut", [text("two", half)])])
-        #expect(result[0].failed?.error.frameworkCode == 27)
+        #expect(result[0].failed?.error.frameworkCode == .limitExceeded)
         #expect(try await alice.lookup(["hut"])[0].values.count == 1)
     }
 
@@ -191,7 +192,7 @@ import Testing
         let alice = try await world.person("alice")
         let fields = (0...256).map { text("field\($0)", "") }
         let result = try await alice.modify([hut(.create, "hut", fields)])
-        #expect(result[0].failed?.error.frameworkCode == 27)
+        #expect(result[0].failed?.error.frameworkCode == .limitExceeded)
     }
 
     @Test func batchOfTooManyOperationsIsRefused() async throws {
@@ -199,7 +200,7 @@ import Testing
         let operations = (0...400).map { hut(.create, "hut-\($0)") }
         let failure = await alice.refusal(RecordsModify.self, .init(operations: operations))
         #expect(failure?.error.code == .badRequest)
-        #expect(failure?.error.frameworkCode == 27)
+        #expect(failure?.error.frameworkCode == .limitExceeded)
         #expect(try await alice.lookup(["hut-0"])[0].code == .notFound)
         #expect(try await alice.modify(Array(operations.dropLast())).count == 400)
     }
@@ -418,7 +419,7 @@ import Testing
             RecordsModify.self,
             .init(operations: [hut(.create, "bed", parent: .some("hut"))], zoneID: zone("Trips")))
         #expect(orphan?.records?[0].code == .validatingReferenceError)
-        #expect(orphan?.records?[0].failed?.error.frameworkCode == 31)
+        #expect(orphan?.records?[0].failed?.error.frameworkCode == .referenceViolation)
         let both = try await alice.modify(
             [hut(.create, "bed", parent: .some("hut")), hut(.create, "hut")], in: "Trips")
         #expect(both[0].record?.parentRecordName == .some("hut"))
@@ -467,7 +468,7 @@ import Testing
         for kind in [RecordsModify.Kind.forceUpdate, .forceReplace, .forceDelete] {
             let result = try await bob.modify([hut(kind, "hut", [beds(2)])], scope: .public)[0]
             #expect(result.code == .accessDenied)
-            #expect(result.failed?.error.frameworkCode == 10)
+            #expect(result.failed?.error.frameworkCode == .permissionFailure)
         }
         let changed = try await alice.modify([hut(.forceUpdate, "hut", [beds(3)])], scope: .public)
         #expect(changed[0].values == ["beds": .int64(3)])

@@ -96,14 +96,20 @@ import Testing
         try await alice.modify([hut(.create, "a"), hut(.create, "b")])
         let results = try await alice.modify(
             (0..<5).map { hut(.create, "s\($0)", [owners(["a", "b"])]) })
-        #expect(results.map { $0.failed?.error.frameworkCode } == [nil, nil, nil, 27, 27])
+        #expect(
+            results.map { $0.failed?.error.frameworkCode } == [
+                nil, nil, nil, .limitExceeded, .limitExceeded,
+            ])
         // Who is a source already may be saved, and who leaves makes room.
         let again = try await alice.modify([
             hut(.forceUpdate, "s0", [beds(1)]), hut(.forceUpdate, "s1", [owner("a")]),
             hut(.forceDelete, "s2"), hut(.create, "s3", [owner("a")]),
             hut(.create, "s4", [owner("a")]), hut(.create, "free", [loose("a")]),
         ])
-        #expect(again.map { $0.failed?.error.frameworkCode } == [nil, nil, nil, nil, 27, nil])
+        #expect(
+            again.map { $0.failed?.error.frameworkCode } == [
+                nil, nil, nil, nil, .limitExceeded, nil,
+            ])
     }
 
     @Test func tooLargeCascadeRefusesItsRootOnly() async throws {
@@ -117,7 +123,7 @@ import Testing
         let results = try await alice.modify([
             hut(.forceDelete, "large"), hut(.forceDelete, "small"),
         ])
-        #expect(results[0].failed?.error.frameworkCode == 27)
+        #expect(results[0].failed?.error.frameworkCode == .limitExceeded)
         #expect(results[1].tombstone != nil)
         #expect(
             try await alice.lookup(["large", "l0", "s0"]).map(\.code) == [nil, nil, .notFound])
@@ -155,7 +161,7 @@ import Testing
         let refused = try await alice.modify([hut(.forceDelete, "guide")])
         #expect(refused[0].code == .validatingReferenceError)
         #expect(refused[0].code?.httpStatus == 412)
-        #expect(refused[0].failed?.error.frameworkCode == 31)
+        #expect(refused[0].failed?.error.frameworkCode == .referenceViolation)
         let both = try await alice.modify([hut(.forceDelete, "guide"), hut(.forceDelete, "tour")])
         #expect(both.allSatisfy { $0.tombstone != nil })
         try await alice.modify([hut(.create, "guide"), hut(.create, "tour", [guide("guide")])])
@@ -241,7 +247,7 @@ import Testing
         let results = try await alice.modify([
             hut(.create, "a", [owners(["x", "y", "z"])]), hut(.create, "b", [owners(["x", "y"])]),
         ])
-        #expect(results.map { $0.failed?.error.frameworkCode } == [27, nil])
+        #expect(results.map { $0.failed?.error.frameworkCode } == [.limitExceeded, nil])
     }
 
     /// Merged, not just sent.
@@ -251,7 +257,7 @@ import Testing
         let alice = try await World(limits: limits).person("alice")
         try await alice.modify([hut(.create, "a", [owners(["x", "y"])])])
         let result = try await alice.modify([hut(.forceUpdate, "a", [owner("z")])])
-        #expect(result[0].failed?.error.frameworkCode == 27)
+        #expect(result[0].failed?.error.frameworkCode == .limitExceeded)
         #expect(try await alice.modify([hut(.forceUpdate, "a", [owner("x")])])[0].failed == nil)
     }
 
@@ -284,7 +290,9 @@ import Testing
         let results = try await alice.modify((0..<count).map { hut(.forceDelete, list($0)) })
         let codes = results.map { $0.failed?.error.frameworkCode }
         // Those that were refused for themselves before it was enough say so.
-        #expect(Set(codes) == (hasCycles ? [27, 31] : [31]))
+        #expect(
+            Set(codes)
+                == (hasCycles ? [.limitExceeded, .referenceViolation] : [.referenceViolation]))
         let left = try await alice.lookup((0..<count).flatMap { [list($0), "item-\($0)"] })
         #expect(left.allSatisfy { $0.record != nil })
     }

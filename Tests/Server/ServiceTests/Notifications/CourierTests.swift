@@ -110,7 +110,7 @@ import Testing
             await untilWaiting(count)
         }
         await #expect(throws: ServiceError.tooManyPolls) { try await poll().value }
-        #expect(ServiceError.tooManyPolls.frameworkCode == 7)
+        #expect(ServiceError.tooManyPolls.frameworkCode == .requestRateLimited)
         time.milliseconds.withLock { $0 += 5_000 }
         polls.append(poll())
         #expect(try await polls[0].value == nil)

@@ -212,7 +212,8 @@ import Testing
         let phone = try await World().person("alice")
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(additionalFields: ["a", "b", "c", "d"])
-        #expect(try await phone.subscribe([subscription])[0].failure?.frameworkCode == 27)
+        #expect(
+            try await phone.subscribe([subscription])[0].failure?.frameworkCode == .limitExceeded)
         var narrow = Make.database("d")
         narrow.recordType = "not a type"
         #expect(try await phone.subscribe([narrow])[0].failure?.code == .badRequest)

@@ -146,7 +146,7 @@ import Testing
             Issue.record("The subscription was taken.")
             return
         }
-        #expect(error.frameworkCode == 27)
+        #expect(error.frameworkCode == .limitExceeded)
     }
 
     @Test func publicQuerySubscriptionNotifiesEverySubscriber() async throws {

@@ -189,7 +189,8 @@ import Testing
                     TokensRegister.self, .init(apnsEnvironment: environment, apnsToken: token),
                     in: nil),
             ]
-            #expect(refusals.map { $0?.error.frameworkCode } == [12, 12])
+            #expect(
+                refusals.map { $0?.error.frameworkCode } == [.invalidArguments, .invalidArguments])
         }
         for environment in ["development", "production"] {
             let made = try await phone.ask(

@@ -73,7 +73,7 @@ import Testing
         let results = try await alice.subscribe(
             [Self.query("q"), Self.zone("z", "Trips"), Self.database("d")], in: scope)
         #expect(results.map { $0.subscription != nil } == isTaken)
-        #expect(results.map { $0.failure?.frameworkCode == 24 } == isTaken.map { !$0 })
+        #expect(results.map { $0.failure?.frameworkCode == .badDatabase } == isTaken.map { !$0 })
     }
 
     @Test func invalidSubscriptionIsRefused() async throws {
@@ -111,7 +111,7 @@ import Testing
         let results = try await alice.subscribe([
             Self.database("a"), Self.database("b"), Self.database("c"),
         ])
-        #expect(results.map { $0.failure?.frameworkCode } == [nil, 27, 27])
+        #expect(results.map { $0.failure?.frameworkCode } == [nil, .limitExceeded, .limitExceeded])
         let twice = await alice.refusal(
             SubscriptionsModify.self,
             .init(operations: [

@@ -73,7 +73,7 @@ import Testing
             .init(query: QueryDictionary(recordType: "Hut", filterBy: filters, sortBy: sorts)))
         #expect(failure?.error.reason == reason)
         #expect(failure?.error.code == .badRequest)
-        #expect(failure?.error.frameworkCode == 12)
+        #expect(failure?.error.frameworkCode == .invalidArguments)
     }
 
     @Test(

@@ -45,7 +45,7 @@ import Testing
 
         let refused = try await alice.modify([hut(.create, "c", [text(4_000)])])
         #expect(refused[0].code == .quotaExceeded)
-        #expect(refused[0].failed?.error.frameworkCode == 25)
+        #expect(refused[0].failed?.error.frameworkCode == .quotaExceeded)
         #expect(
             try await alice.modify([hut(.forceUpdate, "a", [text(6_000)])])[0].code
                 == .quotaExceeded)
@@ -195,7 +195,8 @@ import Testing
         try await alice.modify(names.map { hut(.create, $0, [text(400)]) })
         let request = RecordsLookup.Request(records: names.map { .init(recordName: $0) })
         let refusal = await alice.refusal(RecordsLookup.self, request)
-        #expect(refusal?.error.code == .badRequest && refusal?.error.frameworkCode == 27)
+        #expect(
+            refusal?.error.code == .badRequest && refusal?.error.frameworkCode == .limitExceeded)
         #expect(try await alice.lookup(Array(names.prefix(20))).count { $0.record != nil } == 20)
     }
 
@@ -207,7 +208,9 @@ import Testing
         for kind in [RecordsModify.Kind.forceUpdate, .forceReplace, .forceDelete] {
             let refusal = await alice.refusal(
                 RecordsModify.self, .init(operations: names.map { hut(kind, $0) }))
-            #expect(refusal?.error.code == .badRequest && refusal?.error.frameworkCode == 27)
+            #expect(
+                refusal?.error.code == .badRequest && refusal?.error.frameworkCode == .limitExceeded
+            )
         }
         let few = try await alice.modify(names.prefix(20).map { hut(.forceUpdate, $0) })
         #expect(few.allSatisfy { $0.record != nil })

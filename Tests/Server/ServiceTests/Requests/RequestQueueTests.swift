@@ -140,7 +140,7 @@ import Testing
             try await queue.run(as: Self.greedy) {}
         }
         #expect(refusal?.code == .tryAgainLater && refusal?.retryAfterSeconds != nil)
-        #expect(refusal?.frameworkCode == 23)
+        #expect(refusal?.frameworkCode == .zoneBusy)
         tasks.append(await start("c0", as: Self.calm, in: queue, work, waits: true))
         await #expect(throws: ServiceError.self) {
             try await queue.run(as: .address("third")) {}

@@ -51,7 +51,7 @@ import Testing
         throttle.charge(alice, 9)
         let error = #expect(throws: ServiceError.self) { try throttle.admit(alice) }
         #expect(error?.code == .throttled)
-        #expect(error?.frameworkCode == 7)
+        #expect(error?.frameworkCode == .requestRateLimited)
         let seconds = try #require(error?.retryAfterSeconds)
         #expect(seconds == 1)
         clock.advance(seconds: seconds)

@@ -156,11 +156,12 @@ import Testing
     // MARK: Zones
 
     @Test(arguments: [
-        (ZoneRow.Deletion.purged, "purged", 28), (.encryptedDataReset, "encryptedDataReset", 26),
-        (.deleted, "deleted", 26),
+        (ZoneRow.Deletion.purged, "purged", FrameworkErrorCode.userDeletedZone),
+        (.encryptedDataReset, "encryptedDataReset", .zoneNotFound),
+        (.deleted, "deleted", .zoneNotFound),
     ])
     func removedZoneReturnsDeletionReason(
-        _ reason: ZoneRow.Deletion, _ word: String, _ frameworkCode: Int
+        _ reason: ZoneRow.Deletion, _ word: String, _ frameworkCode: FrameworkErrorCode
     ) async throws {
         let world = World()
         let alice = try await world.person("alice")

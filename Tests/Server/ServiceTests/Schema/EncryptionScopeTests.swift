@@ -24,7 +24,7 @@ import Testing
         #expect(try await create(ida, .perZone).zone?.encryptionScope == .perZone)
         for scope in [nil, ZoneEncryptionScope.perRecord] {
             let refusal = try #require(try await create(ida, scope).failure)
-            #expect(refusal.code == .badRequest && refusal.frameworkCode == 15)
+            #expect(refusal.code == .badRequest && refusal.frameworkCode == .serverRejectedRequest)
         }
         let list = try await ida.ask(ZonesList.self, .init()).zones.compactMap(\.zone)
         #expect(Set(list.map(\.encryptionScope)) == [nil, .perZone])
@@ -34,7 +34,7 @@ import Testing
         try await ida.deleteZone("Vault")
         #expect(try await create(ida, nil).zone?.encryptionScope == nil)
         let refusal = try await create(ida, .perZone).failure
-        #expect(refusal?.frameworkCode == 15)
+        #expect(refusal?.frameworkCode == .serverRejectedRequest)
     }
 
     @Test func defaultZoneIsEncryptedPerRecord() async throws {
@@ -42,7 +42,7 @@ import Testing
         let answer = try await ida.ask(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("_defaultZone"), encryptionScope: .perZone)]))
-        #expect(answer.zones[0].failure?.frameworkCode == 15)
+        #expect(answer.zones[0].failure?.frameworkCode == .serverRejectedRequest)
     }
 
     @Test func perZoneEncryptionAllowsZoneWideShareOnly() async throws {
@@ -55,7 +55,7 @@ import Testing
                 hut(.create, "trail"), hut(.create, "hut", parent: .some("trail")),
                 share(.create, "S", of: "trail"),
             ], in: zone("Vault"), scope: .private)
-        #expect(made.map { $0.failed?.error.frameworkCode } == [nil, nil, 15])
+        #expect(made.map { $0.failed?.error.frameworkCode } == [nil, nil, .serverRejectedRequest])
         let whole = try await ida.modify(
             [share(.create, ShareDictionary.zoneShareName, participants: [invited(bo)])],
             in: "Vault")

@@ -103,7 +103,9 @@ import Testing
         let trip = try await Trip(allows: allows)
         let refusal = try #require(try await trip.bo.requestAccess(trip.link))
         let nothing = try #require(try await trip.bo.requestAccess("nothing"))
-        #expect(refusal == nothing && refusal.code == .notFound && refusal.frameworkCode == 11)
+        #expect(
+            refusal == nothing && refusal.code == .notFound && refusal.frameworkCode == .unknownItem
+        )
         #expect(try await trip.bo.resolve(trip.link).error == refusal)
         let tag = try await trip.stored().recordChangeTag
         _ = try await trip.bo.requestAccess(trip.link)
@@ -121,12 +123,20 @@ import Testing
     func participantRequestReturnsAlreadyInvited() async throws {
         for allows in [true, false] {
             let trip = try await Trip(allows: allows)
-            #expect(try await trip.di.requestAccess(trip.link)?.frameworkCode == 37)
+            #expect(
+                try await trip.di.requestAccess(trip.link)?.frameworkCode
+                    == .participantAlreadyInvited)
             _ = try await trip.di.accept(trip.link)
-            #expect(try await trip.di.requestAccess(trip.link)?.frameworkCode == 37)
-            #expect(try await trip.ida.requestAccess(trip.link)?.frameworkCode == 37)
+            #expect(
+                try await trip.di.requestAccess(trip.link)?.frameworkCode
+                    == .participantAlreadyInvited)
+            #expect(
+                try await trip.ida.requestAccess(trip.link)?.frameworkCode
+                    == .participantAlreadyInvited)
             try await trip.save { $0.publicPermission = .readOnly }
-            #expect(try await trip.bo.requestAccess(trip.link)?.frameworkCode == 37)
+            #expect(
+                try await trip.bo.requestAccess(trip.link)?.frameworkCode
+                    == .participantAlreadyInvited)
             #expect(try await trip.requesters() == [])
         }
     }
@@ -142,8 +152,8 @@ import Testing
             #expect(try await person.requestAccess(trip.link) == nil)
         }
         let gus = try await trip.world.person("gus@example.org")
-        #expect(try await gus.requestAccess(trip.link)?.frameworkCode == 29)
-        #expect(try await trip.eve.requestAccess(trip.link)?.frameworkCode == 29)
+        #expect(try await gus.requestAccess(trip.link)?.frameworkCode == .tooManyParticipants)
+        #expect(try await trip.eve.requestAccess(trip.link)?.frameworkCode == .tooManyParticipants)
         #expect(try await trip.bo.requestAccess(trip.link) == nil)
         #expect(try await trip.requesters() == [trip.bo.name, trip.cy.name])
     }
@@ -158,7 +168,7 @@ import Testing
         let many = (0...400).map { ShortGUIDDictionary(value: "\($0)") }
         let refusal = await trip.bo.refusal(
             RecordsRequestAccess.self, .init(shortGUIDs: many), in: .public)
-        #expect(refusal?.error.frameworkCode == 27)
+        #expect(refusal?.error.frameworkCode == .limitExceeded)
         #expect(
             await trip.world.nobody.refusal(
                 RecordsRequestAccess.self, .init(shortGUIDs: []), in: .public)?.error.code
@@ -239,18 +249,18 @@ import Testing
         var limits = Limits()
         limits.blockedIdentitiesPerShare = 2
         let trip = try await Trip(limits: limits)
-        func code(_ people: [UserIdentityDictionary]) async throws -> Int? {
+        func code(_ people: [UserIdentityDictionary]) async throws -> FrameworkErrorCode? {
             try await trip.save { $0.blockedIdentities = people }.failed?.error.frameworkCode
         }
         let names = ["_a", "_b", "_c"].map { UserIdentityDictionary(userRecordName: $0) }
-        #expect(try await code(names) == 29)
+        #expect(try await code(names) == .tooManyParticipants)
         #expect(try await code([names[0], names[0]]) == nil)
         #expect(try await trip.stored().share?.blockedIdentities?.count == 1)
         #expect(
             try await code([UserIdentityDictionary(userRecordName: nil, emailAddress: "a@b.c")])
-                == 12)
+                == .invalidArguments)
         let long = String(repeating: "x", count: 256)
-        #expect(try await code([UserIdentityDictionary(userRecordName: long)]) == 12)
+        #expect(try await code([UserIdentityDictionary(userRecordName: long)]) == .invalidArguments)
     }
 
     @Test("Who is added is approved: he leaves the list, is known as one who asked, and joins")
@@ -332,7 +342,9 @@ import Testing
         identity.lookupInfo = UserLookupInfo(oneTimeToken: "secret")
         let invitation = ParticipantDictionary(userIdentity: identity, permission: .readOnly)
         try await trip.save { $0.participants = [invitation] }
-        #expect(try await trip.bo.requestAccess(trip.link, token: "secret")?.frameworkCode == 37)
+        #expect(
+            try await trip.bo.requestAccess(trip.link, token: "secret")?.frameworkCode
+                == .participantAlreadyInvited)
         #expect(try await trip.bo.accept(trip.link, token: "secret").metadata != nil)
         #expect(try await trip.requesters() == [])
     }

@@ -64,7 +64,7 @@ import Testing
         for operation in [share(.create, "S", of: "nobody"), share(.create, "S")] {
             let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
             #expect(result.code == .badRequest)
-            #expect(result.failed?.error.frameworkCode == 12)
+            #expect(result.failed?.error.frameworkCode == .invalidArguments)
         }
         let inDefaultZone = try await ida.modify([
             hut(.create, "trail"), share(.create, "S", of: "trail"),
@@ -87,17 +87,17 @@ import Testing
             share(.create, "T", of: "trail"), share(.create, "T", of: "hut"),
         ] {
             let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
-            #expect(result.failed?.error.frameworkCode == 30)
+            #expect(result.failed?.error.frameworkCode == .alreadyShared)
         }
         let zoneShare = try await ida.modify(
             [share(.create, ShareDictionary.zoneShareName)], in: zone("Trips"), scope: .private)[0]
-        #expect(zoneShare.failed?.error.frameworkCode == 12)
+        #expect(zoneShare.failed?.error.frameworkCode == .invalidArguments)
         // Twice in one request: the first one has it.
         let twice = try await ida.modify(
             [share(.create, "T", of: "other"), share(.create, "U", of: "other")],
             in: zone("Trips"), scope: .private)
         #expect(twice[0].failed == nil)
-        #expect(twice[1].failed?.error.frameworkCode == 30)
+        #expect(twice[1].failed?.error.frameworkCode == .alreadyShared)
     }
 
     @Test("A zone that is shared as a whole has no other shares")
@@ -108,7 +108,7 @@ import Testing
         #expect(made[1].record?.shortGUID != nil)
         let refused = try await ida.modify(
             [share(.create, "S", of: "trail")], in: zone("Trips"), scope: .private)[0]
-        #expect(refused.failed?.error.frameworkCode == 15)
+        #expect(refused.failed?.error.frameworkCode == .serverRejectedRequest)
     }
 
     @Test("A share has change tags like any record")
@@ -142,9 +142,9 @@ import Testing
         let list = try #require(two.record?.share?.participants)
         #expect(list.map(\.permission) == [.readWrite, .readOnly, .readWrite])
         let twice = try await save([invited("bo@example.org"), invited("BO@example.org")])
-        #expect(twice.failed?.error.frameworkCode == 37)
+        #expect(twice.failed?.error.frameworkCode == .participantAlreadyInvited)
         let many = try await save(["a@e.org", "b@e.org", "c@e.org"].map { invited($0) })
-        #expect(many.failed?.error.frameworkCode == 29)
+        #expect(many.failed?.error.frameworkCode == .tooManyParticipants)
         // By the identifier that the service gave; the owner need not be named and cannot be removed.
         var kept = list[2]
         kept.permission = .readOnly
@@ -158,7 +158,7 @@ import Testing
             ParticipantDictionary(
                 userIdentity: UserIdentityDictionary(userRecordName: nil), permission: .readOnly)
         ])
-        #expect(nameless.failed?.error.frameworkCode == 12)
+        #expect(nameless.failed?.error.frameworkCode == .invalidArguments)
     }
 
     @Test("An administrator adds and removes users, and nothing else")
@@ -267,7 +267,7 @@ import Testing
         let refusal = await ida.refusal(
             RecordsModify.self,
             .init(operations: [share(.create, "S", of: "trail")], zoneID: zone("Trips")))
-        #expect(refusal?.error.frameworkCode == 27)
+        #expect(refusal?.error.frameworkCode == .limitExceeded)
         #expect(try await ida.lookup(["S"], in: "Trips")[0].code == .notFound)
     }
 

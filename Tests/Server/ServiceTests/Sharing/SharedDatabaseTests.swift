@@ -65,7 +65,9 @@ import Testing
         let eves = try #require(try await trip.eve.resolve(trip.link, root: true).metadata)
         #expect(eves.share == nil && eves.zoneID == nil && eves.rootRecord == nil)
         #expect(eves.potentialMatches?.map(\.emailAddress) == ["B•••@e•••.org"])
-        #expect(try await trip.eve.accept(trip.link).error?.frameworkCode == 33)
+        #expect(
+            try await trip.eve.accept(trip.link).error?.frameworkCode
+                == .participantMayNeedVerification)
         try await trip.join(trip.bo)
         #expect(try await trip.eve.resolve(trip.link).error?.code == .notFound)
         #expect(try await trip.eve.accept(trip.link).error?.code == .notFound)
@@ -129,26 +131,35 @@ import Testing
         try await trip.join(trip.bo, trip.cy)
         func write(
             _ person: Person, _ operation: RecordsModify.Operation
-        ) async throws -> Int? {
+        ) async throws -> FrameworkErrorCode? {
             try await person.modify([operation], in: trip.trips)[0].failed?.error.frameworkCode
         }
-        #expect(try await write(trip.cy, hut(.forceUpdate, "hut", [beds(9)])) == 10)
-        #expect(try await write(trip.cy, hut(.create, "new", parent: .some("trail"))) == 10)
-        #expect(try await write(trip.cy, hut(.forceDelete, "hut")) == 10)
+        #expect(try await write(trip.cy, hut(.forceUpdate, "hut", [beds(9)])) == .permissionFailure)
+        #expect(
+            try await write(trip.cy, hut(.create, "new", parent: .some("trail")))
+                == .permissionFailure)
+        #expect(try await write(trip.cy, hut(.forceDelete, "hut")) == .permissionFailure)
         #expect(try await write(trip.bo, hut(.forceUpdate, "hut", [beds(9)])) == nil)
         #expect(try await write(trip.bo, hut(.create, "new", parent: .some("trail"))) == nil)
-        #expect(try await write(trip.bo, hut(.create, "alone")) == 10)
-        #expect(try await write(trip.bo, hut(.forceUpdate, "hut", parent: .none)) == 10)
-        #expect(try await write(trip.bo, hut(.forceDelete, "trail")) == 10)
-        #expect(try await write(trip.bo, share(.forceUpdate, "S", permission: .readWrite)) == 10)
+        #expect(try await write(trip.bo, hut(.create, "alone")) == .permissionFailure)
+        #expect(
+            try await write(trip.bo, hut(.forceUpdate, "hut", parent: .none)) == .permissionFailure)
+        #expect(try await write(trip.bo, hut(.forceDelete, "trail")) == .permissionFailure)
+        #expect(
+            try await write(trip.bo, share(.forceUpdate, "S", permission: .readWrite))
+                == .permissionFailure)
         // A record that he does not see is not there; its name cannot be had all the same.
-        #expect(try await write(trip.bo, hut(.update, "diary", [beds(9)], tag: "1.aaaa")) == 11)
+        #expect(
+            try await write(trip.bo, hut(.update, "diary", [beds(9)], tag: "1.aaaa"))
+                == .unknownItem)
         #expect(try await write(trip.bo, hut(.forceDelete, "diary")) == nil)
         let taken = try await trip.bo.modify(
             [hut(.create, "diary", parent: .some("trail"))], in: trip.trips)[0]
         #expect(taken.code == .accessDenied)
         #expect(taken.failed?.serverRecord == nil)
-        #expect(try await write(trip.bo, hut(.create, "child", parent: .some("diary"))) == 31)
+        #expect(
+            try await write(trip.bo, hut(.create, "child", parent: .some("diary")))
+                == .referenceViolation)
         let diary = try await trip.ida.lookup(["diary", "hut", "new"], in: "Trips")
         #expect(diary.map { $0.values["beds"] } == [.int64(3), .int64(9), nil])
         #expect(diary[2].record?.created?.userRecordName == trip.bo.name)
@@ -168,7 +179,8 @@ import Testing
                 hut(.forceUpdate, "hut", parent: .some("open")),
                 hut(.create, "mine", parent: .some("hut")),
             ], in: trip.trips)
-        #expect(results.map(\.failed?.error.frameworkCode) == [10, 10])
+        #expect(
+            results.map(\.failed?.error.frameworkCode) == [.permissionFailure, .permissionFailure])
     }
 
     @Test(
@@ -260,7 +272,7 @@ import Testing
             try await trip.ida.lookup(["trail", "S"], in: "Trips").allSatisfy { $0.failed == nil })
         let made = await trip.bo.refusal(
             ZonesModify.self, .init(operations: [.init(.create, trip.trips)]), in: .shared)
-        #expect(made?.error.frameworkCode == 24)
+        #expect(made?.error.frameworkCode == .badDatabase)
     }
 
     @Test("Leaving zones has the limits of deleting them")
@@ -272,9 +284,9 @@ import Testing
                 ZonesModify.self, .init(operations: zones.map { .init(.delete, $0) }), in: .shared
             )?.error
         }
-        #expect(await refusal([trip.trips, trip.trips])?.frameworkCode == 12)
+        #expect(await refusal([trip.trips, trip.trips])?.frameworkCode == .invalidArguments)
         let many = (0...Limits().operationsPerRequest).map { zone("Z\($0)", of: trip.ida) }
-        #expect(await refusal([trip.trips] + many)?.frameworkCode == 27)
+        #expect(await refusal([trip.trips] + many)?.frameworkCode == .limitExceeded)
         #expect(try await trip.bo.sharedZones().count == 1)
         // Zones of one name are two where their owners are.
         #expect(await refusal([zone("Trips", of: trip.cy), zone("Trips", of: trip.eve)]) == nil)
@@ -295,7 +307,7 @@ import Testing
             .init(
                 operations: [.init(.delete, zone("Others", of: trip.ida))], operationID: "leave-1"),
             in: .shared)
-        #expect(other?.error.frameworkCode == 12)
+        #expect(other?.error.frameworkCode == .invalidArguments)
         // In the private database it is another request.
         let made = try await trip.bo.ask(
             ZonesModify.self,
@@ -339,11 +351,11 @@ import Testing
             named: "Trips", of: trip.ida.name, at: trip.world.address, reason: .purged)
         let looked = try await trip.bo.ask(
             ZonesLookup.self, .init(zones: [trip.trips]), in: .shared)
-        #expect(looked.zones.map { $0.error?.frameworkCode } == [26])
+        #expect(looked.zones.map { $0.error?.frameworkCode } == [.zoneNotFound])
         let queried = await trip.bo.refusal(
             RecordsQuery.self, .init(query: .init(recordType: "Hut"), zoneID: trip.trips),
             in: .shared)
-        #expect(queried?.error.frameworkCode == 26)
+        #expect(queried?.error.frameworkCode == .zoneNotFound)
     }
 
     @Test("Who has as many zones as one may joins no other, and may join again what there is")
@@ -361,7 +373,7 @@ import Testing
         let bos = try await link(of: trip.bo)
         try await trip.join(trip.bo)
         #expect(try await trip.bo.accept(link(of: trip.cy)).metadata != nil)
-        #expect(try await trip.bo.accept(link(of: trip.eve)).error?.frameworkCode == 27)
+        #expect(try await trip.bo.accept(link(of: trip.eve)).error?.frameworkCode == .limitExceeded)
         try await trip.join(trip.bo)
         #expect(try await trip.bo.accept(bos).metadata?.participantRole == .owner)
     }

@@ -1,0 +1,135 @@
+import GRDB
+import Logging
+import StratusSQLite
+
+/// The tables of the cache's file, and how a file of an earlier format becomes one of today's.
+enum CacheFormat {
+    private static let log = Logger(label: "stratus.cache")
+
+    /// "StrC", in SQLite's header: this is a cache.
+    private static let applicationID: Int32 = 0x5374_7243
+
+    /// Formats 1 and 2 bore no application_id. Format 1 had no tombstones, and of a pending change neither
+    /// isMadeAnew nor isUncertain; up to 2 the fields had an encoding of their own.
+    static let format = StoredFormat(
+        applicationID: applicationID,
+        migrations: [
+            .init("tables", sql: tables),
+            .init("tombstones", sql: tombstones),
+            .init("fields as JSON") { try storeFieldsAsJSON($0) },
+        ],
+        unmarkedFormats: 1...2)
+
+    /// Opens or creates a file. Every commit is on disk before it returns.
+    ///
+    /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
+    static func open(_ path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "StratusCache"
+        configuration.busyMode = .timeout(5)
+        configuration = format.configuration(configuration, forFileAt: path)
+        do {
+            let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
+            if let upgrade, upgrade.from > 0 {
+                log.notice(
+                    "A cache file of an earlier format was brought up to date.",
+                    metadata: [
+                        "path": "\(path)", "from": "\(upgrade.from)", "to": "\(upgrade.to)",
+                    ])
+            }
+            try pool.write { try $0.execute(sql: forgetOldTombstones) }
+            return pool
+        } catch let error as CacheError {
+            throw error
+        } catch DatabaseRefusal.newerFormat {
+            throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+        } catch DatabaseRefusal.otherKind {
+            throw CacheError(.damaged, "Choose another path: the file there is no cache.")
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
+        {
+            throw CacheError(
+                .damaged, "Delete the cache file; what was not sent from it is lost.", cause: error)
+        } catch {
+            throw CacheError(
+                .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+        }
+    }
+
+    // zone.state: 0 wanted, 1 known to exist, 2 to be deleted, 3 to be deleted and made
+    // again, 4 refused by the service. zone.pass counts full fetches: rows that
+    // a full fetch did not bring keep an older pass and are deleted at its end.
+    // pending.earlier: 8-byte digests of edits that newer ones took the place of; the service may have
+    // got one of them without our hearing of it. pending.errorCode: set aside, needs attention.
+    private static let tables = """
+        CREATE TABLE flag (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+        CREATE TABLE zone (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL,
+            state INTEGER NOT NULL, token TEXT, pass INTEGER NOT NULL DEFAULT 0,
+            isRefetching INTEGER NOT NULL DEFAULT 0, needsFetch INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (name, owner));
+        CREATE TABLE record (
+            id INTEGER PRIMARY KEY, zone INTEGER NOT NULL REFERENCES zone ON DELETE CASCADE,
+            name TEXT NOT NULL, type TEXT NOT NULL, system BLOB, parent TEXT, fields BLOB NOT NULL,
+            pass INTEGER NOT NULL, UNIQUE (zone, name));
+        CREATE INDEX recordByType ON record (zone, type);
+        CREATE TABLE pending (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            zone INTEGER NOT NULL REFERENCES zone ON DELETE CASCADE, name TEXT NOT NULL,
+            kind INTEGER NOT NULL, generation INTEGER NOT NULL, edited INTEGER NOT NULL,
+            baseType TEXT, baseSystem BLOB, baseParent TEXT, baseFields BLOB,
+            earlier BLOB NOT NULL DEFAULT x'', rounds INTEGER NOT NULL DEFAULT 0,
+            attempts INTEGER NOT NULL DEFAULT 0, errorCode INTEGER, errorMessage TEXT,
+            UNIQUE (zone, name));
+        CREATE INDEX pendingToSend ON pending (sequence) WHERE errorCode IS NULL;
+        """
+
+    // pending.isMadeAnew: the base is of a record that was deleted before this one was made.
+    // pending.isUncertain: was sent, without an answer.
+    // tombstone: what was here and is gone, zones with an empty name. A row says nothing of a record
+    // or zone that is here again.
+    private static let tombstones = """
+        ALTER TABLE pending ADD COLUMN isMadeAnew INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE pending ADD COLUMN isUncertain INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE tombstone (
+            id INTEGER PRIMARY KEY, owner TEXT NOT NULL, zone TEXT NOT NULL, name TEXT NOT NULL,
+            UNIQUE (owner, zone, name));
+        """
+
+    /// Nobody holds records that were deleted 100,000 deletions ago.
+    private static let forgetOldTombstones =
+        "DELETE FROM tombstone WHERE id <= (SELECT max(id) FROM tombstone) - 100000"
+
+    /// From format 2 to 3: the bytes of fields and system fields, row by row, in one transaction.
+    ///
+    /// The digests of earlier edits go: they were made of the former bytes. If the service has such an edit,
+    /// the resolver is asked where it was not before.
+    private static func storeFieldsAsJSON(_ database: Database) throws {
+        let columns = [
+            ("record", "id", "system", "fields"),
+            ("pending", "sequence", "baseSystem", "baseFields"),
+        ]
+        for (table, key, system, fields) in columns {
+            let rows = try Row.fetchCursor(
+                database, sql: "SELECT \(key), \(system), \(fields) FROM \(table) ORDER BY \(key)")
+            let update = try database.makeStatement(
+                sql: "UPDATE \(table) SET \(system) = ?, \(fields) = ? WHERE \(key) = ?")
+            while let row = try rows.next() {
+                try update.execute(arguments: [
+                    row.withUnsafeData(atIndex: 1) { data in
+                        try data?.withUnsafeBytes {
+                            StoredSystem.encode(try FieldsOfFormat2.system($0))
+                        }
+                    },
+                    row.withUnsafeData(atIndex: 2) { data in
+                        try data?.withUnsafeBytes {
+                            StoredFields.encode(try FieldsOfFormat2.fields($0))
+                        }
+                    },
+                    row[0] as Int64,
+                ])
+            }
+        }
+        try database.execute(sql: "UPDATE pending SET earlier = x''")
+    }
+}

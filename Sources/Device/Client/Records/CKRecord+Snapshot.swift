@@ -1,0 +1,143 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+// Records as plain values, for stores that keep them without archiving objects.
+
+extension RecordSnapshot {
+    /// Takes a record as it is, its changes included.
+    ///
+    /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
+    public init(_ record: CKRecord) throws {
+        try self.init(record, record.state.withLock { $0 })
+    }
+
+    fileprivate init(_ record: CKRecord, _ state: RecordState) throws {
+        let system = state.changeTag.map { tag in
+            SystemFields(
+                changeTag: tag, createdMilliseconds: state.creationDate.map(Self.milliseconds),
+                creatorRecordName: state.creationDate.map { _ in state.creatorName ?? "" },
+                modifiedMilliseconds: state.modificationDate.map(Self.milliseconds),
+                modifierRecordName: state.modificationDate.map { _ in state.modifierName ?? "" },
+                shareRecordName: state.share?.recordID.recordName, sharing: state.sharing?.content)
+        }
+        self.init(
+            id: RecordID(record.recordID), type: record.recordType, system: system,
+            parentRecordName: state.parent?.recordID.recordName,
+            fields: try CKRecord.fields(Array(state.values.keys), of: state, areLocal: true))
+    }
+
+    private static func milliseconds(_ date: Date) -> Int64 { (date as NSDate).wholeMilliseconds }
+
+    /// The snapshot as a record of the framework, without changes; a share is a `CKShare`.
+    public func record() throws -> CKRecord {
+        let recordID = CKRecord.ID(id)
+        var reader = RecordReader.local
+        return made(reader.state(self, in: recordID.zoneID), recordID, known: system)
+    }
+
+    /// The snapshot as a record whose changes are those since the base: what a save sends.
+    ///
+    /// What the service knows is the base's; without one, all is a change.
+    package func record(changedSince base: RecordSnapshot?) throws -> CKRecord {
+        let recordID = CKRecord.ID(id)
+        let base = base ?? RecordSnapshot(id: id, type: type)
+        var reader = RecordReader.local
+        var state = reader.state(base, in: recordID.zoneID)
+        let wanted = reader.state(self, in: recordID.zoneID)
+        let known = Dictionary(base.fields.map { ($0.name, $0.value) }) { $1 }
+        let named = Set(fields.map(\.name))
+        for field in fields where known[field.name] != .some(field.value) {
+            state.set(wanted.values[field.name], for: field.name, isEncrypted: field.isEncrypted)
+        }
+        for name in known.keys where !named.contains(name) {
+            state.set(nil, for: name, isEncrypted: state.encryptedKeys.contains(name))
+        }
+        if parentRecordName != base.parentRecordName { state.setParent(wanted.parent) }
+        return made(state, recordID, known: base.system)
+    }
+
+    /// Makes the record, with the people of a share that the service has.
+    private func made(
+        _ state: RecordState, _ recordID: CKRecord.ID, known system: SystemFields?
+    ) -> CKRecord {
+        var state = state
+        if type == CKRecord.SystemType.share, let system {
+            // Without content it was kept before stores knew of shares: its people are unknown.
+            state.sharing =
+                system.sharing.flatMap { ShareState(content: $0) }
+                ?? ShareState(ShareDictionary(), shortGUID: nil, linkOrigin: nil)
+        }
+        return CKRecord.made(recordType: type, recordID: recordID, state: state)
+    }
+}
+
+extension CKRecord {
+    /// What an app did to a record, at one moment.
+    package struct Edit {
+        /// The record with its changes.
+        package var content: RecordSnapshot
+        /// The record before them.
+        package var original: RecordSnapshot
+        /// The fields that were set, or removed (without value).
+        package var changes: [Field]
+        package var isParentChanged: Bool
+        /// Whether the service, or a store of this device, had the record before.
+        package var isKnown: Bool
+        fileprivate var changeCount: Int
+    }
+
+    /// What was done to the record since it was fetched, made or kept.
+    ///
+    /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
+    package func edit() throws -> Edit {
+        let state = self.state.withLock { $0 }
+        var original = try RecordSnapshot(self, state.base)
+        // What the parent was is not remembered.
+        if state.parentSerial != nil { original.parentRecordName = nil }
+        return Edit(
+            content: try RecordSnapshot(self, state), original: original,
+            changes: try Self.fields(Array(state.changes.keys), of: state, areLocal: true),
+            isParentChanged: state.parentSerial != nil,
+            isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
+    }
+
+    /// Takes note that a store of this device has an edit: what came later is another one.
+    package func keep(_ edit: Edit) {
+        state.withLock { $0.keep(through: edit.changeCount) }
+    }
+
+    /// Whether the parent was set or removed since the record was fetched or made.
+    package var isParentChanged: Bool { state.withLock { $0.parentSerial != nil } }
+
+    /// Whether it is a share that the service does not have, or whose people were changed here.
+    package var isUnsavedShare: Bool {
+        state.withLock { state in
+            state.sharing.map { state.changeTag == nil || $0.terms != $0.known } ?? false
+        }
+    }
+
+    /// The named fields in the order of their names; without value where there is none.
+    ///
+    /// - Parameter areLocal: for this device itself, in place of the service.
+    static func fields(
+        _ keys: [String], of state: RecordState, areLocal: Bool = false
+    ) throws -> [Field] {
+        try keys.sorted().map { key in
+            let isEncrypted = state.encryptedKeys.contains(key)
+            guard let stored = state.values[key] else {
+                return Field(name: key, value: nil, isEncrypted: isEncrypted)
+            }
+            let value =
+                areLocal ? stored.localValue(isEncrypted: isEncrypted) : stored.fieldValue
+            guard let value else {
+                throw CKError(
+                    .invalidArguments,
+                    "Give the field a string, finite number up to Int64.max, date, data, reference,"
+                        + " asset or location, or an array of one of these.",
+                    details: [CKError.fieldNameKey: key])
+            }
+            return Field(name: key, value: value, isEncrypted: isEncrypted)
+        }
+    }
+}

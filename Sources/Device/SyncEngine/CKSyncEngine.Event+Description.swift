@@ -1,0 +1,99 @@
+import StratusClient
+import StratusSync
+
+// What a log says of events: identities and errors, never the values of fields.
+
+extension CKSyncEngine.Event: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .stateUpdate(let event): "\(event)"
+        case .accountChange(let event): "\(event)"
+        case .fetchedDatabaseChanges(let event): "\(event)"
+        case .fetchedRecordZoneChanges(let event): "\(event)"
+        case .sentDatabaseChanges(let event): "\(event)"
+        case .sentRecordZoneChanges(let event): "\(event)"
+        case .willFetchChanges(let event): "\(event)"
+        case .willFetchRecordZoneChanges(let event): "\(event)"
+        case .didFetchRecordZoneChanges(let event): "\(event)"
+        case .didFetchChanges(let event): "\(event)"
+        case .willSendChanges(let event): "\(event)"
+        case .didSendChanges(let event): "\(event)"
+        }
+    }
+}
+
+extension CKSyncEngine.Event.StateUpdate: CustomStringConvertible {
+    public var description: String { "<StateUpdate>" }
+}
+
+extension CKSyncEngine.Event.AccountChange: CustomStringConvertible {
+    public var description: String {
+        switch changeType {
+        case .signIn(let user): "<AccountChange: sign-in of \(user.recordName)>"
+        case .signOut(let user): "<AccountChange: sign-out of \(user.recordName)>"
+        case .switchAccounts(let previous, let current):
+            "<AccountChange: from \(previous.recordName) to \(current.recordName)>"
+        }
+    }
+}
+
+extension CKSyncEngine.Event.FetchedDatabaseChanges: CustomStringConvertible {
+    public var description: String {
+        let gone = deletions.map { "\($0.zoneID.zoneName) (\($0.reason))" }
+        let changed = modifications.map(\.zoneID.zoneName)
+        return "<FetchedDatabaseChanges: changed \(changed), gone \(gone)>"
+    }
+}
+
+extension CKSyncEngine.Event.FetchedRecordZoneChanges: CustomStringConvertible {
+    public var description: String {
+        "<FetchedRecordZoneChanges: \(modifications.count) changed, \(deletions.count) deleted>"
+    }
+}
+
+extension CKSyncEngine.Event.SentDatabaseChanges: CustomStringConvertible {
+    public var description: String {
+        let failed =
+            failedZoneSaves.map { "\($0.zone.zoneID.zoneName): \($0.error.code)" }
+            + failedZoneDeletes.map { "\($0.key.zoneName): \($0.value.code)" }
+        return "<SentDatabaseChanges: \(savedZones.count) saved, \(deletedZoneIDs.count) deleted,"
+            + " failed \(failed)>"
+    }
+}
+
+extension CKSyncEngine.Event.SentRecordZoneChanges: CustomStringConvertible {
+    public var description: String {
+        let failed =
+            failedRecordSaves.map { "\($0.record.recordID.recordName): \($0.error.code)" }
+            + failedRecordDeletes.map { "\($0.key.recordName): \($0.value.code)" }
+        return "<SentRecordZoneChanges: \(savedRecords.count) saved,"
+            + " \(deletedRecordIDs.count) deleted, failed \(failed)>"
+    }
+}
+
+extension CKSyncEngine.Event.WillFetchChanges: CustomStringConvertible {
+    public var description: String { "<WillFetchChanges: \(context)>" }
+}
+
+extension CKSyncEngine.Event.WillFetchRecordZoneChanges: CustomStringConvertible {
+    public var description: String { "<WillFetchRecordZoneChanges: \(zoneID.zoneName)>" }
+}
+
+extension CKSyncEngine.Event.DidFetchRecordZoneChanges: CustomStringConvertible {
+    public var description: String {
+        let failure = error.map { ", \($0.code)" } ?? ""
+        return "<DidFetchRecordZoneChanges: \(zoneID.zoneName)\(failure)>"
+    }
+}
+
+extension CKSyncEngine.Event.DidFetchChanges: CustomStringConvertible {
+    public var description: String { "<DidFetchChanges: \(context)>" }
+}
+
+extension CKSyncEngine.Event.WillSendChanges: CustomStringConvertible {
+    public var description: String { "<WillSendChanges: \(context)>" }
+}
+
+extension CKSyncEngine.Event.DidSendChanges: CustomStringConvertible {
+    public var description: String { "<DidSendChanges: \(context)>" }
+}

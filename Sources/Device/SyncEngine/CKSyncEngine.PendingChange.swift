@@ -1,0 +1,42 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+extension CKSyncEngine {
+    /// A record that is to be saved or deleted.
+    public enum PendingRecordZoneChange: Hashable, Sendable {
+        case saveRecord(CKRecord.ID)
+        case deleteRecord(CKRecord.ID)
+
+        var recordID: CKRecord.ID {
+            switch self {
+            case .saveRecord(let recordID), .deleteRecord(let recordID): recordID
+            }
+        }
+
+        var item: (id: RecordID, kind: PendingChange.Kind) {
+            switch self {
+            case .saveRecord(let recordID): (RecordID(recordID), .save)
+            case .deleteRecord(let recordID): (RecordID(recordID), .delete)
+            }
+        }
+
+        init(_ change: PendingChange) {
+            let recordID = CKRecord.ID(change.id)
+            self = change.kind == .save ? .saveRecord(recordID) : .deleteRecord(recordID)
+        }
+    }
+
+    /// A zone that is to be made or deleted.
+    public enum PendingDatabaseChange: Hashable, Sendable {
+        case saveZone(CKRecordZone)
+        case deleteZone(CKRecordZone.ID)
+
+        var item: (zone: ZoneID, change: EngineLedger.ZoneChange) {
+            switch self {
+            case .saveZone(let zone): (ZoneID(zone.zoneID), .save)
+            case .deleteZone(let zoneID): (ZoneID(zoneID), .delete)
+            }
+        }
+    }
+}

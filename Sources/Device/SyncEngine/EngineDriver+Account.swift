@@ -1,0 +1,157 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Whose the state is.
+extension EngineDriver {
+    /// Finds out who is signed in, and tells the delegate when that changed.
+    ///
+    /// - Returns: false when nobody is: the engine rests.
+    /// - Throws: `CKError` when the service does not say; nothing may be synced then.
+    func checkAccount(_ engine: CKSyncEngine) async throws -> Bool {
+        let current = try await currentUser()
+        guard state.ledger.userRecordName != current else { return current != nil }
+        guard let change = state.update({ $0.account(is: current) }) else {
+            return current != nil
+        }
+        session = restartedSession(change)
+        func user(_ name: String) -> CKRecord.ID { CKRecord.ID(known: name) }
+        let type: CKSyncEngine.Event.AccountChange.ChangeType =
+            switch change {
+            case .signIn(let name): .signIn(currentUser: user(name))
+            case .signOut(let name): .signOut(previousUser: user(name))
+            case .switchAccounts(let from, let to):
+                .switchAccounts(previousUser: user(from), currentUser: user(to))
+            }
+        await tell(.accountChange(.init(changeType: type)), engine)
+        await tellState(engine)
+        return current != nil
+    }
+
+    private func currentUser() async throws -> String? {
+        guard !isAccountKnown else { return state.ledger.userRecordName }
+        let container = database.container
+        let change = accountChangeCount
+        let name =
+            container.connection.hasAccount
+            ? try await cancellable { try await container.userRecordID().recordName } : nil
+        guard accountChangeCount == change else { throw Self.accountUnknown }
+        checkedAccountChange = change
+        return name
+    }
+
+    var accountChangeCount: Int { database.container.connection.accountChangeCount }
+
+    /// Whether the account is the one that the state belongs to; nothing is sent or taken before.
+    var isAccountKnown: Bool { checkedAccountChange == accountChangeCount }
+
+    private static let accountUnknown = CKError(
+        .operationCancelled, "The account changed meanwhile; the next sync looks it up.")
+
+    /// A session that knows nothing of the former user's database.
+    private func restartedSession(_ change: EngineLedger.AccountChange) -> SyncSession {
+        let ledger = state.ledger
+        if case .signIn = change { return session }
+        return SyncSession(
+            settings: session.settings,
+            backlog: SyncBacklog(hasPendingChanges: ledger.hasRecordChanges))
+    }
+
+    /// Looks for the subscription that tells of changes, and makes it where there is none.
+    func saveSubscription() async {
+        do {
+            let wanted = configuredSubscriptionID
+            let name = try await ask { database in
+                try await Self.subscribe(to: database, as: wanted)
+            }
+            state.update { $0.subscriptionID = name }
+            session.subscriptionSaved(at: now)
+        } catch {
+            if isGivenUp(CKError(error)) {
+                session.cancelled()
+            } else {
+                _ = session.failed(SyncFailure(CKError(error)), at: now)
+            }
+        }
+    }
+
+    private func checkAccountIsKnown() throws {
+        guard isAccountKnown else { throw Self.accountUnknown }
+    }
+
+    private static func subscribe(
+        to database: CKDatabase, as wanted: CKSubscription.ID?
+    ) async throws -> CKSubscription.ID {
+        let known = try await database.allSubscriptions()
+            .filter { $0 is CKDatabaseSubscription }.map(\.subscriptionID)
+        if let wanted, known.contains(wanted) { return wanted }
+        if wanted == nil, let first = known.sorted().first { return first }
+        let subscription = CKDatabaseSubscription(
+            subscriptionID: wanted ?? "stratus-sync-engine-\(database.databaseScope.rawValue)")
+        let info = CKSubscription.NotificationInfo()
+        info.shouldSendContentAvailable = true
+        subscription.notificationInfo = info
+        return try await database.save(subscription).subscriptionID
+    }
+
+    /// Makes a request that ``cancelOperations()`` can cancel.
+    func ask<Answer: Sendable>(
+        group: CKOperationGroup? = nil,
+        _ body: @escaping @Sendable (CKDatabase) async throws -> Answer
+    ) async throws -> Answer {
+        try checkAccountIsKnown()
+        let database = database.configuredWith(group: group) { $0 }
+        let answer: Result<Answer, any Error>
+        do {
+            answer = .success(try await cancellable { try await body(database) })
+        } catch {
+            // Thrown below, if it is this account's.
+            answer = .failure(error)
+        }
+        // What came for another account is nobody's, an error too.
+        try checkAccountIsKnown()
+        return try answer.get()
+    }
+
+    private func cancellable<Answer: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        try checkCancellation()
+        requestedAccountChange = accountChangeCount
+        let task = Task { try await body() }
+        cancelRequest = { task.cancel() }
+        defer { cancelRequest = nil }
+        return try await task.value
+    }
+}
+
+/// The connection's clock, as far as an engine needs it.
+struct EngineClock: Sendable {
+    let uptimeSeconds: @Sendable () -> Double
+    let sleep: @Sendable (Double) async throws -> Void
+
+    init(_ connection: CloudConnection) {
+        uptimeSeconds = connection.world.uptimeSeconds
+        sleep = connection.world.sleep
+    }
+}
+
+extension SyncSettings {
+    /// Bytes of fields in one batch of an engine; the service takes 2 MB.
+    static let engineBytesPerBatch = 1_500_000
+
+    /// As Apple documents of its engine: batches of 250, no pause between operations that succeed,
+    /// and no end of retrying.
+    static var engine: SyncSettings {
+        var settings = SyncSettings()
+        settings.itemsPerBatch = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
+        settings.bytesPerBatch = engineBytesPerBatch
+        settings.minimumDelaySeconds = 0
+        settings.maximumRetries = .max
+        settings.maximumItemAttempts = .max
+        settings.fetchIntervalSeconds = 900
+        settings.failurePolicy = .report
+        return settings
+    }
+}

@@ -1,0 +1,242 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A fetch, from "will" to "did".
+private struct FetchRound {
+    let context: CKSyncEngine.FetchChangesContext
+    /// What the delegate wants now.
+    var options: CKSyncEngine.FetchChangesOptions
+    /// What failed the round as a whole.
+    var error: CKError?
+    var zoneErrors: [CKRecordZone.ID: CKError] = [:]
+    var isOver = false
+
+    init(_ context: CKSyncEngine.FetchChangesContext) {
+        self.context = context
+        options = context.options
+    }
+
+    var focus: FetchFocus {
+        let scope = options.scope
+        return FetchFocus(firstZones: options.prioritizedZoneIDs.map { ZoneID($0) }) {
+            scope.contains(CKRecordZone.ID($0))
+        }
+    }
+
+    /// What a caller is told.
+    var outcome: CKError? { error ?? CKError.partialFailure(zoneErrors) }
+}
+
+extension EngineDriver {
+    func fetchByHand(
+        _ options: CKSyncEngine.FetchChangesOptions, _ engine: CKSyncEngine
+    ) async throws {
+        try await requireAccount(engine)
+        session.begin(.fetching, at: now)
+        let context = CKSyncEngine.FetchChangesContext(reason: .manual, options: options)
+        if let error = await fetch(context, engine) { throw error }
+    }
+
+    func requireAccount(_ engine: CKSyncEngine) async throws {
+        guard try await checkAccount(engine) else {
+            throw CKError(.notAuthenticated, "Sign in: there is no account to sync with.")
+        }
+    }
+
+    /// Fetches until nothing is left or something failed.
+    ///
+    /// - Returns: what a caller is to be told.
+    func fetch(
+        _ context: CKSyncEngine.FetchChangesContext, _ engine: CKSyncEngine
+    ) async -> CKError? {
+        var round = FetchRound(context)
+        session.focus = FetchFocus()
+        guard case .perform = session.preview(at: now, only: .fetching) else { return nil }
+        await tell(.willFetchChanges(.init(context: context)), engine)
+        await tellState(engine)
+        while !isCancelled, !round.isOver, await refocus(&round, engine),
+            case .perform(let operation) = session.next(at: now, only: .fetching)
+        {
+            switch operation {
+            case .fetchDatabaseChanges: await fetchDatabase(&round, engine)
+            case .fetchZoneChanges(let zone): await fetchZone(zone, &round, engine)
+            case .modifyZones, .saveSubscription, .send: break
+            }
+            noteZonesToFetch()
+            await tellState(engine)
+        }
+        await closeZone(nil, engine)
+        await tell(.didFetchChanges(.init(context: context)), engine)
+        await tellState(engine)
+        // What a scheduled fetch leaves out on purpose waits until there is a change.
+        session.focus = context.reason == .scheduled ? round.focus : FetchFocus()
+        if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
+        return round.outcome
+    }
+
+    /// Asks the delegate what to fetch next, where there is something.
+    private func refocus(_ round: inout FetchRound, _ engine: CKSyncEngine) async -> Bool {
+        session.focus = FetchFocus()
+        guard case .perform = session.preview(at: now, only: .fetching) else { return false }
+        let context = round.context
+        let options = await askDelegate {
+            await $0.nextFetchChangesOptions(context, syncEngine: engine)
+        }
+        guard let options else { return false }
+        round.options = options
+        session.focus = round.focus
+        return true
+    }
+
+    private func fetchDatabase(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
+        let start = state.ledger
+        // After a token is lost, what the whole list does not name is gone.
+        let known = start.databaseToken == nil ? Set(start.zoneTokens.keys) : []
+        var token = start.databaseToken
+        var changed: [ZoneID] = []
+        var gone: [ZoneID] = []
+        do {
+            while true {
+                let (asked, group) = (token, round.options.operationGroup)
+                let page = try await ask(group: group) {
+                    try await $0.databaseChanges(since: asked.map { CKServerChangeToken(text: $0) })
+                }
+                changed += page.modifications.map { ZoneID($0.zoneID) }
+                token = page.changeToken.text
+                var deletions = page.deletions
+                if !page.moreComing {
+                    let named = changed + gone + deletions.map { ZoneID($0.zoneID) }
+                    deletions += known.subtracting(named).map {
+                        .init(zoneID: CKRecordZone.ID($0), reason: .deleted)
+                    }
+                }
+                gone += deletions.map { ZoneID($0.zoneID) }
+                if !page.modifications.isEmpty || !deletions.isEmpty {
+                    let event = CKSyncEngine.Event.FetchedDatabaseChanges(
+                        modifications: page.modifications, deletions: deletions)
+                    await tell(.fetchedDatabaseChanges(event), engine)
+                }
+                note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)
+                guard page.moreComing else { break }
+                await tellState(engine)
+                await refocusPage(&round, engine)
+            }
+            _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
+        } catch {
+            // Zones that earlier pages named are fetched all the same; the failure is told below.
+            for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
+            failed(error, hadToken: token != nil, nil, &round)
+        }
+    }
+
+    /// Asks the delegate before the next page of the database; which zones it wants counts later.
+    private func refocusPage(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
+        let context = round.context
+        let options = await askDelegate {
+            await $0.nextFetchChangesOptions(context, syncEngine: engine)
+        }
+        if let options { round.options = options }
+    }
+
+    /// Writes down what a page of the database said.
+    private func note(_ token: String?, _ changed: [ZoneID], _ gone: [ZoneID]) {
+        state.update { ledger in
+            if let token { ledger.databaseToken = token }
+            for zone in gone { ledger.forget(zone) }
+            for zone in changed
+            where !gone.contains(zone) && !zone.isDefault && !ledger.zonesToFetch.contains(zone) {
+                ledger.zonesToFetch.append(zone)
+            }
+        }
+    }
+
+    private func fetchZone(
+        _ zone: ZoneID, _ round: inout FetchRound, _ engine: CKSyncEngine
+    ) async {
+        let zoneID = CKRecordZone.ID(zone)
+        if openZone != zone {
+            await closeZone(nil, engine)
+            openZone = zone
+            await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
+        }
+        let token = state.ledger.zoneTokens[zone]
+        let group = round.options.operationGroup
+        do {
+            let page = try await ask(group: group) {
+                try await $0.orderedChanges(
+                    inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) })
+            }
+            if !page.modifications.isEmpty || !page.deletions.isEmpty {
+                let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
+                    modifications: page.modifications, deletions: page.deletions)
+                await tell(.fetchedRecordZoneChanges(event), engine)
+            }
+            state.update { $0.zoneTokens[zone] = page.changeToken.text }
+            session.zonePageFetched(
+                zone, moreComing: page.moreComing, hasPendingChanges: session.hasPendingChanges,
+                at: now)
+            // Before the delegate hears that the zone is done.
+            noteZonesToFetch()
+            if !page.moreComing { await closeZone(nil, engine) }
+        } catch {
+            let error = CKError(error)
+            failed(error, hadToken: token != nil, zone, &round)
+            if state.ledger.zoneTokens[zone] == token || token == nil {
+                await closeZone(error, engine)
+            }
+        }
+    }
+
+    /// Tells the session of a failure, and does what it says.
+    private func failed(
+        _ error: any Error, hadToken: Bool, _ zone: ZoneID?, _ round: inout FetchRound
+    ) {
+        let error = CKError(error)
+        if isGivenUp(error) {
+            session.cancelled()
+            round.error = error
+            round.isOver = true
+            return
+        }
+        var failure = SyncFailure(error)
+        // A token that was not sent cannot have expired.
+        if failure.code == .changeTokenExpired, !hadToken { failure.code = .serverRejectedRequest }
+        switch session.failed(failure, at: now) {
+        case .dropDatabaseToken: state.update { $0.databaseToken = nil }
+        case .dropZoneToken(let zone): state.update { $0.zoneTokens[zone] = nil }
+        case nil, .zonePurged, .setAsideBatch:
+            noteZonesToFetch()
+            guard let zone, session.recovery(forRequest: failure.code) == .report else {
+                round.error = error
+                return
+            }
+            // Why a zone is gone is told with the database's changes.
+            if error.code != .zoneNotFound, error.code != .userDeletedZone {
+                round.zoneErrors[CKRecordZone.ID(zone)] = error
+            }
+        }
+    }
+
+    /// Ends the zone that the delegate was told of.
+    private func closeZone(_ error: CKError?, _ engine: CKSyncEngine) async {
+        guard let zone = openZone else { return }
+        openZone = nil
+        let event = CKSyncEngine.Event.DidFetchRecordZoneChanges(
+            zoneID: CKRecordZone.ID(zone), error: error)
+        await tell(.didFetchRecordZoneChanges(event), engine)
+    }
+}
+
+extension CKError {
+    /// Whatever was thrown, as the framework's own.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CKError: self = error
+        case is CancellationError:
+            self.init(.operationCancelled, "The request was cancelled.")
+        default:
+            self.init(.internalError, "The request failed in a way of its own.", cause: error)
+        }
+    }
+}

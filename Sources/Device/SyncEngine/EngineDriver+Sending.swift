@@ -1,0 +1,311 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A send, from "will" to "did".
+private struct SendRound {
+    let context: CKSyncEngine.SendChangesContext
+    /// What a caller is to be told.
+    private(set) var error: CKError?
+    private(set) var isOver = false
+
+    var group: CKOperationGroup { context.options.operationGroup }
+
+    /// Ends the round: a caller who has waited for it hears of the first failure.
+    mutating func fail(_ failure: CKError?) {
+        guard let failure else { return }
+        error = error ?? failure
+        isOver = true
+    }
+}
+
+extension EngineDriver {
+    func sendByHand(
+        _ options: CKSyncEngine.SendChangesOptions, _ engine: CKSyncEngine
+    ) async throws {
+        try await requireAccount(engine)
+        session.begin(.sending, at: now)
+        session.setHasPendingChanges(state.ledger.hasRecordChanges)
+        let context = CKSyncEngine.SendChangesContext(reason: .manual, options: options)
+        if let error = await send(context, engine) { throw error }
+    }
+
+    /// Lets the session know what the app added. Records wait a little for more of them, but for a
+    /// caller who waits himself.
+    func absorbChanges(_ context: CKSyncEngine.SendChangesContext? = nil) {
+        let ledger = state.ledger
+        setZones(ledger, context?.options.scope ?? .all)
+        guard ledger.additionCount != seenAdditions else { return }
+        seenAdditions = ledger.additionCount
+        guard ledger.hasRecordChanges else { return }
+        if context?.reason == .manual {
+            session.setHasPendingChanges(true)
+        } else {
+            session.localChange(at: now)
+        }
+    }
+
+    private func setZones(
+        _ ledger: EngineLedger, _ scope: CKSyncEngine.SendChangesOptions.Scope
+    ) {
+        let zones = ledger.pendingZones.filter { scope.contains($0.key) }
+        session.setZonesToModify(
+            create: zones.filter { $0.value == .save }.map(\.key),
+            delete: zones.filter { $0.value == .delete }.map(\.key))
+    }
+
+    /// Sends until the delegate has nothing more or something failed.
+    ///
+    /// What the delegate adds when it hears of a failure goes with the next round: who waits for this
+    /// one is told of the failure first. Source: Apple's sample project of the engine, whose tests
+    /// expect it so.
+    ///
+    /// - Returns: what a caller is to be told.
+    func send(
+        _ context: CKSyncEngine.SendChangesContext, _ engine: CKSyncEngine
+    ) async -> CKError? {
+        var round = SendRound(context: context)
+        setZones(state.ledger, context.options.scope)
+        guard case .perform = session.preview(at: now, only: .sending) else { return nil }
+        await tell(.willSendChanges(.init(context: context)), engine)
+        await tellState(engine)
+        while !isCancelled, !round.isOver, delegate != nil {
+            absorbChanges(context)
+            guard case .perform(let operation) = session.next(at: now, only: .sending) else {
+                break
+            }
+            switch operation {
+            case .modifyZones(let create, let delete):
+                await modifyZones(create, delete, &round, engine)
+            case .send(let itemLimit, let bytesLimit):
+                let room = CKSyncEngine.RecordZoneChangeBatch.Room(
+                    itemLimit: itemLimit, bytesLimit: bytesLimit)
+                await sendBatch(room, &round, engine)
+            case .fetchDatabaseChanges, .fetchZoneChanges, .saveSubscription: break
+            }
+            await tellState(engine)
+        }
+        // What was out of this scope is still to be sent.
+        if context.options.scope != .all {
+            session.setHasPendingChanges(state.ledger.hasRecordChanges)
+        }
+        await tell(.didSendChanges(.init(context: context)), engine)
+        await tellState(engine)
+        if isCancelled { return CKError(.operationCancelled, "The send was cancelled.") }
+        return round.error
+    }
+
+    // MARK: Zones
+
+    private func modifyZones(
+        _ create: [ZoneID], _ delete: [ZoneID], _ round: inout SendRound, _ engine: CKSyncEngine
+    ) async {
+        let limit = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
+        let zones = create.prefix(limit).map { state.zone($0) }
+        let zoneIDs = delete.prefix(limit - zones.count).map { CKRecordZone.ID($0) }
+        var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        var deletes: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        do {
+            (saves, deletes) = try await ask(group: round.group) {
+                try await $0.modifyRecordZones(saving: zones, deleting: zoneIDs)
+            }
+        } catch {
+            let error = CKError(error)
+            round.fail(error)
+            if isGivenUp(error) { return session.cancelled() }
+            // The request's failure is that of each zone.
+            for zone in zones { saves[zone.zoneID] = .failure(error) }
+            for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
+        }
+        await recordOutcomes(zones, saves, zoneIDs, deletes, &round, engine)
+    }
+
+    private func recordOutcomes(
+        _ zones: [CKRecordZone], _ saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        _ zoneIDs: [CKRecordZone.ID], _ deletes: [CKRecordZone.ID: Result<Void, any Error>],
+        _ round: inout SendRound, _ engine: CKSyncEngine
+    ) async {
+        var created: [ZoneID: SyncFailure?] = [:]
+        var deleted: [ZoneID: SyncFailure?] = [:]
+        var resolved: [ZoneID: EngineLedger.ZoneChange] = [:]
+        var savedZones: [CKRecordZone] = []
+        var failedSaves: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = []
+        var deletedZoneIDs: [CKRecordZone.ID] = []
+        var failedDeletes: [CKRecordZone.ID: CKError] = [:]
+        for zone in zones {
+            let id = ZoneID(zone.zoneID)
+            switch saves[zone.zoneID] ?? .failure(Self.unanswered) {
+            case .success(let saved):
+                savedZones.append(saved)
+                created[id] = .some(nil)
+                resolved[id] = .save
+            case .failure(let error):
+                let error = CKError(error)
+                failedSaves.append(.init(zone: zone, error: error))
+                created[id] = SyncFailure(error)
+                if !session.recovery(forZone: error.code).isRetry { resolved[id] = .save }
+            }
+        }
+        for zoneID in zoneIDs {
+            let id = ZoneID(zoneID)
+            switch deletes[zoneID] ?? .failure(Self.unanswered) {
+            case .success:
+                deletedZoneIDs.append(zoneID)
+                deleted[id] = .some(nil)
+                resolved[id] = .delete
+            case .failure(let error):
+                let error = CKError(error)
+                failedDeletes[zoneID] = error
+                deleted[id] = SyncFailure(error)
+                if !session.recovery(forZone: error.code).isRetry { resolved[id] = .delete }
+            }
+        }
+        _ = session.zonesModified(created: created, deleted: deleted, at: now)
+        let (done, gone) = (resolved, deletedZoneIDs.map { ZoneID($0) })
+        state.update { ledger in
+            ledger.resolve(done)
+            for zone in gone { ledger.forget(zone) }
+        }
+        var failures: [AnyHashable: any Error] = failedDeletes
+        for failed in failedSaves { failures[failed.zone.zoneID] = failed.error }
+        round.fail(.partialFailure(failures))
+        let event = CKSyncEngine.Event.SentDatabaseChanges(
+            savedZones: savedZones, failedZoneSaves: failedSaves, deletedZoneIDs: deletedZoneIDs,
+            failedZoneDeletes: failedDeletes)
+        await tell(.sentDatabaseChanges(event), engine)
+    }
+
+    // MARK: Records
+
+    private func sendBatch(
+        _ room: CKSyncEngine.RecordZoneChangeBatch.Room, _ round: inout SendRound,
+        _ engine: CKSyncEngine
+    ) async {
+        typealias Batch = CKSyncEngine.RecordZoneChangeBatch
+        let asked = state.ledger.additionCount
+        let context = round.context
+        let answer = await Batch.$room.withValue(room) {
+            await askDelegate {
+                await $0.nextRecordZoneChangeBatch(context, syncEngine: engine)
+            }
+        }
+        guard let batch = answer ?? nil, batch.itemCount > 0 else {
+            session.nothingToSend()
+            return
+        }
+        if let misuse = misuse(of: batch, context.options.scope) {
+            // Nothing was sent; the session only needs to know that the app cannot go on like this.
+            _ = session.failed(SyncFailure(.invalidArguments), at: now)
+            return round.fail(misuse)
+        }
+        let changes = batch.changes
+        state.update { $0.send(changes, askedAt: asked) }
+        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
+        do {
+            (saves, deletes) = try await ask(group: round.group) {
+                try await $0.modifyRecords(
+                    saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
+                    savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
+            }
+        } catch {
+            let error = CKError(error)
+            if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
+                // Only the engine knows how much is too much: it asks for less.
+                _ = session.failed(
+                    SyncFailure(error), batchItemCount: changes.count, at: now)
+                state.update { ledger in
+                    ledger.resolve(changes, changes.map { _ in .pending })
+                }
+                return
+            }
+            // The request's failure is that of each record.
+            for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
+            for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
+            round.fail(error)
+        }
+        await recordOutcomes(batch, changes, saves, deletes, &round, engine)
+    }
+
+    /// What is wrong with a batch that an app made by itself.
+    private func misuse(
+        of batch: CKSyncEngine.RecordZoneChangeBatch,
+        _ scope: CKSyncEngine.SendChangesOptions.Scope
+    ) -> CKError? {
+        let limit = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
+        if batch.itemCount > limit {
+            return CKError(
+                .limitExceeded, "Give at most 250 records in one batch.",
+                details: ["ItemCount": batch.itemCount])
+        }
+        let recordIDs = batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete
+        if let outside = recordIDs.first(where: { !scope.contains($0) }) {
+            return CKError(
+                .invalidArguments, "Give only records of the scope of context.options.",
+                details: ["RecordID": outside])
+        }
+        return nil
+    }
+
+    private func recordOutcomes(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, _ changes: [PendingChange],
+        _ saves: [CKRecord.ID: Result<CKRecord, any Error>],
+        _ deletes: [CKRecord.ID: Result<Void, any Error>],
+        _ round: inout SendRound, _ engine: CKSyncEngine
+    ) async {
+        var failures: [CKError?] = []
+        var savedRecords: [CKRecord] = []
+        var failedSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
+        var deletedRecordIDs: [CKRecord.ID] = []
+        var failedDeletes: [CKRecord.ID: CKError] = [:]
+        for record in batch.recordsToSave {
+            switch saves[record.recordID] ?? .failure(Self.unanswered) {
+            case .success(let saved):
+                savedRecords.append(saved)
+                failures.append(nil)
+            case .failure(let error):
+                failedSaves.append(.init(record: record, error: CKError(error)))
+                failures.append(CKError(error))
+            }
+        }
+        for recordID in batch.recordIDsToDelete {
+            switch deletes[recordID] ?? .failure(Self.unanswered) {
+            case .success:
+                deletedRecordIDs.append(recordID)
+                failures.append(nil)
+            case .failure(let error):
+                failedDeletes[recordID] = CKError(error)
+                failures.append(CKError(error))
+            }
+        }
+        let verdicts = judge(changes, failures, round)
+        state.update { $0.resolve(changes, verdicts) }
+        let errors = zip(changes, failures).compactMap { change, error in
+            error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
+        }
+        round.fail(.partialFailure(Dictionary(errors) { first, _ in first }))
+        // Others may wait, also behind what failed; a delegate that never runs out of its own is not
+        // asked for ever.
+        session.setHasPendingChanges(state.ledger.hasRecordChanges)
+        let event = CKSyncEngine.Event.SentRecordZoneChanges(
+            savedRecords: savedRecords, failedRecordSaves: failedSaves,
+            deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes)
+        await tell(.sentRecordZoneChanges(event), engine)
+    }
+
+    private func judge(
+        _ changes: [PendingChange], _ failures: [CKError?], _ round: SendRound
+    ) -> [ItemVerdict] {
+        if let error = round.error, isGivenUp(error) {
+            session.cancelled()
+            return changes.map { _ in .pending }
+        }
+        let outcomes = zip(changes, failures).map { change, error in
+            ItemOutcome(change, failure: error.map { SyncFailure($0) })
+        }
+        return session.sent(outcomes, at: now)
+    }
+
+    private static let unanswered = CKError(
+        .internalError, "The service did not answer for this item.")
+}

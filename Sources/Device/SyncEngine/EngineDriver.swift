@@ -1,0 +1,340 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import Synchronization
+
+/// The shell around an engine's session: does what it decides, tells the delegate, and notes in the
+/// state what came of it.
+///
+/// Invariants:
+/// * Who talks to the delegate or to the service has the turn, so events are serial.
+/// * The delegate hears of a page before the state says that it was fetched.
+actor EngineDriver {
+    nonisolated let database: CKDatabase
+    let configuredSubscriptionID: CKSubscription.ID?
+    let isAutomatic: Bool
+    let state: CKSyncEngine.State
+    let clock: EngineClock
+    weak var delegate: (any CKSyncEngineDelegate)?
+    var session: SyncSession
+
+    /// The zone whose fetch was begun and not ended in the delegate's eyes.
+    var openZone: ZoneID?
+    /// Cancels the request that is under way.
+    var cancelRequest: (@Sendable () -> Void)?
+    /// The connection's account change at which it began.
+    var requestedAccountChange = 0
+    /// The connection's account change at which the loop could not look the account up.
+    private var failedLookup: Int?
+    /// The connection's account change at which the account was looked up; nil before.
+    var checkedAccountChange: Int?
+    /// ``EngineLedger/additionCount`` as far as the session knows.
+    var seenAdditions: Int64 = 0
+
+    private weak var engine: CKSyncEngine?
+    private var isBusy = false
+    private var turnQueue: [CheckedContinuation<Void, Never>] = []
+    private var roundCount = 0
+    /// Calls and passes of the loop that are under way or wait for their turn.
+    private(set) var openRounds: Set<Int> = []
+    private var cancelledRounds: Set<Int> = []
+    private(set) var currentRound: Int?
+    private var loopTask: Task<Void, Never>?
+    private var hintTask: Task<Void, Never>?
+    private var accountObserver: (any NSObjectProtocol)?
+    private let pause = WakeSignal()
+    private var willTellOfState = false
+    private var isStopped = false
+    /// The task in which the delegate is called now.
+    private nonisolated let tellingTask = Mutex<Int?>(nil)
+
+    init(_ configuration: CKSyncEngine.Configuration, state: CKSyncEngine.State) {
+        database = configuration.database
+        configuredSubscriptionID = configuration.subscriptionID
+        isAutomatic = configuration.automaticallySync
+        delegate = configuration.delegate
+        self.state = state
+        clock = EngineClock(configuration.database.container.connection)
+        let ledger = state.ledger
+        var settings = SyncSettings.engine
+        settings.savesSubscription = configuration.automaticallySync
+        session = SyncSession(
+            settings: settings,
+            backlog: SyncBacklog(
+                zonesToFetch: ledger.zonesToFetch,
+                isSubscriptionSaved: ledger.subscriptionID != nil
+                    && configuration.subscriptionID.map { $0 == ledger.subscriptionID } ?? true,
+                hasPendingChanges: ledger.hasRecordChanges))
+    }
+
+    var now: Double { clock.uptimeSeconds() }
+
+    // MARK: Life
+
+    func start(for engine: CKSyncEngine) {
+        guard !isStopped else { return }
+        self.engine = engine
+        accountObserver = NotificationCenter.default.addObserver(
+            forName: .CKAccountChanged, object: database.container.connection, queue: nil
+        ) { [weak self] _ in
+            guard let self else { return }
+            Task { await self.accountMayHaveChanged() }
+        }
+        if isAutomatic {
+            loopTask = Task { await self.loop() }
+            hintTask = Task { await self.listen() }
+        }
+    }
+
+    func stop() {
+        isStopped = true
+        if let accountObserver { NotificationCenter.default.removeObserver(accountObserver) }
+        accountObserver = nil
+        hintTask?.cancel()
+        loopTask?.cancel()
+        cancelRequest?()
+        pause.wake()
+    }
+
+    // MARK: Turns
+
+    private func takeTurn() async {
+        guard isBusy else {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { turnQueue.append($0) }
+    }
+
+    private func giveTurn() {
+        if turnQueue.isEmpty {
+            isBusy = false
+        } else {
+            turnQueue.removeFirst().resume()
+        }
+    }
+
+    /// Runs a piece of work by hand when its turn comes. It is cancelled with its caller.
+    func run(
+        for engine: CKSyncEngine,
+        _ body: @escaping @Sendable (isolated EngineDriver, CKSyncEngine) async throws -> Void
+    ) async throws {
+        // Not in the caller's task: the delegate shall not meet the caller's cancellation.
+        roundCount += 1
+        let round = roundCount
+        openRounds.insert(round)
+        let task = Task { try await self.turn(round, engine, body) }
+        try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            Task { await self.cancel([round]) }
+        }
+    }
+
+    private func turn(
+        _ round: Int, _ engine: CKSyncEngine,
+        _ body: @Sendable (isolated EngineDriver, CKSyncEngine) async throws -> Void
+    ) async throws {
+        await takeTurn()
+        currentRound = round
+        defer {
+            currentRound = nil
+            openRounds.remove(round)
+            cancelledRounds.remove(round)
+            giveTurn()
+            pause.wake()
+        }
+        try checkCancellation()
+        await tellState(engine)
+        try await body(self, engine)
+    }
+
+    /// Whether what is under way shall be given up.
+    var isCancelled: Bool { currentRound.map { cancelledRounds.contains($0) } ?? false }
+
+    func checkCancellation() throws {
+        if isCancelled { throw CKError(.operationCancelled, "The sync was cancelled.") }
+    }
+
+    /// Whether this device gave a request up, which tells nothing of the service. A cancellation that
+    /// nobody here asked for is a failure, or the loop would repeat it without a pause.
+    func isGivenUp(_ error: CKError) -> Bool {
+        error.code == .operationCancelled && (isCancelled || isStopped || !isAccountKnown)
+    }
+
+    func cancelOperations() { cancel(openRounds) }
+
+    private func cancel(_ rounds: Set<Int>) {
+        cancelledRounds.formUnion(rounds.intersection(openRounds))
+        guard isCancelled else { return }
+        cancelRequest?()
+        // What woke the loop before is no occasion to begin again.
+        pause.forget()
+    }
+
+    // MARK: The delegate
+
+    /// Stops a process that would wait for itself.
+    nonisolated func checkCaller() {
+        let caller = withUnsafeCurrentTask { $0?.hashValue }
+        let telling = tellingTask.withLock { $0 }
+        precondition(
+            caller == nil || caller != telling,
+            "Call fetchChanges and sendChanges after the delegate's method has returned: it would"
+                + " wait for itself.")
+    }
+
+    /// Calls the delegate; nil when there is none any more.
+    func askDelegate<Answer: Sendable>(
+        _ body: (any CKSyncEngineDelegate) async -> Answer
+    ) async -> Answer? {
+        guard let delegate else { return nil }
+        let task = withUnsafeCurrentTask { $0?.hashValue }
+        tellingTask.withLock { $0 = task }
+        defer { tellingTask.withLock { $0 = nil } }
+        return await body(delegate)
+    }
+
+    func tell(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async {
+        _ = await askDelegate { await $0.handleEvent(event, syncEngine: engine) }
+    }
+
+    /// Tells of the state, if it changed since the app was told.
+    func tellState(_ engine: CKSyncEngine) async {
+        guard let serialization = state.takeUntold() else { return }
+        await tell(.stateUpdate(.init(stateSerialization: serialization)), engine)
+    }
+
+    /// The app changed the state: the loop tells it of the outcome and sends what is new. Without a
+    /// loop it is told of all that it does within a tenth of a second.
+    func appChangedState() {
+        pause.wake()
+        guard !isAutomatic, !willTellOfState, !isStopped else { return }
+        willTellOfState = true
+        Task {
+            // Ends early only with the process.
+            try? await clock.sleep(SyncSettings.engine.coalescingSeconds)
+            willTellOfState = false
+            await takeTurn()
+            if let engine { await tellState(engine) }
+            giveTurn()
+        }
+    }
+
+    // MARK: What happens outside
+
+    private func accountMayHaveChanged() async {
+        guard !isAccountKnown else { return }
+        session.accountChanged(at: now)
+        // Not a request that already is the new account's.
+        if requestedAccountChange != accountChangeCount { cancelRequest?() }
+        guard !isAutomatic, let engine else { return pause.wake() }
+        await takeTurn()
+        // What the service does not tell now is asked again before the next fetch or send.
+        _ = try? await checkAccount(engine)
+        giveTurn()
+    }
+
+    private func listen() async {
+        guard let identifier = database.container.containerIdentifier else { return }
+        let events = database.container.connection.remoteNotifications(container: identifier)
+        for await event in events {
+            switch event {
+            case .listening: session.notified()
+            case .notification(let notification):
+                let hint = CKNotification(fromRemoteNotificationDictionary: notification.userInfo)
+                    .flatMap { database.hint(of: $0) }
+                guard let hint else { continue }
+                session.notified(of: hint.zone)
+            }
+            session.focus = FetchFocus()
+            noteZonesToFetch()
+            pause.wake()
+        }
+    }
+
+    func noteZonesToFetch() {
+        let zones = session.zonesToFetch
+        if zones != state.ledger.zonesToFetch { state.update { $0.zonesToFetch = zones } }
+    }
+
+    // MARK: The loop
+
+    private enum Pause {
+        case none
+        case until(Double?)
+    }
+
+    private func loop() async {
+        while !Task.isCancelled, engine != nil, delegate != nil {
+            guard case .until(let uptimeSeconds) = await pass() else { continue }
+            if Task.isCancelled { return }
+            await pause.wait(
+                until: uptimeSeconds, now: clock.uptimeSeconds, sleep: clock.sleep)
+        }
+    }
+
+    /// Does one round of what is due.
+    private func pass() async -> Pause {
+        await takeTurn()
+        roundCount += 1
+        let round = roundCount
+        currentRound = round
+        openRounds.insert(round)
+        defer {
+            currentRound = nil
+            openRounds.remove(round)
+            cancelledRounds.remove(round)
+            giveTurn()
+        }
+        guard let engine, delegate != nil else { return .until(nil) }
+        await tellState(engine)
+        let accountChange = accountChangeCount
+        // An edit is no reason to ask again before the pause is over; another account is.
+        if failedLookup == accountChange, case .wait(let uptimeSeconds) = session.preview(at: now) {
+            return .until(uptimeSeconds)
+        }
+        failedLookup = nil
+        do {
+            guard try await checkAccount(engine) else { return .until(nil) }
+        } catch {
+            if isCancelled { return .until(nextOccasion) }
+            // Whoever it is now is looked up at once.
+            if accountChange != accountChangeCount { return .none }
+            failedLookup = accountChange
+            _ = session.failed(SyncFailure(CKError(error)), at: now)
+        }
+        absorbChanges()
+        switch session.preview(at: now) {
+        case .perform(let operation):
+            await perform(operation, engine)
+            await tellState(engine)
+            return isCancelled ? .until(nextOccasion) : .none
+        case .wait(let uptimeSeconds): return .until(uptimeSeconds)
+        case .rest(let uptimeSeconds): return .until(uptimeSeconds)
+        case .halted: return .until(nil)
+        }
+    }
+
+    /// When what was cancelled begins again by itself.
+    private var nextOccasion: Double? {
+        session.nextFetchUptimeSeconds ?? session.settings.fetchIntervalSeconds.map { now + $0 }
+    }
+
+    private func perform(_ operation: SyncOperation, _ engine: CKSyncEngine) async {
+        // The rounds tell the delegate of what failed, and the session when to try again.
+        switch operation.activity {
+        case .fetching:
+            _ = await fetch(
+                CKSyncEngine.FetchChangesContext(reason: .scheduled, options: .init()), engine)
+        case .sending:
+            _ = await send(
+                CKSyncEngine.SendChangesContext(reason: .scheduled, options: .init()), engine)
+        case nil:
+            guard case .perform = session.next(at: now) else { return }
+            await saveSubscription()
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// An error with a code of the framework: what `CKError` is to those who do not know the framework.
+package protocol FrameworkError: Error {
+    var code: FrameworkErrorCode { get }
+
+    /// How long to wait before the request may be repeated, in seconds.
+    var retryAfterSeconds: Double? { get }
+
+    /// What happened, for a log or a status line.
+    var summary: String { get }
+}

@@ -1,0 +1,103 @@
+/// A record as one side had it at one time: a plain value.
+public struct RecordSnapshot: Hashable, Sendable {
+    /// What the service says of a record besides its fields.
+    public struct SystemFields: Hashable, Sendable {
+        public var changeTag: String
+        public var createdMilliseconds: Int64?
+        public var creatorRecordName: String?
+        public var modifiedMilliseconds: Int64?
+        public var modifierRecordName: String?
+        /// The share of this root record.
+        public var shareRecordName: String?
+        /// The people and the link of a record that is a share; opaque.
+        public var sharing: [UInt8]?
+
+        public init(
+            changeTag: String, createdMilliseconds: Int64? = nil, creatorRecordName: String? = nil,
+            modifiedMilliseconds: Int64? = nil, modifierRecordName: String? = nil,
+            shareRecordName: String? = nil, sharing: [UInt8]? = nil
+        ) {
+            self.changeTag = changeTag
+            self.createdMilliseconds = createdMilliseconds
+            self.creatorRecordName = creatorRecordName
+            self.modifiedMilliseconds = modifiedMilliseconds
+            self.modifierRecordName = modifierRecordName
+            self.shareRecordName = shareRecordName
+            self.sharing = sharing
+        }
+    }
+
+    public var id: RecordID
+    public var type: String
+    /// Nil for a record that the service does not have.
+    public var system: SystemFields?
+    /// The record's parent in a sharing hierarchy.
+    public var parentRecordName: String?
+    /// The fields that have a value, in the order of their names. Unknown ones are kept.
+    public private(set) var fields: [Field]
+
+    public init(
+        id: RecordID, type: String, system: SystemFields? = nil, parentRecordName: String? = nil,
+        fields: [Field] = []
+    ) {
+        self.id = id
+        self.type = type
+        self.system = system
+        self.parentRecordName = parentRecordName
+        self.fields = Self.inOrder(fields)
+    }
+
+    /// The value of a field; assigning nil removes it.
+    public subscript(name: String) -> FieldValue? {
+        get { place(of: name).flatMap { fields[$0].value } }
+        set {
+            let place = place(of: name)
+            guard let newValue else {
+                if let place { fields.remove(at: place) }
+                return
+            }
+            if let place {
+                fields[place].value = newValue
+            } else {
+                let next = fields.firstIndex { $0.name > name } ?? fields.count
+                fields.insert(Field(name: name, value: newValue), at: next)
+            }
+        }
+    }
+
+    /// Sets a field with all that belongs to it, or removes it when it has no value.
+    public mutating func set(_ field: Field) {
+        self[field.name] = nil
+        guard field.value != nil else { return }
+        setFields(fields + [field])
+    }
+
+    /// Takes the place of all fields.
+    public mutating func setFields(_ fields: [Field]) {
+        self.fields = Self.inOrder(fields)
+    }
+
+    /// Whether another snapshot says the same, whatever the service notes about either.
+    public func hasSameContent(as other: RecordSnapshot) -> Bool {
+        type == other.type && parentRecordName == other.parentRecordName && fields == other.fields
+    }
+
+    private func place(of name: String) -> Int? {
+        fields.firstIndex { $0.name == name }
+    }
+
+    /// Two snapshots with the same fields shall be equal: no empty fields, one order.
+    private static func inOrder(_ fields: [Field]) -> [Field] {
+        var result: [Field] = []
+        result.reserveCapacity(fields.count)
+        var isOrdered = true
+        for field in fields where field.value != nil {
+            var field = field
+            field.isTypeDeclared = true
+            if let last = result.last, last.name > field.name { isOrdered = false }
+            result.append(field)
+        }
+        if !isOrdered { result.sort { $0.name < $1.name } }
+        return result
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+import StratusWire
+import Testing
+
+@testable import StratusCache
+
+/// Files of earlier formats are opened and brought up to date, whole or not at all.
+@Suite struct CacheFormatTests {
+    /// Made by the release of November 2026, which wrote format 2.
+    private static let fixture = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Fixtures/Formats/2026-11/cache.sqlite")
+
+    private static let notes = ZoneID(name: "Notes")
+
+    private static let place = Location(
+        latitude: 46.5775, longitude: 7.9853, horizontalAccuracy: 5, verticalAccuracy: 8,
+        altitude: 3_970, speed: 0, course: 90, timestampMilliseconds: 1_789_999_000_000)
+    private static let reference = Reference(
+        recordName: "beach", zoneID: ZoneID(name: "Photos"), action: .none)
+    private static let asset = AssetReceipt(
+        fileChecksum: "AAAAAAAAAAAAAAAAAAAAAAAAAAAA", sizeBytes: 5,
+        referenceChecksum: "BBBBBBBBBBBBBBBBBBBBBBBBBBBB", wrappingKey: "CCCCCCCCCCCCCCCCCCCCCA==",
+        receipt: "receipt", downloadURL: "http://127.0.0.1:1/asset/${f}")
+
+    /// What the file has in the record "every type", as the service knows it.
+    private static let fields: [Field] = [
+        Field(name: "asset", value: .asset(asset)),
+        Field(name: "assets", value: .assetList([asset, AssetReceipt(sizeBytes: 0)])),
+        Field(name: "blob", value: .bytes([0, 1, 127, 128, 255])),
+        Field(name: "blobs", value: .bytesList([[], [42]])),
+        Field(name: "count", value: .int64(.min)),
+        Field(name: "counts", value: .int64List([0, -1, .max])),
+        Field(name: "date", value: .timestamp(milliseconds: -1)),
+        Field(name: "dates", value: .timestampList(milliseconds: [0, 1_789_999_000_123])),
+        Field(name: "nothing", value: .emptyList),
+        Field(name: "owner", value: .reference(reference)),
+        Field(
+            name: "owners",
+            value: .referenceList([reference, Reference(recordName: "other", action: .deleteSelf)])),
+        Field(name: "place", value: .location(place)),
+        Field(
+            name: "places",
+            value: .locationList([place, Location(latitude: -33.5, longitude: 151.25)])),
+        Field(name: "ratio", value: .double(-0.1)),
+        Field(name: "ratios", value: .doubleList([0, 1e300, .leastNonzeroMagnitude])),
+        Field(name: "secret", value: .bytes([9, 8, 7]), isEncrypted: true),
+        Field(name: "text", value: .string("Größe 😀\n\0")),
+        Field(name: "texts", value: .stringList(["", "a\"b\\c"])),
+    ]
+
+    /// Runs a test on a copy of the file.
+    private func withCopy(_ body: (String) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        try FileManager.default.copyItem(at: Self.fixture, to: URL(fileURLWithPath: path))
+        defer {
+            for suffix in ["", "-wal", "-shm"] {
+                // A file that was never made need not go.
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+        }
+        try body(path)
+    }
+
+    private func open(_ path: String) throws -> RecordCache {
+        try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+    }
+
+    @Test func aFileOfFormat2KeepsItsRecordsAndItsQueue() throws {
+        try withCopy { path in
+            for _ in 0..<2 {
+                let cache = try open(path)
+                defer { #expect(throws: Never.self) { try cache.close() } }
+                let id = RecordID(name: "every type", zoneID: Self.notes)
+                let record = try #require(try cache.snapshot(id))
+                var expected = Self.fields
+                expected[16].value = .string("edited twice offline")
+                #expect(record.fields.filter { $0.name != "editedAt" } == expected)
+                #expect(
+                    record.system
+                        == .init(
+                            changeTag: "tag-1", createdMilliseconds: 1_780_000_000_000,
+                            creatorRecordName: "_alice", modifiedMilliseconds: 1_780_000_001_000,
+                            modifierRecordName: "_bob"))
+                let share = try cache.snapshot(
+                    RecordID(name: "share of beach", zoneID: ZoneID(name: "Photos")))
+                #expect(share?.system?.sharing == Array(#"{"participants":[]}"#.utf8))
+                #expect(
+                    try cache.store.pendingIDs(limit: 100).map(\.name) == [
+                        "waiting", "refused", "conflict", "lost answer", "every type", "new",
+                        "deleted offline", "made anew", "first",
+                    ])
+                let sent = try cache.store.nextBatch(itemLimit: 100, bytesLimit: 1_000_000)
+                let change = try #require(sent.first { $0.change.id == id })
+                #expect(change.base?.fields == Self.fields)
+                #expect(change.base?.system == record.system)
+            }
+        }
+    }
+
+    @Test func theFieldsLieThereAsTheServiceStoresThem() throws {
+        try withCopy { path in
+            let cache = try open(path)
+            let (format, applicationID, bytes) = try cache.store.pool.read { database in
+                (
+                    try Int.fetchOne(database, sql: "PRAGMA user_version"),
+                    try Int.fetchOne(database, sql: "PRAGMA application_id"),
+                    try Data.fetchOne(
+                        database, sql: "SELECT baseFields FROM pending WHERE name = 'every type'")
+                )
+            }
+            #expect(format == 3)
+            #expect(applicationID == Int(CacheFormat.format.applicationID))
+            #expect(bytes == Data(RecordFields.values(Self.fields).encoded()))
+            try cache.close()
+        }
+    }
+
+    @Test func aRowThatCannotBeReadLeavesTheFileAsItWas() throws {
+        try withCopy { path in
+            let queue = try DatabaseQueue(path: path)
+            try queue.write { database in
+                try database.execute(
+                    sql: "UPDATE record SET fields = x'0103' WHERE name = 'untouched'")
+            }
+            let before = try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM record") }
+            try queue.close()
+            let error = #expect(throws: CacheError.self) { try open(path) }
+            #expect(error?.code == .damaged)
+            let after = try DatabaseQueue(path: path)
+            try after.read { database in
+                #expect(try Row.fetchAll(database, sql: "SELECT * FROM record") == before)
+                #expect(try Int.fetchOne(database, sql: "PRAGMA user_version") == 2)
+            }
+            try after.close()
+        }
+    }
+
+    @Test func anotherProgramsDatabaseIsLeftAlone() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        defer {
+            // Nobody minds a file in the temporary folder.
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        let other = try DatabaseQueue(path: path)
+        try other.write { try $0.execute(sql: "CREATE TABLE song (title TEXT)") }
+        try other.close()
+        let error = #expect(throws: CacheError.self) { try open(path) }
+        #expect(error?.code == .damaged)
+        let after = try DatabaseQueue(path: path)
+        #expect(
+            try after.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema") }
+                == ["song"])
+        try after.close()
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusSyncEngine
+import StratusTesting
+import StratusWire
+import Synchronization
+import Testing
+
+/// Accounts that come, go and change under an engine.
+@Suite struct EngineAccountTests {
+    @Test func engineRestsWithoutAccount() async throws {
+        let phone = try await SwitchableDevice(TestCloud(), "phone", user: nil)
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        #expect(await codeOf { try await app.engine.sendChanges() } == .notAuthenticated)
+        #expect(await codeOf { try await app.engine.fetchChanges() } == .notAuthenticated)
+        #expect(app.log == [])
+        // What was made before the sign-in is sent after it.
+        try await phone.become("ida")
+        try await app.engine.sendChanges()
+        #expect(
+            app.log == [
+                "signIn", "willSend manual", "sentZones +Huts", "sent +a", "didSend manual",
+            ])
+    }
+
+    @Test func signOutClearsState() async throws {
+        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        try await app.engine.sendChanges()
+        try await app.engine.fetchChanges()
+        app.write("a", "2")
+        _ = app.takeLog()
+        try await phone.become(nil)
+        // Told without a fetch or a send.
+        await app.waitForLog { $0 == ["signOut"] }
+        #expect(app.engine.state.pendingRecordZoneChanges.isEmpty && app.texts.isEmpty)
+        #expect(await codeOf { try await app.engine.fetchChanges() } == .notAuthenticated)
+        try await phone.become("ida")
+        try await app.engine.fetchChanges()
+        #expect(app.texts == ["a": "1"])
+        #expect(app.takeLog().filter { $0 == "signIn" }.count == 1)
+    }
+
+    @Test func accountSwitchSendsNothingOfFirstUser() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "ida's")
+        try await app.engine.sendChanges()
+        try await app.engine.fetchChanges()
+        app.write("b", "ida's")
+        _ = app.takeLog()
+        try await phone.become("bo")
+        await app.waitForLog { $0 == ["switchAccounts"] }
+        try await app.engine.sendChanges()
+        try await app.engine.fetchChanges()
+        #expect(app.texts.isEmpty)
+        #expect(app.log == ["switchAccounts", "willFetch manual", "didFetch manual"])
+    }
+
+    @Test func accountSwitchDuringFetchDiscardsAnswer() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        try await app.engine.sendChanges()
+        _ = app.takeLog()
+        phone.transport.beforeRequests { path in
+            guard path == ChangesDatabase.path else { return }
+            phone.transport.beforeRequests(nil)
+            try await phone.become("bo")
+        }
+        #expect(await codeOf { try await app.engine.fetchChanges() } == .operationCancelled)
+        await app.waitForLog { $0.contains("switchAccounts") }
+        #expect(app.takeLog() == ["willFetch manual", "didFetch manual", "switchAccounts"])
+        // The state is the other's from the beginning.
+        #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func accountChangeWhileStoppedIsReportedOnce() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        try await app.engine.sendChanges()
+        app.restart()
+        _ = app.takeLog()
+        try await phone.become("eve")
+        try await phone.become("bo")
+        try await app.engine.fetchChanges()
+        #expect(app.takeLog() == ["switchAccounts", "willFetch manual", "didFetch manual"])
+    }
+
+    /// Nobody could say whose the changes are.
+    @Test func temporarilyUnavailableAccountKeepsPending() async throws {
+        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        let code = CKError.Code.accountTemporarilyUnavailable
+        phone.cloud.faults.next(
+            2, of: UsersCaller.self,
+            .answer(.authenticationFailed, frameworkCode: code))
+        #expect(await codeOf { try await app.engine.sendChanges() } == code)
+        #expect(await codeOf { try await app.engine.fetchChanges() } == code)
+        #expect(app.takeLog() == [])
+        #expect(app.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
+        try await app.engine.sendChanges()
+        #expect(app.takeLog().contains("sent +a"))
+    }
+
+    @Test func accountSwitchDuringSendDropsPendingChanges() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        try await app.engine.sendChanges()
+        app.write("a", "ida's")
+        app.write("b", "ida's")
+        _ = app.takeLog()
+        phone.transport.beforeRequests { path in
+            guard path == RecordsModify.path else { return }
+            phone.transport.beforeRequests(nil)
+            try await phone.become("bo")
+        }
+        #expect(await codeOf { try await app.engine.sendChanges() } == .operationCancelled)
+        await app.waitForLog { $0.contains("switchAccounts") }
+        #expect(app.engine.state.pendingRecordZoneChanges.isEmpty && app.texts.isEmpty)
+        try await app.engine.sendChanges()
+        let bos = try await EngineWorld(cloud).app("bo's tablet", user: "bo")
+        try await bos.engine.fetchChanges()
+        #expect(bos.texts.isEmpty)
+    }
+
+    @Test func sameUserAfterRestartIsNoAccountChange() async throws {
+        let (phone, _) = try await EngineWorld().pair()
+        phone.restart()
+        try await phone.engine.fetchChanges()
+        #expect(phone.takeLog() == ["willFetch manual", "didFetch manual"])
+    }
+}

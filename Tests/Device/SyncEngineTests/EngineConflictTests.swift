@@ -1,0 +1,324 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusSync
+import StratusSyncEngine
+import StratusTesting
+import StratusWire
+import Synchronization
+import Testing
+
+/// The conflicts of Apple's documentation, one after the other, driven by hand.
+@Suite struct EngineConflictTests {
+    @Test func conflictIsMergedAndSentAgain() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.write("a", "3")
+        tablet.write("a", "2")
+        try await phone.engine.sendChanges()
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        // The other's text was the greater: nothing is left to send.
+        #expect(
+            tablet.takeLog() == [
+                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
+            ])
+        #expect(tablet.texts == ["a": "3"])
+        tablet.write("a", "5")
+        phone.write("a", "4")
+        try await phone.engine.sendChanges()
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        #expect(
+            tablet.takeLog() == [
+                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
+            ])
+        // Merged, and added again by the app.
+        #expect(tablet.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
+        try await tablet.engine.sendChanges()
+        #expect(tablet.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await phone.engine.fetchChanges()
+        #expect(phone.texts == ["a": "5"])
+    }
+
+    @Test func conflictErrorHasAncestorClientAndServerRecords() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.write("a", "3")
+        try await phone.engine.sendChanges()
+        tablet.resolveNothing()
+        let texts = Mutex<[String?]>([])
+        tablet.whenEvent { event, _ in
+            guard case .sentRecordZoneChanges(let sent) = event,
+                let error = sent.failedRecordSaves.first?.error
+            else { return }
+            let records = [error.ancestorRecord, error.clientRecord, error.serverRecord]
+            texts.withLock { $0 = records.map { $0?["text"] } }
+        }
+        tablet.write("a", "2")
+        do {
+            try await tablet.engine.sendChanges()
+            Issue.record("A send of which something failed says so.")
+        } catch let error as CKError {
+            #expect(error.code == .partialFailure)
+            let record = try #require(error.errorsByRecordID[hut("a")])
+            #expect(record.code == .serverRecordChanged)
+            #expect(record.serverRecord?["text"] == "3")
+        }
+        #expect(texts.withLock { $0 } == ["1", "2", "3"])
+        // Not resolved is not pending: it is the app's business.
+        #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func editOfDeletedRecordRecreatesIt() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.erase("a")
+        try await phone.engine.sendChanges()
+        tablet.write("a", "2")
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        #expect(
+            tablet.takeLog() == ["willSend manual", "sent +a!unknownItem", "didSend manual"])
+        try await tablet.engine.sendChanges()
+        #expect(tablet.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await phone.engine.fetchChanges()
+        #expect(phone.texts == ["a": "2"])
+    }
+
+    @Test func deletingDeletedRecordSucceeds() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.erase("a")
+        tablet.erase("a")
+        try await phone.engine.sendChanges()
+        try await tablet.engine.sendChanges()
+        #expect(tablet.takeLog() == ["willSend manual", "sent -a", "didSend manual"])
+    }
+
+    @Test(arguments: [Fault.ZoneResetReason.deleted, .purged])
+    func deletedZoneLeavesNoPendingChanges(_ reason: Fault.ZoneResetReason) async throws {
+        let world = EngineWorld()
+        let (phone, _) = try await world.pair()
+        phone.write("a", "2")
+        world.cloud.faults.resetZone("Huts", reason: reason)
+        try await phone.engine.fetchChanges()
+        #expect(
+            phone.takeLog() == ["willFetch manual", "zones -Huts \(reason)", "didFetch manual"])
+        // The app threw its texts away, and what was pending with them.
+        #expect(phone.texts.isEmpty && phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        try await phone.engine.sendChanges()
+        #expect(phone.takeLog() == [])
+    }
+
+    /// What the deprecated property of a deletion says, and what only the reason does.
+    @available(*, deprecated)
+    @Test(arguments: [Fault.ZoneResetReason.deleted, .purged, .encryptedDataReset])
+    func zoneDeletionReportsItsReason(_ reason: Fault.ZoneResetReason) async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        phone.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: "B"))])
+        try await phone.engine.sendChanges()
+        world.cloud.faults.resetZone("Huts", reason: reason)
+        let received = Mutex<[CKDatabase.DatabaseChange.Deletion]>([])
+        tablet.whenEvent { event, _ in
+            guard case .fetchedDatabaseChanges(let changes) = event else { return }
+            received.withLock { $0 += changes.deletions }
+        }
+        try await tablet.engine.fetchChanges()
+        let deletion = try #require(received.withLock { $0 }.first)
+        #expect(deletion.zoneID == hutsID && deletion.purged == (reason == .purged))
+        #expect("\(deletion.reason)" == "\(reason)")
+    }
+
+    @Test func encryptedDataResetRecreatesZoneWithRecords() async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        phone.write("b", "2")
+        world.cloud.faults.resetZone("Huts", reason: .encryptedDataReset)
+        try await phone.engine.fetchChanges()
+        #expect(
+            phone.takeLog() == [
+                "willFetch manual", "zones -Huts encryptedDataReset", "didFetch manual",
+            ])
+        try await phone.engine.sendChanges()
+        #expect(
+            phone.takeLog() == [
+                "willSend manual", "sentZones +Huts", "sent +b +a", "didSend manual",
+            ])
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == ["a": "1", "b": "2"])
+    }
+
+    @Test func zoneMissingAtSendIsRecreated() async throws {
+        let world = EngineWorld()
+        let (phone, _) = try await world.pair()
+        phone.write("a", "2")
+        phone.write("b", "1")
+        world.cloud.faults.resetZone("Huts", reason: .deleted)
+        #expect(await codeOf { try await phone.engine.sendChanges() } == .partialFailure)
+        #expect(
+            phone.takeLog() == [
+                "willSend manual", "sent +a!zoneNotFound +b!zoneNotFound", "didSend manual",
+            ])
+        try await phone.engine.sendChanges()
+        #expect(
+            phone.takeLog() == [
+                "willSend manual", "sentZones +Huts", "sent +a +b", "didSend manual",
+            ])
+    }
+
+    @Test func zoneDeletedDuringFetchIsReported() async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        phone.write("a", "2")
+        try await phone.engine.sendChanges()
+        world.cloud.faults.resetZone("Huts", reason: .deleted, beforeNext: ChangesZone.self)
+        try await tablet.engine.fetchChanges()
+        #expect(
+            tablet.takeLog() == [
+                "willFetch manual", "zones +Huts", "willFetch Huts", "didFetch Huts!zoneNotFound",
+                "zones -Huts deleted", "didFetch manual",
+            ])
+        #expect(tablet.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+    }
+
+    @Test func zoneDeletionReachesOtherDevice() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
+        try await phone.engine.sendChanges()
+        #expect(phone.takeLog() == ["willSend manual", "sentZones -Huts", "didSend manual"])
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.takeLog() == ["willFetch manual", "zones -Huts deleted", "didFetch manual"])
+        #expect(tablet.texts.isEmpty)
+        // Deleted twice is deleted.
+        tablet.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
+        try await tablet.engine.sendChanges()
+        #expect(tablet.takeLog() == ["willSend manual", "sentZones -Huts", "didSend manual"])
+    }
+
+    @Test func limitExceededHalvesEngineBatch() async throws {
+        let world = EngineWorld()
+        let (phone, _) = try await world.pair()
+        for number in 0..<8 { phone.write("n\(number)", "1") }
+        world.cloud.faults.next(
+            of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
+        try await phone.engine.sendChanges()
+        #expect(
+            phone.takeLog() == [
+                "willSend manual", "sent +n0 +n1 +n2 +n3", "sent +n4 +n5 +n6 +n7", "didSend manual",
+            ])
+        // A single record that is too large is the app's.
+        phone.resolveNothing()
+        phone.write("a", "2")
+        world.cloud.faults.next(
+            of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
+        #expect(await codeOf { try await phone.engine.sendChanges() } == .limitExceeded)
+        #expect(phone.takeLog().contains("sent +a!limitExceeded"))
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func quotaExceededIsLeftToApp() async throws {
+        let world = EngineWorld()
+        let (phone, _) = try await world.pair()
+        phone.resolveNothing()
+        phone.write("a", "2")
+        world.cloud.faults.next(of: RecordsModify.self, .answer(.quotaExceeded))
+        #expect(await codeOf { try await phone.engine.sendChanges() } == .quotaExceeded)
+        #expect(
+            phone.takeLog() == ["willSend manual", "sent +a!quotaExceeded", "didSend manual"])
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        phone.engine.state.add(pendingRecordZoneChanges: [.saveRecord(hut("a"))])
+        try await phone.engine.sendChanges()
+        #expect(phone.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+    }
+
+    @Test func networkFailureKeepsPendingChanges() async throws {
+        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let app = phone.app
+        app.makeZone()
+        app.write("a", "1")
+        phone.transport.goOffline()
+        #expect(await codeOf { try await app.engine.sendChanges() } == .networkUnavailable)
+        #expect(await codeOf { try await app.engine.fetchChanges() } == .networkUnavailable)
+        // Nobody could say who is signed in.
+        #expect(app.takeLog() == [])
+        phone.transport.goOnline()
+        try await app.engine.sendChanges()
+        _ = app.takeLog()
+        app.write("a", "2")
+        phone.transport.goOffline()
+        #expect(await codeOf { try await app.engine.sendChanges() } == .networkUnavailable)
+        #expect(
+            app.takeLog() == ["willSend manual", "sent +a!networkUnavailable", "didSend manual"])
+        #expect(await codeOf { try await app.engine.fetchChanges() } == .networkUnavailable)
+        #expect(app.takeLog() == ["willFetch manual", "didFetch manual"])
+        #expect(app.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
+        phone.transport.goOnline()
+        try await app.engine.sendChanges()
+        #expect(app.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+    }
+
+    @Test func lostAnswerEndsAsConflictWithOwnSave() async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        phone.write("a", "2")
+        world.cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        #expect(await codeOf { try await phone.engine.sendChanges() } == .serverResponseLost)
+        #expect(phone.engine.state.pendingRecordZoneChanges.count == 1)
+        #expect(await codeOf { try await phone.engine.sendChanges() } == .partialFailure)
+        #expect(phone.takeLog().contains("sent +a!serverRecordChanged"))
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == ["a": "2"])
+    }
+
+    @Test func atomicByZoneBatchFailsTogether() async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        phone.write("a", "3")
+        try await phone.engine.sendChanges()
+        tablet.resolveNothing()
+        tablet.write("a", "2")
+        tablet.write("b", "2")
+        tablet.batch { _ in
+            tablet.batch { _ in nil }
+            return .init(
+                recordsToSave: ["a", "b"].compactMap { tablet.record(hut($0)) }, atomicByZone: true)
+        }
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        #expect(
+            tablet.takeLog() == [
+                "willSend manual", "sent +a!serverRecordChanged +b!batchRequestFailed",
+                "didSend manual",
+            ])
+        // Sent without the culprit they would not be what the app asked for.
+        #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func expiredZoneTokenStartsFullZoneFetch() async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        phone.write("b", "1")
+        try await phone.engine.sendChanges()
+        world.cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
+        try await tablet.engine.fetchChanges()
+        #expect(
+            tablet.takeLog() == [
+                "willFetch manual", "zones +Huts", "willFetch Huts", "fetched +a +b",
+                "didFetch Huts", "didFetch manual",
+            ])
+        #expect(tablet.texts == ["a": "1", "b": "1"])
+        #expect(world.cloud.faults.remaining.isEmpty)
+    }
+
+    @Test func expiredDatabaseTokenReportsDeletedZones() async throws {
+        let world = EngineWorld()
+        let (phone, tablet) = try await world.pair()
+        let other = CKRecordZone.ID(zoneName: "Trails")
+        phone.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: other))])
+        try await phone.engine.sendChanges()
+        try await tablet.engine.fetchChanges()
+        _ = tablet.takeLog()
+        phone.engine.state.add(pendingDatabaseChanges: [.deleteZone(other)])
+        try await phone.engine.sendChanges()
+        world.cloud.faults.next(of: ChangesDatabase.self, .expireChangeTokens)
+        try await tablet.engine.fetchChanges()
+        let log = tablet.takeLog()
+        #expect(log.contains("zones +Huts -Trails deleted"))
+        #expect(tablet.texts == ["a": "1"])
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusSyncEngine
+
+extension ZoneID {
+    fileprivate static let list = ZoneID(name: "List")
+    fileprivate static let other = ZoneID(name: "Other")
+}
+
+/// What an engine must not forget, as a value.
+@Suite struct EngineLedgerTests {
+    private let a = RecordID(name: "a", zoneID: .list)
+    private let b = RecordID(name: "b", zoneID: .list)
+
+    private func change(_ id: RecordID, _ kind: PendingChange.Kind = .save) -> PendingChange {
+        PendingChange(id: id, kind: kind)
+    }
+
+    @Test func failedChangeReturnsToItsPlaceInPending() {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .save), (id: b, kind: .save)])
+        ledger.send([change(a)], askedAt: ledger.additionCount)
+        #expect(Array(ledger.pending.keys) == [b] && Array(ledger.inFlight.keys) == [a])
+        ledger.resolve([change(a)], [.pending])
+        #expect(Array(ledger.pending.keys) == [a, b] && ledger.inFlight.isEmpty)
+    }
+
+    @Test func changeAddedInFlightStaysPending() {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .save)])
+        let asked = ledger.additionCount
+        // Before the batch is taken, and while it is on its way.
+        ledger.add([(id: a, kind: .save)])
+        ledger.send([change(a)], askedAt: asked)
+        #expect(ledger.pending[a]?.kind == .save && ledger.inFlight[a] != nil)
+        ledger.add([(id: a, kind: .delete)])
+        ledger.resolve([change(a)], [.pending])
+        #expect(ledger.pending[a]?.kind == .delete && ledger.pending.count == 1)
+    }
+
+    @Test func sentSaveKeepsPendingDelete() {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .delete)])
+        ledger.send([change(a, .save)], askedAt: ledger.additionCount)
+        #expect(ledger.pending[a]?.kind == .delete)
+    }
+
+    @Test func encodedLedgerKeepsInFlightAsPending() throws {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .save), (id: b, kind: .delete)])
+        ledger.send([change(a)], askedAt: ledger.additionCount)
+        ledger.databaseToken = "d"
+        ledger.zoneTokens = [.list: "l", .other: "o"]
+        ledger.zonesToFetch = [.other]
+        ledger.subscriptionID = "s"
+        _ = ledger.account(is: "_ida")
+        let data = try JSONEncoder().encode(ledger)
+        let again = try JSONDecoder().decode(EngineLedger.self, from: data)
+        #expect(Array(again.pending.keys) == [a, b] && again.inFlight.isEmpty)
+        #expect(again.databaseToken == "d" && again.zoneTokens == [.list: "l", .other: "o"])
+        #expect(again.zonesToFetch == [.other] && again.subscriptionID == "s")
+        #expect(again.userRecordName == "_ida")
+    }
+
+    @Test func onlyFirstSignInKeepsPendingChanges() {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .save)])
+        #expect(ledger.account(is: "_ida") == .signIn("_ida"))
+        #expect(ledger.pending.count == 1 && ledger.account(is: "_ida") == nil)
+        ledger.databaseToken = "d"
+        let count = ledger.additionCount
+        #expect(ledger.account(is: "_bo") == .switchAccounts(from: "_ida", to: "_bo"))
+        #expect(ledger.pending.isEmpty && ledger.databaseToken == nil)
+        // What the session knows of additions stays true.
+        #expect(ledger.additionCount == count)
+        #expect(ledger.account(is: nil) == .signOut("_bo"))
+        #expect(ledger.account(is: nil) == nil)
+    }
+}

@@ -1,0 +1,94 @@
+import StratusTesting
+import Synchronization
+import Testing
+
+@testable import StratusRuntime
+
+/// No event is missed by a loop that is about to wait.
+@Suite(.timeLimit(.minutes(1))) struct WakeSignalTests {
+    private final class Count: Sendable {
+        private let count = Mutex(0)
+
+        var value: Int { count.withLock { $0 } }
+        func increase() { count.withLock { $0 += 1 } }
+    }
+
+    private let clock = TestClock()
+    private let pause = WakeSignal()
+
+    private func wait(_ uptimeSeconds: Double? = nil) async {
+        let clock = clock
+        await pause.wait(until: uptimeSeconds, now: { clock.uptimeSeconds }) {
+            try await clock.sleep(seconds: $0)
+        }
+    }
+
+    @Test func wakeBeforeWaitEndsOneWait() async {
+        pause.wake()
+        pause.wake()
+        await wait()
+        async let ended: Void = wait(5)
+        await clock.waitForSleeper(seconds: 5)
+        clock.advance(bySeconds: 5)
+        await ended
+    }
+
+    @Test func forgottenWakeEndsNoWait() async {
+        pause.wake()
+        pause.forget()
+        async let ended: Void = wait(5)
+        await clock.waitForSleeper(seconds: 5)
+        clock.advance(bySeconds: 5)
+        await ended
+    }
+
+    @Test func wakeEndsWaitAndItsTimer() async {
+        async let ended: Void = wait(5)
+        await clock.waitForSleeper(seconds: 5)
+        pause.wake()
+        await ended
+        while clock.sleeperCount > 0 { await Task.yield() }
+        // The timer that was given up does not end the next wait.
+        async let next: Void = wait(9)
+        await clock.waitForSleeper(seconds: 9)
+        clock.advance(bySeconds: 5)
+        #expect(clock.sleeperCount == 1)
+        clock.advance(bySeconds: 4)
+        await next
+    }
+
+    @Test func cancelledTaskDoesNotWait() async {
+        let task = Task { await wait() }
+        task.cancel()
+        await task.value
+        let late = Task { await wait(5) }
+        await clock.waitForSleeper(seconds: 5)
+        late.cancel()
+        await late.value
+    }
+
+    /// Somebody counts and wakes, somebody waits and looks: the last count is always seen.
+    @Test func noWakeIsLost() async {
+        let pause = pause
+        for _ in 0..<200 {
+            let count = Count()
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<25 {
+                            count.increase()
+                            pause.wake()
+                            await Task.yield()
+                        }
+                    }
+                }
+                group.addTask {
+                    while count.value < 100 {
+                        await pause.wait(until: nil, now: { 0 }) { _ in }
+                    }
+                }
+            }
+            pause.forget()
+        }
+    }
+}
