@@ -47,7 +47,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: formerPath))
 
         // What she had not sent is sent from her own file.
-        let own = try shop(alice, instance.url, ["lists", "sync", "status"])
+        let own = try shop(alice, instance.url, ["online", "lists", "sync", "status"])
         #expect(own.output.contains("Party (1 to buy)"))
         #expect(own.output.contains("Changes waiting to be sent: 0"))
         #expect(!own.output.contains(formerPath))
