@@ -235,7 +235,7 @@ let package = Package(
                 "StratusTesting", hummingbird, logging,
             ],
             path: "Tests/Server/ConformanceTests"),
-        .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus"]),
+        .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -95,7 +95,8 @@ enum CacheSchema {
             case version: break
             default:
                 throw CacheError(
-                    .newerFormat, "Update the app: a newer one wrote this cache.")
+                    .newerFormat, "Update the app: a newer one wrote this cache.",
+                    cause: NewerCacheFormat(path: pool.path, found: found, newestKnown: version))
             }
             try database.execute(sql: "PRAGMA user_version = \(version)")
             try database.execute(sql: forgetOldTombstones)
