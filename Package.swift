@@ -181,7 +181,7 @@ let package = Package(
         .executableTarget(
             name: "shopping",
             dependencies: [
-                "ShoppingCore", "StratusCache", "StratusClient", argumentParser,
+                "ShoppingCore", "StratusCache", "StratusClient", argumentParser, crypto,
             ],
             path: "Apps/Shopping/Terminal"),
 
@@ -256,7 +256,7 @@ let package = Package(
                 "StratusTesting", hummingbird, logging,
             ],
             path: "Tests/Server/ConformanceTests"),
-        .testTarget(name: "JourneyTests", dependencies: ["stratus"]),
+        .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -1,11 +1,17 @@
-import Foundation
-
 /// Who uses the app, and at which service, as the environment says.
 struct Account: Sendable {
+    /// How a person says who they are.
+    enum Credential: Hashable, Sendable {
+        case none
+        /// The name at a service that runs with `--dev`.
+        case developmentUser(String)
+        /// It names nobody: whose it is, only the service and ``KnownTokens`` say.
+        case webAuthToken(String)
+    }
+
     /// Who others read as the author of changes.
     let author: String
-    /// Tells the files of several accounts apart; nil for lists that no account has yet.
-    let fileKey: String?
+    let credential: Credential
     let serviceURL: String?
     let deviceName: String?
     /// Why this device shares nothing; nil when it does.
@@ -19,13 +25,14 @@ struct Account: Sendable {
         serviceURL = value("STRATUS_URL")
         deviceName = value("STRATUS_DEVICE_ID")
         author = developmentUser ?? value("USER") ?? "somebody"
-        fileKey =
-            developmentUser.map { "user-" + $0 }
-            ?? value("STRATUS_WEB_AUTH_TOKEN").map { _ in "signed-in" }
+        // The token first, as the connection does: the lists belong to the account that syncs them.
+        credential =
+            value("STRATUS_WEB_AUTH_TOKEN").map { .webAuthToken($0) }
+            ?? developmentUser.map { .developmentUser($0) } ?? .none
         if serviceURL == nil {
             localOnlyReason =
                 "The lists stay on this device. To share them, see shopping --help: STRATUS_URL."
-        } else if developmentUser == nil, value("STRATUS_WEB_AUTH_TOKEN") == nil {
+        } else if credential == .none {
             localOnlyReason =
                 "The lists stay on this device until you sign in: set STRATUS_DEV_USER or "
                 + "STRATUS_WEB_AUTH_TOKEN."

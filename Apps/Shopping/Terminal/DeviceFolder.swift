@@ -34,7 +34,8 @@ final class DeviceFolder: Sendable {
         self.path = path
         do {
             try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true)
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
         } catch {
             throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
         }
@@ -65,30 +66,7 @@ final class DeviceFolder: Sendable {
 
     deinit { close(lockDescriptor) }
 
-    /// The file of an account's lists; nil is nobody's.
-    ///
-    /// Lists that were made before somebody signed in go to the first account that does.
-    func listsPath(of account: String?) throws(Failure) -> String {
-        let ownerless = path + "/lists.sqlite"
-        guard let account else { return ownerless }
-        let name = account.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters)
-        let own = path + "/lists-\(name ?? "account").sqlite"
-        let files = FileManager.default
-        guard !files.fileExists(atPath: own), files.fileExists(atPath: ownerless) else {
-            return own
-        }
-        do {
-            // What a killed app left in the log first: without it, the file would be an older one.
-            for ending in ["-wal", "-shm", ""] where files.fileExists(atPath: ownerless + ending) {
-                try files.moveItem(atPath: ownerless + ending, toPath: own + ending)
-            }
-        } catch {
-            throw Failure(
-                description: "The lists from before you signed in cannot be moved; make the folder "
-                    + "\(path) writable.")
-        }
-        return own
-    }
+    var knownTokens: KnownTokens { KnownTokens(path: path + "/tokens.json") }
 
     /// Remembers which list was open.
     func remember(openListID: String?) {
@@ -102,10 +80,4 @@ final class DeviceFolder: Sendable {
         guard let data = try? JSONEncoder().encode(notes) else { return }
         try? data.write(to: URL(fileURLWithPath: path + "/notes.json"), options: .atomic)
     }
-}
-
-extension CharacterSet {
-    /// What stands in a file's name as it is; with everything else encoded, no two names are the same.
-    fileprivate static let fileNameCharacters = CharacterSet(
-        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 }

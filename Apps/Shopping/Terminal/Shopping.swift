@@ -58,9 +58,11 @@ struct Shopping: AsyncParsableCommand {
         let folder: DeviceFolder
         let store: ShoppingStore
         let account = Account(environment: ProcessInfo.processInfo.environment)
+        let notice: String?
         do {
             folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
             store = try await openStore(in: folder, account)
+            notice = folder.formerListsNotice()
         } catch let error as DeviceFolder.Failure {
             throw OneSentence(description: error.description)
         } catch let error as CacheError {
@@ -69,7 +71,7 @@ struct Shopping: AsyncParsableCommand {
         let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
         let session = ShoppingSession(
             store: store, folder: folder, account: account, terminal: terminal,
-            deviceName: account.deviceName ?? folder.notes.deviceName)
+            deviceName: account.deviceName ?? folder.notes.deviceName, formerListsNotice: notice)
         await session.begin(listTitle: list, isOnline: !offline)
         let input = InputLines()
         while await session.isOpen {
@@ -95,8 +97,11 @@ struct Shopping: AsyncParsableCommand {
         let container = CKContainer(
             identifier: "iCloud.org.stratus.Shopping",
             connection: CloudConnection(environmentVariables: environment))
+        let owner = try await account.owner(
+            knownTokens: folder.knownTokens,
+            asking: offline ? nil : { try await container.userRecordID().recordName })
         return try await ShoppingStore.open(
-            path: folder.listsPath(of: account.fileKey), container: container, device: deviceName,
+            path: folder.listsPath(of: owner), container: container, device: deviceName,
             author: account.author, settings: settings)
     }
 }

@@ -58,6 +58,7 @@ extension ShoppingSession {
         }
         lines.append("You are \(account.author) on \(deviceName).")
         if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
+        if let formerListsNotice { lines.append(formerListsNotice) }
         if let halt = status.haltReason { lines.append(halt.summary) }
         if let failure = status.lastFailure {
             lines.append("Last trouble: \(failure.message)")

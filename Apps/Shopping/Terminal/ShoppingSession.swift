@@ -12,6 +12,8 @@ actor ShoppingSession {
     let account: Account
     let terminal: TerminalOutput
     let deviceName: String
+    /// What to know about lists that an earlier release kept here; nil when there are none.
+    let formerListsNotice: String?
     let catalogue = Catalogue.standard
 
     private(set) var isOpen = true
@@ -28,13 +30,14 @@ actor ShoppingSession {
 
     init(
         store: ShoppingStore, folder: DeviceFolder, account: Account, terminal: TerminalOutput,
-        deviceName: String
+        deviceName: String, formerListsNotice: String? = nil
     ) {
         self.store = store
         self.folder = folder
         self.account = account
         self.terminal = terminal
         self.deviceName = deviceName
+        self.formerListsNotice = formerListsNotice
     }
 
     var promptText: String {
@@ -47,7 +50,7 @@ actor ShoppingSession {
         let changes = await store.changes()
         watching = Task { for await change in changes { await self.tell(change) } }
         self.isOnline = isOnline
-        var lines = [account.localOnlyReason].compactMap { $0 }
+        var lines = [account.localOnlyReason, formerListsNotice].compactMap { $0 }
         if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
         if let listTitle {
             lines.append(await openOrAwait(listTitle))

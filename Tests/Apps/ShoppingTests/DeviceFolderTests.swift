@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import Testing
 
 @testable import shopping
@@ -8,22 +9,17 @@ import Testing
     private let path = FileManager.default.temporaryDirectory
         .appendingPathComponent("shopping-\(UUID().uuidString)").path
 
-    private func account(_ environment: [String: String]) -> String? {
-        Account(environment: environment).fileKey
-    }
-
     /// Whatever names people have, no two of them share a file.
-    @Test func everyAccountHasItsOwnFile() throws {
+    @Test func everyOwnerHasTheirOwnFile() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let accounts = [
-            account([:]), account(["STRATUS_WEB_AUTH_TOKEN": "secret"]),
-            account(["STRATUS_DEV_USER": "own"]), account(["STRATUS_DEV_USER": "a.b"]),
-            account(["STRATUS_DEV_USER": "a_b"]), account(["STRATUS_DEV_USER": "signed-in"]),
-            account(["STRATUS_DEV_USER": "ü/../x"]),
+        let owners: [ListOwner] = [
+            .nobody, .user(recordName: "_1a"), .user(recordName: "_1A"), .developmentUser("own"),
+            .developmentUser("a.b"), .developmentUser("a_b"), .developmentUser("signed-in"),
+            .developmentUser("_1a"), .developmentUser("ü/../x"), .user(recordName: "ü/../x"),
         ]
-        let paths = try accounts.map { try folder.listsPath(of: $0) }
-        #expect(Set(paths).count == accounts.count)
+        let paths = try owners.map { try folder.listsPath(of: $0) }
+        #expect(Set(paths).count == owners.count)
         #expect(paths.allSatisfy { ($0 as NSString).deletingLastPathComponent == path })
     }
 
@@ -31,17 +27,90 @@ import Testing
     @Test func listsMadeBeforeSignInMoveToFirstAccount() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let before = try folder.listsPath(of: nil)
+        let before = try folder.listsPath(of: .nobody)
         for (ending, text) in [("", "lists"), ("-wal", "log")] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: before + ending))
         }
-        let alice = try folder.listsPath(of: account(["STRATUS_DEV_USER": "alice"]))
+        let alice = try folder.listsPath(of: .user(recordName: "_alice"))
         #expect(FileManager.default.contents(atPath: alice) == Data("lists".utf8))
         #expect(FileManager.default.contents(atPath: alice + "-wal") == Data("log".utf8))
         #expect(!FileManager.default.fileExists(atPath: before))
         // What is made without an account afterwards is not mixed with an account's lists.
         try Data("later".utf8).write(to: URL(fileURLWithPath: before))
-        #expect(try folder.listsPath(of: account(["STRATUS_DEV_USER": "alice"])) == alice)
+        #expect(try folder.listsPath(of: .user(recordName: "_alice")) == alice)
         #expect(FileManager.default.contents(atPath: alice) == Data("lists".utf8))
+    }
+
+    /// Nobody else on the device reads the lists, also where an earlier release left them readable.
+    @Test func onlyTheirOwnerReadsTheFiles() throws {
+        let folder = try DeviceFolder(path: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let former = try folder.listsPath(of: .nobody)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: former)
+        let lists = try folder.listsPath(of: .user(recordName: "_alice"))
+        try folder.knownTokens.remember("_alice", of: "secret")
+        try folder.knownTokens.remember("_bob", of: "another secret")
+        for file in [lists, folder.knownTokens.path] {
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+            #expect(mode as? Int == 0o600, "\(file)")
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o700)
+    }
+
+    // MARK: Whose a token is
+
+    @Test func unknownTokenAsksTheServiceAndIsRemembered() async throws {
+        let folder = try DeviceFolder(path: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let owner = try await Self.account("secret").owner(knownTokens: folder.knownTokens) {
+            "_alice"
+        }
+        #expect(owner == .user(recordName: "_alice"))
+        // Offline now; the same person is known.
+        let again = try await Self.account("secret").owner(
+            knownTokens: KnownTokens(path: folder.knownTokens.path), asking: nil)
+        #expect(again == .user(recordName: "_alice"))
+        let kept = try #require(FileManager.default.contents(atPath: folder.knownTokens.path))
+        #expect(!String(decoding: kept, as: UTF8.self).contains("secret"))
+    }
+
+    @Test func unknownTokenOfflineIsRefusedWithASentence() async throws {
+        let folder = try DeviceFolder(path: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try folder.knownTokens.remember("_alice", of: "secret")
+        let stranger = Self.account("another secret")
+        let offline = await #expect(throws: OneSentence.self) {
+            try await stranger.owner(knownTokens: folder.knownTokens, asking: nil)
+        }
+        #expect(offline?.description.contains("Start shopping once without --offline") == true)
+        let unreachable = await #expect(throws: OneSentence.self) {
+            try await stranger.owner(knownTokens: folder.knownTokens) {
+                throw CKError(.networkUnavailable)
+            }
+        }
+        #expect(unreachable?.description.contains("while the service can be reached") == true)
+        let refused = await #expect(throws: OneSentence.self) {
+            try await stranger.owner(knownTokens: folder.knownTokens) {
+                throw CKError(.notAuthenticated)
+            }
+        }
+        #expect(refused?.description.contains("Set a new token") == true)
+        #expect(folder.knownTokens.userRecordName(of: "another secret") == nil)
+    }
+
+    /// A connection with both uses the token, so the lists are those of the token's user.
+    @Test func tokenPrevailsOverDevelopmentUser() {
+        let account = Account(environment: [
+            "STRATUS_WEB_AUTH_TOKEN": "secret", "STRATUS_DEV_USER": "alice",
+        ])
+        #expect(account.credential == .webAuthToken("secret"))
+        #expect(Account(environment: ["STRATUS_WEB_AUTH_TOKEN": ""]).credential == .none)
+    }
+
+    private static func account(_ token: String) -> Account {
+        Account(environment: [
+            "STRATUS_URL": "http://127.0.0.1:1", "STRATUS_WEB_AUTH_TOKEN": token,
+        ])
     }
 }

@@ -53,3 +53,14 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return text
     }
 }
+
+/// The format of a file that a newer app wrote.
+struct NewerCacheFormat: Error, CustomStringConvertible {
+    var path: String
+    var found: Int
+    var newestKnown: Int
+
+    var description: String {
+        "\(path) has format \(found), and the newest that this app reads is \(newestKnown)."
+    }
+}

@@ -9,7 +9,16 @@ public final class FileKeyStore: CloudKeyStore {
         case key
         case keyring
 
-        var header: String { "stratus-\(rawValue)-1 " }
+        /// What a file of any format begins with, then its number and a space.
+        var prefix: String { "stratus-\(rawValue)-" }
+        var header: String { prefix + "1 " }
+
+        /// Whether a newer release wrote the file.
+        func isNewer(_ text: Data) -> Bool {
+            guard text.starts(with: Data(prefix.utf8)) else { return false }
+            let number = text.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: " ") }
+            return (Int(String(decoding: number, as: UTF8.self)) ?? 0) > 1
+        }
     }
 
     private static let writableSentence = "Make the folder of keys writable for its user."
@@ -105,6 +114,11 @@ public final class FileKeyStore: CloudKeyStore {
                     path: url.path)
             }
             return try Data(contentsOf: url)
+        }
+        if kind.isNewer(text) {
+            throw CloudKeyStoreError(
+                sentence: "A newer release wrote the file of keys, and this one reads format 1. "
+                    + "Update the app.", path: url.path)
         }
         let header = Data(kind.header.utf8)
         guard text.starts(with: header),

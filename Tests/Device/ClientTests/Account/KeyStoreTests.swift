@@ -46,6 +46,21 @@ import Testing
         #expect(throws: CloudKeyStoreError.self) { try store.key(for: account) }
     }
 
+    @Test func newerFormatIsRefused() throws {
+        let scratch = try Scratch()
+        let store = FileKeyStore(folder: scratch.folder)
+        _ = try store.addKey([1], for: account)
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).first)
+        let path = scratch.folder.appendingPathComponent(name).path
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try handle.write(contentsOf: Data("stratus-key-2 ".utf8))
+        try handle.close()
+        let error = #expect(throws: CloudKeyStoreError.self) { try store.key(for: account) }
+        #expect(error?.sentence.hasSuffix("Update the app.") == true)
+        #expect(error?.path == path)
+    }
+
     @Test func concurrentAddKeysKeepOneKey() async throws {
         let scratch = try Scratch()
         let folder = scratch.folder

@@ -1,0 +1,90 @@
+import Foundation
+import StratusCache
+
+/// Which file keeps whose lists.
+extension DeviceFolder {
+    /// Releases before the file's name was the user's kept the lists of every token in this one.
+    private var formerPath: String { path + "/lists-signed-in.sqlite" }
+    /// Lists that no account has yet.
+    private var ownerlessPath: String { path + "/lists.sqlite" }
+
+    private func path(of owner: ListOwner) -> String {
+        switch owner {
+        case .nobody: ownerlessPath
+        case .developmentUser(let name): path + "/lists-user-\(Self.fileName(name)).sqlite"
+        case .user(let recordName): path + "/lists-account-\(Self.fileName(recordName)).sqlite"
+        }
+    }
+
+    /// The file of somebody's lists, which only they can read; made when it does not exist.
+    ///
+    /// Somebody without a file gets the one that an earlier release kept for them, if it was synced with
+    /// their account; else the lists that were made before anybody signed in.
+    func listsPath(of owner: ListOwner) throws(Failure) -> String {
+        let own = path(of: owner)
+        if !FileManager.default.fileExists(atPath: own), owner != .nobody {
+            if case .user(let recordName) = owner, formerOwner == recordName {
+                // Who is stopped between two of the renames finds all of it in one file.
+                try? RecordCache.emptyLog(ofFileAt: formerPath)
+                try move(formerPath, to: own)
+            } else {
+                try move(ownerlessPath, to: own)
+            }
+        }
+        // SQLite gives its log the mode of the file.
+        let descriptor = open(own, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
+            throw Failure(
+                description: "The file \(own) cannot be written; make it and its folder writable.")
+        }
+        close(descriptor)
+        return own
+    }
+
+    /// What to know about lists of an earlier release that ``listsPath(of:)`` has left alone; nil when there
+    /// are none.
+    func formerListsNotice() -> String? {
+        guard FileManager.default.fileExists(atPath: formerPath) else { return nil }
+        return """
+            The file \(formerPath) is from an earlier version and keeps lists that are not known to be \
+            yours. It is left as it is. Sign in with the account that made it to see them; if they are \
+            yours and were never synced, move it into an empty folder under the name lists.sqlite and \
+            start shopping with --data and that folder.
+            """
+    }
+
+    /// The user that the former file was synced with.
+    private var formerOwner: String? {
+        guard FileManager.default.fileExists(atPath: formerPath) else { return nil }
+        // A file that cannot be read is not known to be anybody's: it is left alone, and the notice tells.
+        return try? RecordCache.userRecordName(ofFileAt: formerPath)
+    }
+
+    private func move(_ former: String, to own: String) throws(Failure) {
+        let files = FileManager.default
+        guard files.fileExists(atPath: former) else { return }
+        do {
+            // What a killed app left in the log first: without it, the file would be an older one.
+            for ending in ["-wal", "-shm", ""] where files.fileExists(atPath: former + ending) {
+                try files.moveItem(atPath: former + ending, toPath: own + ending)
+                try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: own + ending)
+            }
+        } catch {
+            throw Failure(
+                description:
+                    "The lists in \(former) cannot be moved to your account; make the folder "
+                    + "\(path) writable.")
+        }
+    }
+
+    /// Encoded so that no two names are the same file.
+    private static func fileName(_ name: String) -> String {
+        name.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters) ?? "account"
+    }
+}
+
+extension CharacterSet {
+    /// What stands in a file's name as it is.
+    fileprivate static let fileNameCharacters = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+}

@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+/// Whose lists a file keeps.
+enum ListOwner: Hashable, Sendable {
+    /// Lists that no account has yet.
+    case nobody
+    /// Who signs in by a name, at a service that runs with `--dev`.
+    case developmentUser(String)
+    /// A user, by the record name that the service gave them.
+    case user(recordName: String)
+}
+
+extension Account {
+    /// Whose lists to open.
+    ///
+    /// A token that this device has seen needs no network: it stays its user's. Any other one is shown to
+    /// the service first, so that nobody is given the lists of who used this device before.
+    ///
+    /// - Parameters:
+    ///   - service: asks the service for the user record name; nil when this session starts offline.
+    func owner(
+        knownTokens: KnownTokens, asking service: (() async throws -> String)?
+    ) async throws -> ListOwner {
+        switch credential {
+        case .none: return .nobody
+        case .developmentUser(let name): return .developmentUser(name)
+        case .webAuthToken(let token):
+            if let recordName = knownTokens.userRecordName(of: token) {
+                return .user(recordName: recordName)
+            }
+            guard serviceURL != nil else { return .nobody }
+            guard let service else {
+                throw OneSentence(
+                    description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN "
+                        + "is. Start shopping once without --offline, with the service in reach.")
+            }
+            let recordName = try await answer(of: service)
+            try knownTokens.remember(recordName, of: token)
+            return .user(recordName: recordName)
+        }
+    }
+
+    private func answer(of service: () async throws -> String) async throws -> String {
+        do {
+            return try await service()
+        } catch CKError.notAuthenticated, CKError.accountTemporarilyUnavailable {
+            throw OneSentence(
+                description: "The service at \(serviceURL ?? "") does not accept this "
+                    + "STRATUS_WEB_AUTH_TOKEN. Set a new token, or unset it to keep lists on this "
+                    + "device alone.")
+        } catch {
+            throw OneSentence(
+                description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN is, "
+                    + "and the service at \(serviceURL ?? "") did not say. Start shopping once while "
+                    + "the service can be reached. Cause: \(error)")
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import GRDB
+
+extension RecordCache {
+    /// The user whose file this is; nil before its first sync. Opens the file only to read.
+    package static func userRecordName(ofFileAt path: String) throws -> String? {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        defer {
+            // Nothing was written, so nothing can be lost.
+            try? queue.close()
+        }
+        return try queue.read { database in
+            try String.fetchOne(
+                database, sql: "SELECT value FROM flag WHERE name = ?",
+                arguments: [CacheFlag.userRecordName])
+        }
+    }
+
+    /// Writes what lies in a file's log into the file, so that it can be renamed in one step.
+    package static func emptyLog(ofFileAt path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.inDatabase { database in _ = try database.checkpoint(.truncate) }
+        try queue.close()
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Makes a cache file with every kind of row; see README.md.
+@main
+struct MakeCache {
+    static let notes = ZoneID(name: "Notes")
+    static let photos = ZoneID(name: "Photos")
+
+    static func main() async throws {
+        let path = CommandLine.arguments[1]
+        var settings = SyncSettings()
+        settings.isAtomic = false
+        settings.listensForNotifications = false
+        settings.firstRetryDelaySeconds = 0.01
+        settings.minimumDelaySeconds = 0
+        settings.coalescingSeconds = 0
+        let clock = SyncClock(wallMilliseconds: { 1_790_000_000_000 })
+        let cache = try RecordCache(
+            path: path, remote: ScriptedService(), settings: settings, clock: clock)
+        let owner = CKCurrentUserDefaultName
+        try cache.createZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
+        try cache.save([
+            LocalEdit(
+                id: RecordID(name: "waiting", zoneID: ZoneID(name: "Refused")), type: "Note",
+                changes: [], initial: [Field(name: "title", value: .string("zone refused"))])
+        ])
+        try await cache.sync()
+        // What one device does while the service answers: one change is refused, one conflicts, and the
+        // answer to the next is lost.
+        try cache.save([edit("refused", "title", .string("too long"))])
+        try cache.save([edit("conflict", "title", .string("from this device"))])
+        try await syncInVain(cache)
+        try cache.save([
+            LocalEdit(
+                id: id("lost answer"), type: "Note", changes: [],
+                initial: [Field(name: "title", value: .string("sent, perhaps"))])
+        ])
+        try await syncInVain(cache)
+        await cache.setEnabled(false)
+        try offline(cache)
+        try cache.close()
+    }
+
+    static func syncInVain(_ cache: RecordCache) async throws {
+        do {
+            try await cache.sync()
+        } catch let error as CacheError where error.code == .notSynced {
+            // As wanted: the answer to the last change was lost.
+            return
+        }
+        throw Stop(sentence: "The service answered everything.")
+    }
+
+    /// What one device does without a network.
+    static func offline(_ cache: RecordCache) throws {
+        try cache.save([
+            edit("every type", "text", .string("edited offline")),
+            LocalEdit(
+                id: id("new"), type: "Note", changes: [],
+                initial: AllValues.fields, initialParent: "every type"),
+        ])
+        try cache.save([edit("every type", "text", .string("edited twice offline"))])
+        try cache.save([], deleting: [id("deleted offline"), id("made anew")])
+        try cache.save([
+            LocalEdit(
+                id: id("made anew"), type: "Note", changes: [],
+                initial: [Field(name: "title", value: .string("second life"))])
+        ])
+        let owner = CKCurrentUserDefaultName
+        try cache.createZone(CKRecordZone.ID(zoneName: "Wanted", ownerName: owner))
+        try cache.deleteZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
+        try cache.deleteZone(CKRecordZone.ID(zoneName: "Replaced", ownerName: owner))
+        try cache.save([
+            LocalEdit(
+                id: RecordID(name: "first", zoneID: ZoneID(name: "Replaced")), type: "Note",
+                changes: [], initial: [Field(name: "title", value: .string("after replacing"))])
+        ])
+    }
+
+    static func id(_ name: String) -> RecordID { RecordID(name: name, zoneID: notes) }
+
+    static func edit(_ name: String, _ field: String, _ value: FieldValue) -> LocalEdit {
+        LocalEdit(
+            id: id(name), type: "Note", changes: [Field(name: field, value: value)], isKnown: true)
+    }
+}
+
+struct Stop: Error { let sentence: String }
+
+/// One field of each type, as the service or an app sets them.
+enum AllValues {
+    static let location = Location(
+        latitude: 46.5775, longitude: 7.9853, horizontalAccuracy: 5, verticalAccuracy: 8,
+        altitude: 3_970, speed: 0, course: 90, timestampMilliseconds: 1_789_999_000_000)
+    static let place = Location(latitude: -33.5, longitude: 151.25)
+    static let reference = Reference(
+        recordName: "beach", zoneID: ZoneID(name: "Photos"), action: .none)
+    static let asset = AssetReceipt(
+        fileChecksum: "AAAAAAAAAAAAAAAAAAAAAAAAAAAA", sizeBytes: 5,
+        referenceChecksum: "BBBBBBBBBBBBBBBBBBBBBBBBBBBB", wrappingKey: "CCCCCCCCCCCCCCCCCCCCCA==",
+        receipt: "receipt", downloadURL: "http://127.0.0.1:1/asset/${f}")
+
+    static let fields: [Field] = [
+        Field(name: "asset", value: .asset(asset)),
+        Field(name: "assets", value: .assetList([asset, AssetReceipt(sizeBytes: 0)])),
+        Field(name: "blob", value: .bytes([0, 1, 127, 128, 255])),
+        Field(name: "blobs", value: .bytesList([[], [42]])),
+        Field(name: "count", value: .int64(.min)),
+        Field(name: "counts", value: .int64List([0, -1, .max])),
+        Field(name: "date", value: .timestamp(milliseconds: -1)),
+        Field(name: "dates", value: .timestampList(milliseconds: [0, 1_789_999_000_123])),
+        Field(name: "nothing", value: .emptyList),
+        Field(name: "owner", value: .reference(reference)),
+        Field(
+            name: "owners",
+            value: .referenceList([reference, Reference(recordName: "other", action: .deleteSelf)])),
+        Field(name: "place", value: .location(location)),
+        Field(name: "places", value: .locationList([location, place])),
+        Field(name: "ratio", value: .double(-0.1)),
+        Field(name: "ratios", value: .doubleList([0, 1e300, .leastNonzeroMagnitude])),
+        Field(name: "secret", value: .bytes([9, 8, 7]), isEncrypted: true),
+        Field(name: "text", value: .string("Größe 😀\n\0")),
+        Field(name: "texts", value: .stringList(["", "a\"b\\c"])),
+    ]
+}
+
+/// Answers what the cache asks, the same each time.
+struct ScriptedService: RemoteDatabase {
+    var createsZones: Bool { true }
+
+    func userRecordName() async throws -> String { "_alice" }
+    func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    func hints() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+    func hint(of notification: CKNotification) -> RemoteHint? { nil }
+    func saveSubscription() async throws {}
+
+    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+        var outcomes = ZoneOutcomes()
+        for zone in create {
+            outcomes.created[zone] = SyncFailure?.none
+            if zone.name == "Refused" {
+                outcomes.created[zone] = SyncFailure(
+                    .permissionFailure, message: "No such zone for you.")
+            }
+        }
+        for zone in delete { outcomes.deleted[zone] = SyncFailure?.none }
+        return outcomes
+    }
+
+    func databaseChanges(since token: String?) async throws -> DatabasePage {
+        guard token == nil else { return DatabasePage(token: "database-2") }
+        return DatabasePage(
+            changed: [MakeCache.notes, MakeCache.photos, ZoneID(name: "Replaced")],
+            token: "database-1")
+    }
+
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, limit: Int?
+    ) async throws -> ZonePage {
+        guard token == nil else { return ZonePage(token: zone.name + "-2") }
+        switch zone.name {
+        case "Notes":
+            let names = [
+                "conflict", "deleted offline", "made anew", "refused", "untouched",
+            ]
+            return ZonePage(
+                records: names.map {
+                    record($0, zone, [Field(name: "title", value: .string("from the service"))])
+                } + [record("every type", zone, AllValues.fields)],
+                token: "Notes-1")
+        case "Photos":
+            var shared = record("beach", zone, [])
+            shared.system?.shareRecordName = "share of beach"
+            shared.parentRecordName = "album"
+            var share = record("share of beach", zone, [])
+            share.type = "cloudkit.share"
+            share.system?.sharing = Array(#"{"participants":[]}"#.utf8)
+            return ZonePage(
+                records: [shared, share, record("album", zone, [])], deletedNames: ["gone"],
+                token: "Photos-1")
+        default: return ZonePage(token: zone.name + "-1")
+        }
+    }
+
+    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        try changes.map { item in
+            switch item.change.id.name {
+            case "refused":
+                return .failed(
+                    SyncFailure(.invalidArguments, message: "The title is too long."), server: nil)
+            case "conflict" where item.change.conflictRounds == 0:
+                var server = record(
+                    "conflict", item.change.id.zoneID,
+                    [Field(name: "title", value: .string("from the tablet"))])
+                server.system?.changeTag = "tag-2"
+                return .failed(SyncFailure(.serverRecordChanged), server: server)
+            default: throw SyncFailure(.networkFailure, message: "The connection was lost.")
+            }
+        }
+    }
+
+    private func record(_ name: String, _ zone: ZoneID, _ fields: [Field]) -> RecordSnapshot {
+        RecordSnapshot(
+            id: RecordID(name: name, zoneID: zone), type: "Note",
+            system: .init(
+                changeTag: "tag-1", createdMilliseconds: 1_780_000_000_000,
+                creatorRecordName: "_alice", modifiedMilliseconds: 1_780_000_001_000,
+                modifierRecordName: "_bob"),
+            fields: fields)
+    }
+}

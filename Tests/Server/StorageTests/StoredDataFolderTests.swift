@@ -1,0 +1,176 @@
+import Foundation
+import GRDB
+import InMemoryLogging
+import Logging
+import StratusRecords
+import StratusSQLite
+import StratusStorage
+import TestSeeds
+import Testing
+
+/// A data folder that an earlier build left: it opens, says what it migrates, and refuses newer formats.
+@Suite struct StoredDataFolderTests {
+    private let fixture: StoredFormatFixture
+
+    init() throws {
+        fixture = try StoredFormatFixture()
+    }
+
+    /// Opens every file of the folder, as doctor does.
+    private func check(_ logger: Logger = Logger(label: "test")) async throws -> FolderCheck {
+        let storage = try SQLiteStorageEngine(folder: fixture.dataFolder, logger: logger)
+        let check = try await storage.check()
+        try await storage.close()
+        return check
+    }
+
+    private func rows<Value: Sendable>(
+        _ path: String, _ body: @Sendable (Database) throws -> Value
+    ) throws -> Value {
+        let queue = try DatabaseQueue(path: path)
+        defer {
+            // The file is removed with its folder, closed or not.
+            try? queue.close()
+        }
+        return try queue.read(body)
+    }
+
+    private func setFormat(_ number: Int, of path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.inDatabase { try $0.execute(sql: "PRAGMA user_version = \(number)") }
+        try queue.close()
+    }
+
+    @Test func everyInvariantHolds() async throws {
+        let check = try await check()
+        #expect(check.findings == [])
+        #expect(try check.files == 1 + fixture.recordFiles().count)
+    }
+
+    /// A new table comes with a fixture that has a row of it.
+    @Test func everyTableHasARow() async throws {
+        _ = try await check()
+        var counts: [String: Int] = [:]
+        for path in try fixture.recordFiles() + [fixture.dataFolder + "/directory.sqlite"] {
+            let found = try rows(path) { database in
+                let tables = try String.fetchAll(
+                    database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+                return try Dictionary(
+                    uniqueKeysWithValues: tables.map { table in
+                        let sql = "SELECT count(*) FROM \"\(table)\""
+                        return (table, try Int.fetchOne(database, sql: sql) ?? 0)
+                    })
+            }
+            counts.merge(found) { $0 + $1 }
+        }
+        let empty = counts.filter { $0.value == 0 }.keys.sorted()
+        #expect(empty == [], "Add rows to Tests/Fixtures/Formats.")
+        #expect(counts.count > 30)
+    }
+
+    /// A file that was migrated has the tables and indexes of a new one.
+    @Test func tablesAreThoseOfANewFile() async throws {
+        _ = try await check()
+        try await withTemporaryFolder { folder in
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let address = DatabaseAddress(
+                ContainerAddress(container: "iCloud.org.example.New", environment: .development),
+                .public)
+            _ = try await storage.store(for: address)
+            let recordFile = storage.path(of: address)
+            try await storage.close()
+            let directory = try schema(of: folder + "/directory.sqlite")
+            #expect(try schema(of: fixture.dataFolder + "/directory.sqlite") == directory)
+            let records = try schema(of: recordFile)
+            for path in try fixture.recordFiles() { #expect(try schema(of: path) == records) }
+        }
+    }
+
+    private func schema(of path: String) throws -> [String] {
+        try rows(path) { database in
+            try String.fetchAll(
+                database,
+                sql: """
+                    SELECT sql FROM sqlite_schema
+                    WHERE sql IS NOT NULL AND name NOT IN ('grdb_migrations', 'sqlite_sequence')
+                    """
+            ).map { $0.filter { !$0.isWhitespace } }.sorted()
+        }
+    }
+
+    /// One line for a file that is migrated, none for one that is not.
+    @Test func migrationsAreLogged() async throws {
+        let handler = InMemoryLogHandler()
+        _ = try await check(Logger(label: "test") { _ in handler })
+        let newest = try await newestFormats()
+        let older = try StoredFormatFixture()
+        let outdated = try (older.recordFiles() + [older.dataFolder + "/directory.sqlite"])
+            .filter { path in
+                let format = try rows(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+                return format.map { !newest.contains($0) } ?? true
+            }
+        #expect(handler.entries.count == outdated.count)
+        let messages = handler.entries.map(\.message)
+        #expect(
+            messages.allSatisfy { $0 == "A file of an earlier format was brought up to date." })
+    }
+
+    /// The formats of the directory and of a record file that this build makes.
+    private func newestFormats() async throws -> [Int] {
+        try await withTemporaryFolder { folder in
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let address = DatabaseAddress(
+                ContainerAddress(container: "iCloud.org.example.New", environment: .development),
+                .public)
+            _ = try await storage.store(for: address)
+            let paths = [folder + "/directory.sqlite", storage.path(of: address)]
+            try await storage.close()
+            return try paths.compactMap { path in
+                try rows(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+            }
+        }
+    }
+
+    // MARK: Newer formats
+
+    @Test func newerDirectoryIsRefused() throws {
+        let path = fixture.dataFolder + "/directory.sqlite"
+        try setFormat(99, of: path)
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteStorageEngine(folder: fixture.dataFolder)
+        }
+        expectRefusal(error, of: path)
+    }
+
+    @Test func newerRecordFileIsRefused() async throws {
+        let path = try #require(try fixture.recordFiles().first { $0.hasSuffix("/public.sqlite") })
+        try setFormat(99, of: path)
+        let storage = try SQLiteStorageEngine(folder: fixture.dataFolder)
+        let address = DatabaseAddress(
+            ContainerAddress(container: "iCloud.org.example.Formats", environment: .development),
+            .public)
+        let error = await #expect(throws: StorageError.self) {
+            _ = try await storage.store(for: address)
+        }
+        expectRefusal(error, of: path)
+        try await storage.close()
+    }
+
+    @Test func newerFolderIsRefused() throws {
+        let path = fixture.dataFolder + "/format"
+        try Data("stratus data 99\n".utf8).write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteStorageEngine(folder: fixture.dataFolder)
+        }
+        expectRefusal(error, of: path)
+    }
+
+    /// The sentence has the file, its format, what this build reads and what to do.
+    private func expectRefusal(_ error: StorageError?, of path: String) {
+        #expect(error?.code == .unknownFormat)
+        #expect(error?.path == path)
+        #expect(error?.message.contains("format 99") == true)
+        #expect(error?.message.contains("the newest that this version of Stratus knows") == true)
+        #expect(error?.message.hasSuffix("Update Stratus.") == true)
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// A copy of the files that an earlier build left (Tests/Fixtures/Formats), gone when the test is over.
+///
+/// ```swift
+/// let fixture = try StoredFormatFixture()
+/// let cache = try RecordCache(path: fixture.cachePath, remote: remote)
+/// ```
+public final class StoredFormatFixture: Sendable {
+    public let folder: String
+    /// What the files hold that no name in a test can say: record names, change tokens, links.
+    public let facts: [String: String]
+
+    /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.
+    public init(_ name: String = "2026-11") throws {
+        let source = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/Formats/\(name)")
+        folder = NSTemporaryDirectory() + "stratus-formats-" + UUID().uuidString
+        try FileManager.default.copyItem(atPath: source.path, toPath: folder)
+        facts = try JSONDecoder().decode(
+            [String: String].self,
+            from: Data(contentsOf: source.appendingPathComponent("facts.json")))
+    }
+
+    deinit {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// The data folder of a service.
+    public var dataFolder: String { folder + "/data" }
+    /// A cache file with every kind of row.
+    public var cachePath: String { folder + "/cache.sqlite" }
+    /// The shopping app's file, whose user is in the data folder.
+    public var shoppingPath: String { folder + "/shopping.sqlite" }
+
+    /// The files of databases in the data folder.
+    public func recordFiles() throws -> [String] {
+        let databases = dataFolder + "/databases"
+        return try FileManager.default.subpathsOfDirectory(atPath: databases)
+            .filter { $0.hasSuffix(".sqlite") }.map { databases + "/" + $0 }.sorted()
+    }
+
+    public struct MissingFact: Error { public let name: String }
+
+    public func fact(_ name: String) throws -> String {
+        guard let fact = facts[name] else { throw MissingFact(name: name) }
+        return fact
+    }
+}
