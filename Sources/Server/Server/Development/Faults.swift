@@ -10,7 +10,7 @@ extension Routes {
         router.post(path) { request, _ in
             await respond(to: request) {
                 let body = try await request.collectBody(service.settings.limits)
-                try faults.add(decode(DevFaults.Script.self, from: body).faults)
+                try faults.add(decode(DevFaults.Script.self, from: body).items)
                 return remaining(of: faults)
             }
         }
@@ -26,6 +26,6 @@ extension Routes {
     }
 
     private func remaining(of faults: FaultScript) -> Response {
-        Response(wireBytes: wireBytes(of: DevFaults.Script(faults: faults.remaining)))
+        Response(wireBytes: wireBytes(of: DevFaults.Script(faults.remaining)))
     }
 }

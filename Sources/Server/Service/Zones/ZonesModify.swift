@@ -47,7 +47,7 @@ extension ZonesModify: ServedEndpoint {
                 nowMilliseconds: now)
             if let outcome = try idempotency?.outcome(in: writer) {
                 return Answer(
-                    zones: try ZonesOutcome(outcome, count: request.operations.count)
+                    try ZonesOutcome(outcome, count: request.operations.count)
                         .replay(request) { try current($0, in: writer, context, tokens) })
             }
             let changes = ZoneChanges(
@@ -57,16 +57,16 @@ extension ZonesModify: ServedEndpoint {
                     guard let name = context.zoneName(operation.zoneID) else {
                         throw ServiceError.zoneNotFound
                     }
-                    return ZoneResult.zone(
+                    return ZoneResult.success(
                         try changes.apply(operation, to: name, tokens: tokens))
                 } catch let error as ServiceError {
                     return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
                 }
             }
-            if results.contains(where: { if case .zone = $0 { true } else { false } }) {
+            if results.contains(where: { if case .success = $0 { true } else { false } }) {
                 try idempotency?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
-            return Answer(zones: results)
+            return Answer(results)
         }
         components.notifications.dispatch(store)
         return answer

@@ -72,7 +72,7 @@ import Testing
 
     @Test func anUnknownTokenIsAnExpiredOne() async {
         let database = database { _, _ in
-            ChangesZone.Answer(zones: [
+            ChangesZone.Answer([
                 .failure(
                     ZoneFailure(
                         zoneID: ZoneIDDictionary(zoneName: "Trips"),

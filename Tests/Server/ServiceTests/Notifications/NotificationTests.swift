@@ -174,7 +174,7 @@ import Testing
         #expect(try await phone.told(token).count == 1)
         try await phone.modify([hut(.create, "c")])
         #expect(try await phone.told(token).isEmpty)
-        #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.isEmpty)
+        #expect(try await phone.ask(SubscriptionsList.self, .init()).items.isEmpty)
     }
 
     /// A device that does not listen gets fewer, until it has caught up.

@@ -87,8 +87,8 @@ import Testing
         ]
         #expect(refusals.map { $0?.error.frameworkCode } == [Int?](repeating: 27, count: 7))
         let subscribed = try await alice.ask(
-            SubscriptionsModify.self, .init(operations: [.init(.create, subscription)])
-        ).subscriptions
+            SubscriptionsModify.self, .init([.init(.create, subscription)])
+        ).items
         guard case .failure(_, let error) = subscribed[0] else {
             Issue.record("The subscription was taken.")
             return
