@@ -52,11 +52,11 @@ extension ServiceConformance {
             let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
             for endpoint in [link, "nothing"] {
                 let result = try await bob.accept(endpoint)
-                guard case .failure(_, let error) = result else {
+                guard case .failure(let failure) = result else {
                     throw StoreConformance.Failure(
                         message: "\(result)", file: #fileID, line: #line)
                 }
-                try expect(error.code, equals: .notFound)
+                try expect(failure.error.code, equals: .notFound)
             }
             try expect(try await bob.lookup(["trail"], at: zone)[0].code, equals: .zoneNotFound)
         },
@@ -86,7 +86,7 @@ extension ServiceConformance {
     }
 
     private static func expectAccept(_ link: String, by person: StagePerson) async throws {
-        guard case .share(let metadata) = try await person.accept(link) else {
+        guard case .success(let metadata) = try await person.accept(link) else {
             throw StoreConformance.Failure(
                 message: "the link was refused", file: #fileID, line: #line)
         }
@@ -101,8 +101,8 @@ extension StagePerson {
     /// - Returns: Why the request was not taken; nil when it was.
     fileprivate func requestAccess(_ link: String) async throws -> ServiceError? {
         let answer = try await ask(
-            RecordsRequestAccess.self, .init(shortGUIDs: [.init(value: link)]), in: .public)
-        if case .failure(_, let error) = answer.results[0] { return error }
+            RecordsRequestAccess.self, .init([.init(value: link)]), in: .public)
+        if case .failure(let failure) = answer.items[0] { return failure.error }
         return nil
     }
 
@@ -119,8 +119,8 @@ extension StagePerson {
     }
 
     fileprivate func accept(_ link: String) async throws -> ShareResult {
-        try await ask(RecordsAccept.self, .init(shortGUIDs: [.init(value: link)]), in: .public)
-            .results[0]
+        try await ask(RecordsAccept.self, .init([.init(value: link)]), in: .public)
+            .items[0]
     }
 
     fileprivate func lookup(

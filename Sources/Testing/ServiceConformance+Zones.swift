@@ -103,7 +103,7 @@ extension ServiceConformance {
             let second = try await alice.ask(
                 ChangesDatabase.self, .init(syncToken: first.syncToken))
             var states: [String: Bool] = [:]
-            for case .zone(let zone) in second.zones {
+            for case .success(let zone) in second.zones {
                 states[zone.zoneID.zoneName] = zone.isDeleted ?? false
             }
             try expect(states, equals: ["Trips": false, "Other": true])
@@ -128,8 +128,8 @@ extension ServiceConformance {
     ]
 
     private static func names(of person: StagePerson) async throws -> [String] {
-        try await person.ask(ZonesList.self, .init()).zones.compactMap { result in
-            if case .zone(let zone) = result { zone.zoneID.zoneName } else { nil }
+        try await person.ask(ZonesList.self, .init()).items.compactMap { result in
+            if case .success(let zone) = result { zone.zoneID.zoneName } else { nil }
         }.sorted()
     }
 }

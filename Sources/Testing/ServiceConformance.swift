@@ -138,8 +138,8 @@ struct StagePerson: Sendable {
             .init(
                 zoneID: ZoneIDDictionary(zoneName: zone), syncToken: token, resultsLimit: limit)
         ])
-        switch try await ask(ChangesZone.self, request).zones[0] {
-        case .page(let page): return page
+        switch try await ask(ChangesZone.self, request).items[0] {
+        case .success(let page): return page
         case .failure(let failure): throw ServiceFailure(failure.error)
         }
     }

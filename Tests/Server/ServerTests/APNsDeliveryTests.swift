@@ -177,7 +177,7 @@ import Testing
                 from: credentials("tablet"), at: address, scope: nil)
             _ = try await service.respond(
                 to: SubscriptionsModify.self,
-                .init(operations: [
+                .init([
                     .init(.create, SubscriptionDictionary(subscriptionID: "d", kind: .database))
                 ]), from: credentials("tablet"), at: address, scope: .private)
             _ = try await service.respond(

@@ -245,7 +245,7 @@ private struct Server: Sendable {
         let served = try await service.respond(
             to: AssetsUpload.self, .init(tokens: [.init(fieldName: "photo")]), from: credentials,
             at: Self.address, scope: .private)
-        guard case .token(let token) = served.answer.tokens[0] else { return "" }
+        guard case .success(let token) = served.answer.items[0] else { return "" }
         return String(token.url.dropFirst("/assets/put/".count))
     }
 

@@ -48,7 +48,7 @@ import Testing
             .init(apnsEnvironment: "development", apnsToken: created.apnsToken), scope: nil)
         _ = try await ask(
             SubscriptionsModify.self,
-            .init(operations: [
+            .init([
                 .init(.create, SubscriptionDictionary(subscriptionID: "d", kind: .database)),
                 .init(.create, SubscriptionDictionary(subscriptionID: "e", kind: .database)),
             ]))

@@ -164,7 +164,7 @@ struct Person: Sendable {
                     zoneID: zone(zoneName), syncToken: token, resultsLimit: limit,
                     desiredRecordTypes: types, isReversed: isReversed)
             ])
-        ).zones[0]
+        ).items[0]
     }
 
     func page(

@@ -10,12 +10,12 @@ import Testing
     @Test func privateAndPublicDatabasesHaveDefaultZone() async throws {
         let alice = try await world.person("alice")
         for scope in [DatabaseScope.private, .public] {
-            let zones = try await alice.ask(ZonesList.self, .init(), in: scope).zones
+            let zones = try await alice.ask(ZonesList.self, .init(), in: scope).items
             #expect(zones.compactMap(\.zone?.zoneID.zoneName) == ["_defaultZone"])
             #expect(zones[0].zone?.zoneID.zoneType == "DEFAULT_ZONE")
             #expect(zones[0].zone?.syncToken == nil)
         }
-        #expect(try await alice.ask(ZonesList.self, .init(), in: .shared).zones.isEmpty)
+        #expect(try await alice.ask(ZonesList.self, .init(), in: .shared).items.isEmpty)
     }
 
     @Test func creatingOrDeletingZoneTwiceSucceeds() async throws {
@@ -23,15 +23,15 @@ import Testing
         for _ in 0..<2 {
             let made = try await alice.ask(
                 ZonesModify.self, .init(operations: [.init(.create, zone("Trips"))]))
-            #expect(made.zones[0].zone?.isAtomic == true)
-            #expect(made.zones[0].zone?.syncToken != nil)
+            #expect(made.items[0].zone?.isAtomic == true)
+            #expect(made.items[0].zone?.syncToken != nil)
         }
-        let list = try await alice.ask(ZonesList.self, .init()).zones
+        let list = try await alice.ask(ZonesList.self, .init()).items
         #expect(list.compactMap(\.zone?.zoneID.zoneName).sorted() == ["Trips", "_defaultZone"])
         for _ in 0..<2 {
             let gone = try await alice.ask(
                 ZonesModify.self, .init(operations: [.init(.delete, zone("Trips"))]))
-            #expect(gone.zones[0].zone?.isDeleted == true)
+            #expect(gone.items[0].zone?.isDeleted == true)
         }
         let found = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
         #expect(found[0].failure?.code == .zoneNotFound)

@@ -28,12 +28,12 @@ import Testing
     @Test func zonesChangesRoundTripsWithMetaSyncToken() throws {
         let request = try readWire(
             ZonesChanges.Request.self, from: Array(#"{"metaSyncToken":"AQAB"}"#.utf8))
-        #expect(request.metaSyncToken == "AQAB")
+        #expect(request.syncToken == "AQAB")
         #expect(try readWire(ZonesChanges.Request.self, from: wireBytes(of: request)) == request)
         let misnamed = try readWire(
             ZonesChanges.Request.self, from: Array(#"{"syncToken":"AQAB"}"#.utf8))
-        #expect(misnamed.metaSyncToken == nil)
-        let answer = ZonesChanges.Answer(zones: [], metaSyncToken: "AQAC", moreComing: true)
+        #expect(misnamed.syncToken == nil)
+        let answer = ZonesChanges.Answer(zones: [], syncToken: "AQAC", moreComing: true)
         #expect(
             String(decoding: wireBytes(of: answer), as: UTF8.self)
                 == #"{"zones":[],"metaSyncToken":"AQAC","moreComing":true}"#)

@@ -162,7 +162,7 @@ import Testing
             ZonesLookup.Request.self,
             #"{"zones":[{"zoneName":"A"},{"zoneID":{"zoneName":"B","ownerRecordName":"o"}},{}]}"#)
         #expect(
-            request.zones == [
+            request.items == [
                 ZoneIDDictionary(zoneName: "A"),
                 ZoneIDDictionary(zoneName: "B", ownerRecordName: "o"),
                 ZoneIDDictionary(zoneName: "_defaultZone"),

@@ -18,7 +18,7 @@ extension ContainerSession {
         }
         let found = try await results(
             urls, wire: link,
-            ask: { try await send(RecordsResolve.self, .init(shortGUIDs: $0)).results },
+            ask: { try await send(RecordsResolve.self, .init($0)).items },
             read: { url, answer in
                 try metadata(answer, link: try link(url), key: ShareLinkKey.key(in: url))
             })
@@ -32,9 +32,11 @@ extension ContainerSession {
     ) async throws -> [(item: URL, result: Result<Void, any Error>)] {
         try await results(
             urls, wire: Self.link,
-            ask: { try await send(RecordsRequestAccess.self, .init(shortGUIDs: $0)).results },
+            ask: { try await send(RecordsRequestAccess.self, .init($0)).items },
             read: { _, answer in
-                if case .failure(_, let error) = answer { throw CKError(error, about: .record) }
+                if case .failure(let failure) = answer {
+                    throw CKError(failure.error, about: .record)
+                }
             })
     }
 
@@ -84,7 +86,7 @@ extension ContainerSession {
     ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
         let joined = try await results(
             metadatas, wire: \.joiningLink,
-            ask: { try await send(RecordsAccept.self, .init(shortGUIDs: $0)).results },
+            ask: { try await send(RecordsAccept.self, .init($0)).items },
             read: { item, answer in
                 try metadata(answer, link: item.joiningLink, key: item.linkKey).share
             })
@@ -95,11 +97,11 @@ extension ContainerSession {
         _ result: ShareResult, link: ShortGUIDDictionary, key: ZoneKey?
     ) throws -> CKShareMetadata {
         switch result {
-        case .share(let dictionary):
+        case .success(let dictionary):
             return try CKShareMetadata(
                 dictionary, link: link, container: core.identifier,
                 linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
-        case .failure(_, let error): throw CKError(error, about: .record)
+        case .failure(let failure): throw CKError(failure.error, about: .record)
         }
     }
 }

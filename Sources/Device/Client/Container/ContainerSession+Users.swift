@@ -29,7 +29,7 @@ extension ContainerSession {
                 }
                 return dictionary
             },
-            ask: { try await send(UsersDiscover.self, .init(lookupInfos: $0)).users },
+            ask: { try await send(UsersDiscover.self, .init(lookupInfos: $0)).items },
             read: { info, answer in
                 var identity = answer
                 identity.lookupInfo = identity.lookupInfo ?? info.dictionary
@@ -58,7 +58,7 @@ extension ContainerSession {
 
     /// The people in the user's address book, of whom Stratus's service knows none.
     func contacts() async throws -> [CKUserIdentity] {
-        try await send(UsersDiscover.self, .init(lookupInfos: [])).users.map { CKUserIdentity($0) }
+        try await send(UsersDiscover.self, .init(lookupInfos: [])).items.map { CKUserIdentity($0) }
     }
 
     /// Whether the user can be found by others of the container.

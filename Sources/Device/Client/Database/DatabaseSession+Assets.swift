@@ -107,7 +107,7 @@ extension DatabaseSession {
             }, zoneID: zoneID.dictionary)
         let tokens: [AssetsUpload.TokenResult]
         do {
-            tokens = try await sender.send(AssetsUpload.self, request).tokens
+            tokens = try await sender.send(AssetsUpload.self, request).items
         } catch let error as CKError where !error.isTransient && error.code != .operationCancelled {
             // What the zone refuses, such as a zone that is not there, it refuses each record.
             return group.map { _ in .failure(error) }
@@ -121,7 +121,7 @@ extension DatabaseSession {
             switch token {
             case .failure(let failure):
                 results.set(.failure(CKError(failure.error, about: .record)), at: index)
-            case .token(let token):
+            case .success(let token):
                 results.set(try await upload(asset, to: token.url, meter), at: index)
             }
         }

@@ -57,10 +57,10 @@ extension DatabaseSession {
         var reader = reader
         for result in answer.zones {
             switch result {
-            case .zone(let zone) where zone.isDeleted == true:
+            case .success(let zone) where zone.isDeleted == true:
                 page.deleted.append(
                     (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
-            case .zone(let zone): page.changed.append(reader.zoneID(zone.zoneID))
+            case .success(let zone): page.changed.append(reader.zoneID(zone.zoneID))
             case .failure(let failure):
                 throw CKError(failure.error, about: .zone)
             }
@@ -100,10 +100,10 @@ extension DatabaseSession {
                     desiredKeys: question.desiredKeys)
             })
         let answer = try await sender.send(ChangesZone.self, request)
-        try check(answer.zones.count, for: questions.count)
-        return try zip(questions, answer.zones).map { question, result in
+        try check(answer.items.count, for: questions.count)
+        return try zip(questions, answer.items).map { question, result in
             switch result {
-            case .page(let page):
+            case .success(let page):
                 do {
                     try checkAdvance(
                         from: question.token, to: page.syncToken, moreComing: page.moreComing)

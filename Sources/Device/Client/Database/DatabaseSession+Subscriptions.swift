@@ -33,9 +33,9 @@ extension DatabaseSession {
         var results: ArraySlice<SubscriptionResult> = []
         if !operations.isEmpty {
             let answer = try await sender.send(
-                SubscriptionsModify.self, SubscriptionsModify.Request(operations: operations))
-            try check(answer.subscriptions.count, for: operations.count)
-            results = answer.subscriptions[...]
+                SubscriptionsModify.self, SubscriptionsModify.Request(operations))
+            try check(answer.items.count, for: operations.count)
+            results = answer.items[...]
         }
         var outcome = SubscriptionsModification()
         for (subscription, save) in zip(subscriptions, saves) {
@@ -68,9 +68,9 @@ extension DatabaseSession {
         let answer = try await sender.send(
             SubscriptionsLookup.self,
             SubscriptionsLookup.Request(subscriptionIDs: subscriptionIDs))
-        try check(answer.subscriptions.count, for: subscriptionIDs.count)
+        try check(answer.items.count, for: subscriptionIDs.count)
         var reader = reader
-        return zip(subscriptionIDs, answer.subscriptions).map { subscriptionID, result in
+        return zip(subscriptionIDs, answer.items).map { subscriptionID, result in
             (subscriptionID, Result { try subscription(result, &reader) })
         }
     }
@@ -79,7 +79,7 @@ extension DatabaseSession {
     func subscriptions() async throws -> [FetchedSubscription] {
         let answer = try await sender.send(SubscriptionsList.self, EmptyBody())
         var reader = reader
-        return try answer.subscriptions.map { result in
+        return try answer.items.map { result in
             let subscription = try subscription(result, &reader)
             return (subscription.subscriptionID, .success(subscription))
         }

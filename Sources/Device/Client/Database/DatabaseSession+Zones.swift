@@ -28,13 +28,13 @@ extension DatabaseSession {
         let answer = try await sender.send(
             ZonesModify.self,
             ZonesModify.Request(operations: operations, operationID: operationID))
-        try check(answer.zones.count, for: operations.count)
+        try check(answer.items.count, for: operations.count)
         var outcome = ZonesModification()
         var reader = reader
-        for (zone, result) in zip(zones, answer.zones) {
+        for (zone, result) in zip(zones, answer.items) {
             outcome.saves.append((zone.zoneID, Result { try self.zone(result, &reader) }))
         }
-        for (zoneID, result) in zip(zoneIDs, answer.zones.dropFirst(zones.count)) {
+        for (zoneID, result) in zip(zoneIDs, answer.items.dropFirst(zones.count)) {
             outcome.deletions.append((zoneID, Result { try deleted(result) }))
         }
         return outcome
@@ -43,10 +43,10 @@ extension DatabaseSession {
     func zones(for zoneIDs: [CKRecordZone.ID]) async throws -> [FetchedZone] {
         guard !zoneIDs.isEmpty else { return [] }
         let answer = try await sender.send(
-            ZonesLookup.self, ZonesLookup.Request(zones: zoneIDs.map(\.dictionary)))
-        try check(answer.zones.count, for: zoneIDs.count)
+            ZonesLookup.self, ZonesLookup.Request(zoneIDs.map(\.dictionary)))
+        try check(answer.items.count, for: zoneIDs.count)
         var reader = reader
-        return zip(zoneIDs, answer.zones).map { zoneID, result in
+        return zip(zoneIDs, answer.items).map { zoneID, result in
             (zoneID, Result { try zone(result, &reader) })
         }
     }
@@ -55,9 +55,9 @@ extension DatabaseSession {
     func zones() async throws -> [FetchedZone] {
         let answer = try await sender.send(ZonesList.self, ZonesList.Request())
         var reader = reader
-        return answer.zones.map { result in
+        return answer.items.map { result in
             switch result {
-            case .zone(let dictionary):
+            case .success(let dictionary):
                 (reader.zoneID(dictionary.zoneID), .success(zone(dictionary, &reader)))
             case .failure(let failure):
                 (
@@ -70,7 +70,7 @@ extension DatabaseSession {
 
     private func zone(_ result: ZoneResult, _ reader: inout RecordReader) throws -> CKRecordZone {
         switch result {
-        case .zone(let dictionary): return zone(dictionary, &reader)
+        case .success(let dictionary): return zone(dictionary, &reader)
         case .failure(let failure):
             throw CKError(failure.error, about: .zone)
         }

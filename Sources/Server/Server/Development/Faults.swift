@@ -11,7 +11,7 @@ extension Routes {
             await respond(to: request) {
                 let body = try await request.collectBody(
                     service.settings.limits, in: service.settings.world)
-                try faults.add(decode(DevFaults.Script.self, from: body).faults)
+                try faults.add(decode(DevFaults.Script.self, from: body).items)
                 return remaining(of: faults)
             }
         }
@@ -27,6 +27,6 @@ extension Routes {
     }
 
     private func remaining(of faults: FaultScript) -> Response {
-        Response(wireBytes: wireBytes(of: DevFaults.Script(faults: faults.remaining)))
+        Response(wireBytes: wireBytes(of: DevFaults.Script(faults.remaining)))
     }
 }

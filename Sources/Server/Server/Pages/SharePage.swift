@@ -22,11 +22,11 @@ extension Routes {
     /// Writes the addresses out that the service knows the paths of only.
     func finish(_ answer: inout RecordsResolve.Answer, _ request: Request) {
         let origin = origin(of: request)
-        for index in answer.results.indices {
-            guard case .share(var metadata) = answer.results[index], let path = metadata.webpageURL
+        for index in answer.items.indices {
+            guard case .success(var metadata) = answer.items[index], let path = metadata.webpageURL
             else { continue }
             metadata.webpageURL = origin + path
-            answer.results[index] = .share(metadata)
+            answer.items[index] = .success(metadata)
         }
     }
 

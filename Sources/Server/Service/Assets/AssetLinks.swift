@@ -48,10 +48,10 @@ public struct AssetLinks {
 
     mutating func link(_ results: inout [ShareResult]) {
         for index in results.indices {
-            guard case .share(var metadata) = results[index] else { continue }
+            guard case .success(var metadata) = results[index] else { continue }
             metadata.rootRecord = metadata.rootRecord.map { linked($0) }
             metadata.share = metadata.share.map { linked($0) }
-            results[index] = .share(metadata)
+            results[index] = .success(metadata)
         }
     }
 

@@ -15,9 +15,9 @@ struct AssetZone: Hashable, Sendable {
         _ zoneID: ZoneIDDictionary?, in context: RequestContext, _ databases: Databases,
         _ signer: TokenSigner
     ) async throws {
-        let request = ZonesLookup.Request(zones: [zoneID ?? ZoneIDDictionary()])
-        switch try await ZonesLookup.answer(request, in: context, databases, signer).zones.first {
-        case .zone(let zone):
+        let request = ZonesLookup.Request([zoneID ?? ZoneIDDictionary()])
+        switch try await ZonesLookup.answer(request, in: context, databases, signer).items.first {
+        case .success(let zone):
             guard let database = context.assetDatabase(of: zone.zoneID) else {
                 throw ServiceError.zoneNotFound
             }

@@ -38,9 +38,9 @@ extension AssetsRereference: ServedEndpoint {
                 }, zoneID: request.zoneID), in: context, with: components
         ).records
         return Answer(
-            assets: try zip(request.assets, found).map { item, result in
+            try zip(request.assets, found).map { item, result in
                 do {
-                    return .asset(try receipts.renewed(held(by: result)))
+                    return .success(try receipts.renewed(held(by: result)))
                 } catch let error as ServiceError {
                     return .failure(
                         AssetFailure(

@@ -29,13 +29,13 @@ extension AssetsUpload: ServedEndpoint {
                 + Int64(context.limits.uploadAddressSeconds * 1_000)
         ).text(sealedBy: signer)
         return Answer(
-            tokens: request.tokens.map { item in
+            request.tokens.map { item in
                 if let error = objection(to: item) {
                     return .failure(
                         AssetFailure(
                             recordName: item.recordName, fieldName: item.fieldName, error: error))
                 }
-                return .token(
+                return .success(
                     Token(
                         recordName: item.recordName ?? settings.newUUID(),
                         fieldName: item.fieldName,

@@ -49,7 +49,7 @@ extension ChangesDatabase: ServedEndpoint {
                 $0.hasFeed && ($0.deletion == nil || $0.changedAtDatabaseVersion > skip)
             }
             return Answer(
-                zones: zones.map { .zone(ZoneDictionary(changed: $0, in: context)) },
+                zones: zones.map { .success(ZoneDictionary(changed: $0, in: context)) },
                 syncToken: tokens.databaseToken(
                     cursor: page.end ?? version, skipTombstonesThrough: skip),
                 moreComing: page.end != nil)

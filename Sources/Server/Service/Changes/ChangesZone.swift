@@ -14,13 +14,13 @@ extension ChangesZone: ServedEndpoint {
         Set(request.zones.map(\.zoneID.zoneName))
     }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        for index in answer.zones.indices {
-            guard case .page(var page) = answer.zones[index] else { continue }
+        for index in answer.items.indices {
+            guard case .success(var page) = answer.items[index] else { continue }
             // Else the page's records would be copied when the first of them changes.
-            answer.zones[index] = .page(
+            answer.items[index] = .success(
                 Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
             links.link(&page.records)
-            answer.zones[index] = .page(page)
+            answer.items[index] = .success(page)
         }
     }
 
@@ -28,9 +28,9 @@ extension ChangesZone: ServedEndpoint {
     public static let expiredTokens = ExpiredTokens<Self> { request, answer in
         var rest = request
         rest.zones.removeAll { $0.syncToken != nil }
-        var served = try await rest.zones.isEmpty ? [][...] : answer(rest).zones[...]
+        var served = try await rest.zones.isEmpty ? [][...] : answer(rest).items[...]
         return Answer(
-            zones: request.zones.compactMap { item in
+            request.zones.compactMap { item in
                 item.syncToken == nil
                     ? served.popFirst()
                     : .failure(ZoneFailure(zoneID: item.zoneID, error: .expiredChangeToken))
@@ -94,9 +94,9 @@ extension ChangesZone: ServedEndpoint {
                 reader: reader, tokens: tokens, context: context, access: access)
             var room = room
             return Answer(
-                zones: try request.zones.map { item in
+                try request.zones.map { item in
                     do {
-                        return .page(try feed.page(item, room: &room))
+                        return .success(try feed.page(item, room: &room))
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }

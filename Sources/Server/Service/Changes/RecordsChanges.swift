@@ -23,8 +23,8 @@ extension RecordsChanges: ServedEndpoint {
             isReversed: request.isReversed, numbersAsStrings: request.numbersAsStrings)
         let answer = try await ChangesZone.answer(
             .init(zones: [item]), in: context, with: components)
-        switch answer.zones.first {
-        case .page(let page):
+        switch answer.items.first {
+        case .success(let page):
             return Answer(
                 records: page.records, syncToken: page.syncToken, moreComing: page.moreComing)
         case .failure(let failure): throw failure.error

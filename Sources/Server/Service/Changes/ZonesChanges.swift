@@ -5,7 +5,7 @@ import StratusWire
 extension ZonesChanges: ServedEndpoint {
     public static let access = ChangesDatabase.access
     public static let endsSession = false
-    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.metaSyncToken != nil }
+    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
 
     public static func cost(of request: Request) -> Double { 0 }
     public static func zoneNames(in request: Request) -> Set<String> { [] }
@@ -16,9 +16,9 @@ extension ZonesChanges: ServedEndpoint {
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         let answer = try await ChangesDatabase.answer(
-            .init(syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit),
+            .init(syncToken: request.syncToken, resultsLimit: request.resultsLimit),
             in: context, with: components)
         return Answer(
-            zones: answer.zones, metaSyncToken: answer.syncToken, moreComing: answer.moreComing)
+            zones: answer.zones, syncToken: answer.syncToken, moreComing: answer.moreComing)
     }
 }

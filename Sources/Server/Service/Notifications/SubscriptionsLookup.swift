@@ -22,7 +22,7 @@ extension SubscriptionsLookup: ServedEndpoint {
         let rowsByIdentifier = Dictionary(
             rows.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
         return Answer(
-            subscriptions: try request.subscriptionIDs.map { identifier in
+            try request.subscriptionIDs.map { identifier in
                 guard let row = rowsByIdentifier[identifier] else {
                     return .failure(subscriptionID: identifier, .subscriptionNotFound)
                 }

@@ -10,7 +10,7 @@ extension SubscriptionsModify: ServedEndpoint {
     public static let endsSession = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
-    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 10 }
+    public static func cost(of request: Request) -> Double { Double(request.items.count) / 10 }
     public static func zoneNames(in request: Request) -> Set<String> { [] }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
@@ -18,8 +18,8 @@ extension SubscriptionsModify: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        try context.checkCount(request.operations.count)
-        let operations = request.operations.map { operation in
+        try context.checkCount(request.items.count)
+        let operations = request.items.map { operation in
             var operation = operation
             if operation.kind != .delete, operation.subscription.subscriptionID == nil {
                 operation.subscription.subscriptionID = components.settings.newUUID()
@@ -35,7 +35,7 @@ extension SubscriptionsModify: ServedEndpoint {
             var changes = try SubscriptionChanges(
                 writer: writer, context: context, subscriber: subscriber.name)
             return Answer(
-                subscriptions: try operations.map { operation in
+                try operations.map { operation in
                     do {
                         return try changes.apply(operation)
                     } catch let error as ServiceError {

@@ -7,10 +7,10 @@ extension RecordsAccept: ServedEndpoint {
     public static let endsSession = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
-    public static func cost(of request: Request) -> Double { Double(request.shortGUIDs.count) / 40 }
+    public static func cost(of request: Request) -> Double { Double(request.items.count) / 40 }
     public static func zoneNames(in request: Request) -> Set<String> { [] }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.results)
+        links.link(&answer.items)
     }
 
     /// Joins the shares that the links of a request lead to. Joining twice is joining once.
@@ -24,7 +24,7 @@ extension RecordsAccept: ServedEndpoint {
         let person = try await context.participantIdentity(in: components.directory)
         var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
-        for asked in request.shortGUIDs {
+        for asked in request.items {
             do {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(
@@ -35,12 +35,12 @@ extension RecordsAccept: ServedEndpoint {
                     settings: components.settings)
                 let metadata = try await joining.join()
                 room -= metadata.storedBytes
-                results.append(.share(metadata))
+                results.append(.success(metadata))
             } catch let error as ServiceError {
-                results.append(.failure(shortGUID: asked, error))
+                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
             }
         }
-        return Answer(results: results)
+        return Answer(results)
     }
 }
 

@@ -7,7 +7,7 @@ extension RecordsRequestAccess: ServedEndpoint {
     public static let endsSession = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
-    public static func cost(of request: Request) -> Double { Double(request.shortGUIDs.count) / 40 }
+    public static func cost(of request: Request) -> Double { Double(request.items.count) / 40 }
     public static func zoneNames(in request: Request) -> Set<String> { [] }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
@@ -21,7 +21,7 @@ extension RecordsRequestAccess: ServedEndpoint {
         try context.checkShortGUIDs(request)
         let person = try await context.participantIdentity(in: components.directory)
         var results: [AccessRequestResult] = []
-        for asked in request.shortGUIDs {
+        for asked in request.items {
             do {
                 let link = try await ShareLink(
                     asked.value, in: context, components.directory, components.databases)
@@ -29,12 +29,12 @@ extension RecordsRequestAccess: ServedEndpoint {
                     asked: asked, link: link, person: person.following(asked), context: context,
                     records: components.records)
                 try await asking.ask()
-                results.append(.taken(asked))
+                results.append(.success(AccessRequest(shortGUID: asked)))
             } catch let error as ServiceError {
-                results.append(.failure(shortGUID: asked, error))
+                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
             }
         }
-        return Answer(results: results)
+        return Answer(results)
     }
 }
 

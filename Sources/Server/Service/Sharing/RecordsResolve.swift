@@ -8,11 +8,11 @@ extension RecordsResolve: ServedEndpoint {
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double {
-        Double(request.shortGUIDs.count) / 160
+        Double(request.items.count) / 160
     }
     public static func zoneNames(in request: Request) -> Set<String> { [] }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.results)
+        links.link(&answer.items)
     }
 
     /// Says what the links of a request lead to. A link that is not for the caller, that ended or that
@@ -24,7 +24,7 @@ extension RecordsResolve: ServedEndpoint {
         let person = try await context.participantIdentity(in: components.directory)
         var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
-        for asked in request.shortGUIDs {
+        for asked in request.items {
             do {
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
                 let link = try await ShareLink(
@@ -36,12 +36,12 @@ extension RecordsResolve: ServedEndpoint {
                         ShareLink.Target(asked.value, reader), asked, reader)
                 }
                 room -= metadata.storedBytes
-                results.append(.share(metadata))
+                results.append(.success(metadata))
             } catch let error as ServiceError {
-                results.append(.failure(shortGUID: asked, error))
+                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
             }
         }
-        return Answer(results: results)
+        return Answer(results)
     }
 }
 
@@ -55,7 +55,7 @@ extension RequestContext {
         // A link is followed by a person.
         if caller.isServer { throw ServiceError.serverInOthersDatabase }
         // Under whichever database the caller puts them: the protocol's own path is the public one's.
-        try checkCount(request.shortGUIDs.count)
-        for asked in request.shortGUIDs { try checkNames(asked.rootRecordDesiredKeys) }
+        try checkCount(request.items.count)
+        for asked in request.items { try checkNames(asked.rootRecordDesiredKeys) }
     }
 }

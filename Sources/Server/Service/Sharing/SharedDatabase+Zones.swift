@@ -15,10 +15,10 @@ extension ZonesList {
         }
         let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
         return Answer(
-            zones: looked.compactMap { result in
-                guard case .zone(var zone) = result else { return nil }
+            looked.compactMap { result in
+                guard case .success(var zone) = result else { return nil }
                 if !request.wantsAtomic { zone.isAtomic = nil }
-                return .zone(zone)
+                return .success(zone)
             })
     }
 }
@@ -29,8 +29,8 @@ extension ZonesLookup {
         _ signer: TokenSigner
     ) async throws -> Answer {
         Answer(
-            zones: try await sharedResults(
-                request.zones, in: try await SharedDatabase(context, databases), databases, signer))
+            try await sharedResults(
+                request.items, in: try await SharedDatabase(context, databases), databases, signer))
     }
 
     static func sharedResults(
@@ -40,7 +40,7 @@ extension ZonesLookup {
         try await database.answers(
             zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
             from: { view, zones in
-                try await answer(Request(zones: zones), in: view, databases, signer).zones
+                try await answer(Request(zones), in: view, databases, signer).items
             })
     }
 }
@@ -65,19 +65,19 @@ extension ZonesModify {
             let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {
             return Answer(
-                zones: try ZonesOutcome(outcome, count: request.operations.count)
+                try ZonesOutcome(outcome, count: request.operations.count)
                     .replay(request) { gone($0.zoneID, in: context) })
         }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
             // What was asked for is the case.
-            refused: { operation, _ in .zone(gone(operation.zoneID, in: context)) },
+            refused: { operation, _ in .success(gone(operation.zoneID, in: context)) },
             from: { view, operations in
                 var results: [ZoneResult] = []
                 for operation in operations {
                     do {
                         try await leave(operation.zoneID, in: view, stores)
-                        results.append(.zone(gone(operation.zoneID, in: context)))
+                        results.append(.success(gone(operation.zoneID, in: context)))
                     } catch let error as ServiceError {
                         results.append(
                             .failure(ZoneFailure(zoneID: operation.zoneID, error: error)))
@@ -87,14 +87,14 @@ extension ZonesModify {
             })
         let now = context.nowMilliseconds
         if let idempotencyRecord,
-            results.contains(where: { if case .zone = $0 { true } else { false } })
+            results.contains(where: { if case .success = $0 { true } else { false } })
         {
             try await database.own.write { writer in
                 try idempotencyRecord.keep(
                     ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
         }
-        return Answer(zones: results)
+        return Answer(results)
     }
 
     /// A zone of which the caller has nothing, and perhaps never had.
@@ -165,7 +165,7 @@ extension ChangesDatabase {
                 let zoneID = context.viewing(row.owner).zoneID(row.name)
                 var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
                 if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
-                return .zone(zone)
+                return .success(zone)
             },
             syncToken: tokens.databaseToken(
                 cursor: end ?? changes.version, skipTombstonesThrough: skip),
@@ -186,9 +186,9 @@ extension ChangesZone {
                 guard let address = try view.databaseAddress() else { return [] }
                 let part = try await answer(
                     Request(zones: zones), in: view, stores, address, room: room)
-                for case .page(let page) in part.zones { room -= page.records.storedBytes }
-                return part.zones
+                for case .success(let page) in part.items { room -= page.records.storedBytes }
+                return part.items
             })
-        return Answer(zones: results)
+        return Answer(results)
     }
 }

@@ -26,7 +26,7 @@ extension UsersDiscover: ServedEndpoint {
             identity.lookupInfo = info
             users.append(identity)
         }
-        return Answer(users: users)
+        return Answer(users)
     }
 }
 

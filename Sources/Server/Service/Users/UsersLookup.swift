@@ -50,7 +50,7 @@ extension UsersLookupContacts: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        Answer(users: [])
+        Answer([])
     }
 }
 
@@ -69,6 +69,6 @@ extension RequestContext {
                     userRecordName: name, firstName: identity.givenName,
                     lastName: identity.familyName, emailAddress: info.emailAddress))
         }
-        return UsersLookupAnswer(users: users)
+        return UsersLookupAnswer(users)
     }
 }

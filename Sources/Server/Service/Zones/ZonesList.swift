@@ -24,11 +24,11 @@ extension ZonesList: ServedEndpoint {
                 signer: signer, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: context.nowMilliseconds)
             return Answer(
-                zones: try reader.zones().map { row in
+                try reader.zones().map { row in
                     var zone = ZoneDictionary(row, in: context, tokens: tokens)
                     if !request.wantsAtomic { zone.isAtomic = nil }
                     zone.shareRecordName = try context.zoneShare(of: row, reader)
-                    return .zone(zone)
+                    return .success(zone)
                 })
         }
     }

@@ -9,14 +9,14 @@ extension ZonesLookup: ServedEndpoint {
 
     public static func cost(of request: Request) -> Double { 0 }
     public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.zones.map(\.zoneName))
+        Set(request.items.map(\.zoneName))
     }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        try context.checkCount(request.zones.count)
+        try context.checkCount(request.items.count)
         return try await answer(
             request, in: context, components.databases, try await components.tokenSigner())
     }
@@ -33,14 +33,14 @@ extension ZonesLookup: ServedEndpoint {
                 signer: signer, address: address, incarnation: try reader.incarnation,
                 nowMilliseconds: context.nowMilliseconds)
             return Answer(
-                zones: try request.zones.map { zoneID in
+                try request.items.map { zoneID in
                     do {
                         let zone = try context.existingZone(
                             named: context.existingZoneName(zoneID), reader)
                         var answer = ZoneDictionary(
                             zone.row, in: context, tokens: tokens, access: zone.rights.access)
                         answer.shareRecordName = try context.zoneShare(of: zone.row, reader)
-                        return .zone(answer)
+                        return .success(answer)
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: zoneID, error: error))
                     }

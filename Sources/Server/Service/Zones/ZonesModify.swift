@@ -48,7 +48,7 @@ extension ZonesModify: ServedEndpoint {
             if let outcome = try idempotency?.outcome(in: writer) {
                 let zones = try ZonesOutcome(outcome, count: request.operations.count)
                     .replay(request) { try current($0, in: writer, context, tokens) }
-                return (Answer(zones: zones), [])
+                return (Answer(zones), [])
             }
             var changes = ZoneChanges(context: context)
             let results = try request.operations.map { operation in
@@ -56,16 +56,16 @@ extension ZonesModify: ServedEndpoint {
                     guard let name = context.zoneName(operation.zoneID) else {
                         throw ServiceError.zoneNotFound
                     }
-                    return ZoneResult.zone(
+                    return ZoneResult.success(
                         try changes.apply(operation, to: name, in: &records, tokens: tokens))
                 } catch let error as ServiceError {
                     return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
                 }
             }
-            if results.contains(where: { if case .zone = $0 { true } else { false } }) {
+            if results.contains(where: { if case .success = $0 { true } else { false } }) {
                 try idempotency?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
-            return (Answer(zones: results), changes.endedLinks)
+            return (Answer(results), changes.endedLinks)
         }
         await SharingOutcome(unusedShortGUIDs: links)
             .forgetShortGUIDs(components.directory, components.settings.logger)

@@ -15,7 +15,7 @@ struct ZonesOutcome {
     init(_ results: [ZoneResult]) {
         failures = results.map { result in
             switch result {
-            case .zone: nil
+            case .success: nil
             case .failure(let failure): wireBytes(of: failure)
             }
         }
@@ -51,7 +51,7 @@ struct ZonesOutcome {
             guard let zone = try zone(operation) else {
                 return .failure(ZoneFailure(zoneID: operation.zoneID, error: .zoneNotFound))
             }
-            return .zone(zone)
+            return .success(zone)
         }
     }
 }

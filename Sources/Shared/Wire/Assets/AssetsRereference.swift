@@ -46,39 +46,12 @@ public enum AssetsRereference: Endpoint {
         }
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One per item, in the request's order.
-        public var assets: [AssetResult] = []
-
-        public init(assets: [AssetResult]) {
-            self.assets = assets
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("assets", &assets)
-        }
-    }
+    public typealias Answer = ListBody<AssetResult>
 
     /// An asset with a new receipt, or why there is none.
-    public enum AssetResult: WireValue {
-        case asset(AssetReceipt)
-        case failure(AssetFailure)
-    }
+    public typealias AssetResult = Result<AssetReceipt, AssetFailure>
 }
 
-extension AssetsRereference.AssetResult {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(try AssetFailure(wire: node)) : .asset(try AssetReceipt(wire: node))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .asset(let asset): asset.write(to: &writer)
-        case .failure(let failure): failure.write(to: &writer)
-        }
-    }
+extension AssetReceipt: ListItem {
+    public static var listKey: StaticString { "assets" }
 }

@@ -48,26 +48,10 @@ public enum AssetsUpload: Endpoint {
         }
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One per item, in the request's order.
-        public var tokens: [TokenResult] = []
-
-        public init(tokens: [TokenResult]) {
-            self.tokens = tokens
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("tokens", &tokens)
-        }
-    }
+    public typealias Answer = ListBody<TokenResult>
 
     /// The address for one asset, or why there is none.
-    public enum TokenResult: WireValue {
-        case token(Token)
-        case failure(AssetFailure)
-    }
+    public typealias TokenResult = Result<Token, AssetFailure>
 
     public struct Token: WireObject, Hashable, Sendable {
         public var recordName = ""
@@ -107,10 +91,10 @@ public enum AssetsUpload: Endpoint {
 }
 
 /// Why one asset of a request could not be served.
-public struct AssetFailure: WireValue {
+public struct AssetFailure: Error, Hashable, Sendable {
     public var recordName: String?
     public var fieldName: String?
-    public var error: ServiceError
+    public var error = ServiceError.unread
 
     public init(recordName: String?, fieldName: String?, error: ServiceError) {
         self.recordName = recordName
@@ -119,34 +103,16 @@ public struct AssetFailure: WireValue {
     }
 }
 
-extension AssetsUpload.TokenResult {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(try AssetFailure(wire: node)) : .token(try AssetsUpload.Token(wire: node))
-    }
+extension AssetFailure: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .token(let token): token.write(to: &writer)
-        case .failure(let failure): failure.write(to: &writer)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("recordName", &recordName)
+        try coder.optional("fieldName", &fieldName)
+        try coder.error(&error)
     }
 }
 
-extension AssetFailure {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            recordName: try node.optional("recordName"),
-            fieldName: try node.optional("fieldName"),
-            error: try ServiceError(wire: node))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("recordName", recordName)
-            writer.optional("fieldName", fieldName)
-            error.writeMembers(to: &writer)
-        }
-    }
+extension AssetsUpload.Token: ListItem {
+    public static var listKey: StaticString { "tokens" }
 }

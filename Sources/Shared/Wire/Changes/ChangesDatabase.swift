@@ -1,44 +1,65 @@
 import StratusRecords
 
 /// `changes/database`: which zones changed since a token.
-public enum ChangesDatabase: Endpoint {
+public enum ChangesDatabase: DatabaseChanges {
     public static let path = "changes/database"
+    public static let tokenKey: StaticString = "syncToken"
 
-    public struct Request: WireObject, Hashable, Sendable {
-        /// Nil asks from the beginning.
-        public var syncToken: String?
-        public var resultsLimit: Int?
+    public typealias Request = DatabaseChangesRequest<Self>
+    public typealias Answer = DatabaseChangesAnswer<Self>
+}
 
-        public init(syncToken: String? = nil, resultsLimit: Int? = nil) {
-            self.syncToken = syncToken
-            self.resultsLimit = resultsLimit
-        }
+/// `zones/changes`: which zones changed since a token. Deprecated: ``ChangesDatabase`` says the same
+/// under another token's name.
+public enum ZonesChanges: DatabaseChanges {
+    public static let path = "zones/changes"
+    public static let tokenKey: StaticString = "metaSyncToken"
 
-        public init() {}
+    public typealias Request = DatabaseChangesRequest<Self>
+    public typealias Answer = DatabaseChangesAnswer<Self>
+}
 
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.optional("syncToken", &syncToken)
-            try coder.optional("resultsLimit", &resultsLimit)
-        }
+/// An endpoint that says which zones of a database changed. The tokens of one are as good for the other.
+public protocol DatabaseChanges: Endpoint
+where Request == DatabaseChangesRequest<Self>, Answer == DatabaseChangesAnswer<Self> {
+    /// The key of the change token in the request and the answer.
+    static var tokenKey: StaticString { get }
+}
+
+public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashable, Sendable {
+    /// Nil asks from the beginning.
+    public var syncToken: String?
+    public var resultsLimit: Int?
+
+    public init(syncToken: String? = nil, resultsLimit: Int? = nil) {
+        self.syncToken = syncToken
+        self.resultsLimit = resultsLimit
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        public var zones: [ZoneResult] = []
-        public var syncToken = ""
-        public var moreComing = false
+    public init() {}
 
-        public init(zones: [ZoneResult], syncToken: String, moreComing: Bool) {
-            self.zones = zones
-            self.syncToken = syncToken
-            self.moreComing = moreComing
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional(Feed.tokenKey, &syncToken)
+        try coder.optional("resultsLimit", &resultsLimit)
+    }
+}
 
-        public init() {}
+public struct DatabaseChangesAnswer<Feed: DatabaseChanges>: WireObject, Hashable, Sendable {
+    public var zones: [ZoneResult] = []
+    public var syncToken = ""
+    public var moreComing = false
 
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("zones", &zones)
-            try coder.required("syncToken", &syncToken)
-            try coder.defaulted("moreComing", &moreComing)
-        }
+    public init(zones: [ZoneResult], syncToken: String, moreComing: Bool) {
+        self.zones = zones
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+    }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("zones", &zones)
+        try coder.required(Feed.tokenKey, &syncToken)
+        try coder.defaulted("moreComing", &moreComing)
     }
 }

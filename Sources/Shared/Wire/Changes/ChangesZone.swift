@@ -39,25 +39,9 @@ public enum ChangesZone: Endpoint {
         }
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One result per zone, in the request's order.
-        public var zones: [Result] = []
+    public typealias Answer = ListBody<Result>
 
-        public init(zones: [Result]) {
-            self.zones = zones
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("zones", &zones)
-        }
-    }
-
-    public enum Result: WireValue {
-        case page(Page)
-        case failure(ZoneFailure)
-    }
+    public typealias Result = Swift.Result<Page, ZoneFailure>
 
     /// A stretch of a zone's changes, oldest first; each record once, with its newest state.
     public struct Page: WireObject, Hashable, Sendable {
@@ -141,17 +125,6 @@ extension ChangesZone.Item {
     }
 }
 
-extension ChangesZone.Result {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(try ZoneFailure(wire: node)) : .page(try ChangesZone.Page(wire: node))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .page(let page): page.write(to: &writer)
-        case .failure(let failure): failure.write(to: &writer)
-        }
-    }
+extension ChangesZone.Page: ListItem {
+    public static var listKey: StaticString { "zones" }
 }

@@ -80,26 +80,20 @@ extension Reference: WireReadable, WireWritable {
     }
 }
 
-extension AssetReceipt: WireReadable, WireWritable {
+extension AssetReceipt: WireObject {
+    public init() { self.init(receipt: nil) }
+
     public init(wire node: JSONNode) throws(WireError) {
         guard node.isObject else { throw FieldType.asset.mismatch }
-        self.init(
-            fileChecksum: try node.optional("fileChecksum"),
-            sizeBytes: try node.optional("size"),
-            referenceChecksum: try node.optional("referenceChecksum"),
-            wrappingKey: try node.optional("wrappingKey"),
-            receipt: try node.optional("receipt"),
-            downloadURL: try node.optional("downloadURL"))
+        try self.init(membersOf: node)
     }
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("fileChecksum", fileChecksum)
-            writer.optional("size", sizeBytes)
-            writer.optional("referenceChecksum", referenceChecksum)
-            writer.optional("wrappingKey", wrappingKey)
-            writer.optional("receipt", receipt)
-            writer.optional("downloadURL", downloadURL)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("fileChecksum", &fileChecksum)
+        try coder.optional("size", &sizeBytes)
+        try coder.optional("referenceChecksum", &referenceChecksum)
+        try coder.optional("wrappingKey", &wrappingKey)
+        try coder.optional("receipt", &receipt)
+        try coder.optional("downloadURL", &downloadURL)
     }
 }

@@ -29,26 +29,6 @@ extension JSONNode {
         return value
     }
 
-    /// Reads a word of the protocol; nil when the member is absent or null.
-    func optionalWord<Word: RawRepresentable<String>>(
-        _ key: StaticString, as type: Word.Type = Word.self
-    ) throws(WireError) -> Word? {
-        guard let text: String = try optional(key) else { return nil }
-        guard let word = Word(rawValue: text) else {
-            throw WireError("The protocol does not know this word.").within(key)
-        }
-        return word
-    }
-
-    func requiredWord<Word: RawRepresentable<String>>(
-        _ key: StaticString, as type: Word.Type = Word.self
-    ) throws(WireError) -> Word {
-        guard let word = try optionalWord(key, as: type) else {
-            throw WireError("This key is required.").within(key)
-        }
-        return word
-    }
-
     /// Reads `numbersAsStrings`, also in the spelling of Apple's page on changes/zone.
     func numbersAsStrings() throws(WireError) -> Bool? {
         try optional("numbersAsStrings", or: "numberAsStrings")

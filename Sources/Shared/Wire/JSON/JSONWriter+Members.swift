@@ -20,6 +20,12 @@ extension JSONWriter {
     public mutating func nonempty(_ key: StaticString, _ values: [String]) {
         if !values.isEmpty { member(key, values) }
     }
+
+    /// Writes an object with nothing but a record's name.
+    mutating func recordName(_ key: StaticString, _ name: String) {
+        self.key(key)
+        object { $0.member("recordName", name) }
+    }
 }
 
 extension String: WireWritable {

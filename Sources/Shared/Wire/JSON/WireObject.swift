@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// A JSON object of the protocol whose members are listed once, for reading and for writing.
 ///
 /// ```swift
@@ -41,6 +43,17 @@ public protocol WireCoder: ~Copyable {
     /// A Boolean that is false where it is absent, and written only when it is true.
     mutating func flag(_ key: StaticString, _ value: inout Bool) throws(Failure)
 
+    /// An array that is empty where it is absent, and written only when it is not.
+    mutating func nonempty<Element: WireReadable & WireWritable>(
+        _ key: StaticString, _ values: inout [Element]
+    ) throws(Failure)
+
+    /// A member that is an object with nothing but a record's name.
+    mutating func recordName(_ key: StaticString, _ name: inout String?) throws(Failure)
+
+    /// The members of an error, which stand beside the address of what failed.
+    mutating func error(_ error: inout ServiceError) throws(Failure)
+
     /// `numbersAsStrings`, read also in the spelling of Apple's page on changes/zone.
     mutating func numbersAsStrings(_ value: inout Bool) throws(Failure)
 }
@@ -48,6 +61,11 @@ public protocol WireCoder: ~Copyable {
 extension WireObject {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
+        try self.init(membersOf: node)
+    }
+
+    /// Reads the members of what is known to be an object.
+    init(membersOf node: JSONNode) throws(WireError) {
         self.init()
         var reader = MemberReader(node: node)
         try members(&reader)
@@ -85,6 +103,20 @@ struct MemberReader: WireCoder {
         try defaulted(key, &value)
     }
 
+    mutating func nonempty<Element: WireReadable>(
+        _ key: StaticString, _ values: inout [Element]
+    ) throws(WireError) {
+        try defaulted(key, &values)
+    }
+
+    mutating func recordName(_ key: StaticString, _ name: inout String?) throws(WireError) {
+        name = try node[key]?.optional("recordName")
+    }
+
+    mutating func error(_ error: inout ServiceError) throws(WireError) {
+        error = try ServiceError(wire: node)
+    }
+
     mutating func numbersAsStrings(_ value: inout Bool) throws(WireError) {
         if let found = try node.numbersAsStrings() { value = found }
     }
@@ -111,6 +143,20 @@ extension JSONWriter: WireCoder {
 
     public mutating func flag(_ key: StaticString, _ value: inout Bool) {
         flag(key, value)
+    }
+
+    public mutating func nonempty<Element: WireWritable>(
+        _ key: StaticString, _ values: inout [Element]
+    ) {
+        if !values.isEmpty { member(key, values) }
+    }
+
+    public mutating func recordName(_ key: StaticString, _ name: inout String?) {
+        if let name { recordName(key, name) }
+    }
+
+    public mutating func error(_ error: inout ServiceError) {
+        error.writeMembers(to: &self)
     }
 
     public mutating func numbersAsStrings(_ value: inout Bool) {

@@ -1,27 +1,19 @@
 import StratusRecords
 
-extension QueryDictionary: WireReadable, WireWritable {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordType: try node.required("recordType"),
-            filterBy: try node.optional("filterBy") ?? [],
-            sortBy: try node.optional("sortBy") ?? [])
-    }
+extension QueryDictionary: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordType", recordType)
-            writer.member("filterBy", filterBy)
-            writer.member("sortBy", sortBy)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("recordType", &recordType)
+        try coder.defaulted("filterBy", &filterBy)
+        try coder.defaulted("sortBy", &sortBy)
     }
 }
 
 extension QueryDictionary.Filter: WireReadable, WireWritable {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
-        let comparator: QueryDictionary.Comparator = try node.requiredWord("comparator")
+        let comparator: QueryDictionary.Comparator = try node.required("comparator")
         guard let fieldValue = node["fieldValue"] else {
             throw WireError("This key is required.", at: "fieldValue")
         }
@@ -44,7 +36,7 @@ extension QueryDictionary.Filter: WireReadable, WireWritable {
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("comparator", comparator.rawValue)
+            writer.member("comparator", comparator)
             field.writeMember(to: &writer)
             writer.member("fieldValue", Field(name: "", value: value))
             writer.optional("distance", distanceMetres)
@@ -89,7 +81,7 @@ extension QueryDictionary.FieldName {
     public static let anySearchable = Self.user("")
 
     fileprivate init(wire node: JSONNode, isOptional: Bool) throws(WireError) {
-        if let word: QueryDictionary.SystemField = try node.optionalWord("systemFieldName") {
+        if let word: QueryDictionary.SystemField = try node.optional("systemFieldName") {
             self = .system(word)
             return
         }
@@ -112,7 +104,7 @@ extension QueryDictionary.FieldName {
         switch self {
         case .anySearchable: break
         case .user(let name): writer.member("fieldName", name)
-        case .system(let field): writer.member("systemFieldName", field.rawValue)
+        case .system(let field): writer.member("systemFieldName", field)
         }
     }
 }

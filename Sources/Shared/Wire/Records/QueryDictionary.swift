@@ -2,9 +2,9 @@ import StratusRecords
 
 /// A query as the protocol writes it: a type, filters that must all hold, and an order.
 public struct QueryDictionary: Hashable, Sendable {
-    public var recordType: String
-    public var filterBy: [Filter]
-    public var sortBy: [Sort]
+    public var recordType = ""
+    public var filterBy: [Filter] = []
+    public var sortBy: [Sort] = []
 
     public init(recordType: String, filterBy: [Filter] = [], sortBy: [Sort] = []) {
         self.recordType = recordType
@@ -56,7 +56,7 @@ public struct QueryDictionary: Hashable, Sendable {
     }
 
     /// The fields that every record has.
-    public enum SystemField: String, Hashable, Sendable, CaseIterable {
+    public enum SystemField: String, WireWord, Hashable, Sendable, CaseIterable {
         case recordName
         case share
         case parent
@@ -67,7 +67,7 @@ public struct QueryDictionary: Hashable, Sendable {
     }
 
     /// How a field is compared. The raw values are the protocol's words.
-    public enum Comparator: String, Hashable, Sendable, CaseIterable {
+    public enum Comparator: String, WireWord, Hashable, Sendable, CaseIterable {
         case equals = "EQUALS"
         case notEquals = "NOT_EQUALS"
         case lessThan = "LESS_THAN"

@@ -52,10 +52,7 @@ extension RecordDictionary: WireReadable, WireWritable {
             writer.optional("created", created)
             writer.optional("modified", modified)
             writer.member("deleted", false)
-            if let shareRecordName {
-                writer.key("share")
-                writer.object { $0.member("recordName", shareRecordName) }
-            }
+            if let shareRecordName { writer.recordName("share", shareRecordName) }
         }
     }
 
@@ -77,10 +74,7 @@ extension RecordDictionary: WireReadable, WireWritable {
         if !(skippingEmptyFields && fields == .values([])) { writer.member("fields", fields) }
         writer.optional("recordChangeTag", recordChangeTag)
         writer.optional("zoneID", zoneID)
-        if case .some(let parent) = parentRecordName {
-            writer.key("parent")
-            writer.object { $0.member("recordName", parent) }
-        }
+        if case .some(let parent) = parentRecordName { writer.recordName("parent", parent) }
         writer.optional("shortGUID", shortGUID)
         share?.writeMembers(to: &writer)
     }
@@ -141,25 +135,15 @@ extension RecordResult.Tombstone: WireReadable, WireWritable {
     }
 }
 
-extension RecordFailure: WireReadable, WireWritable {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            recordName: try node.optional("recordName"),
-            zoneID: try node.optional("zoneID"),
-            error: try ServiceError(wire: node),
-            uuid: try node.optional("uuid"),
-            serverRecord: try node.optional("serverRecord"),
-            ancestorRecord: try node.optional("ancestorRecord"))
-    }
+extension RecordFailure: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("recordName", recordName)
-            writer.optional("zoneID", zoneID)
-            error.writeMembers(to: &writer)
-            writer.optional("uuid", uuid)
-            writer.optional("serverRecord", serverRecord)
-            writer.optional("ancestorRecord", ancestorRecord)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("recordName", &recordName)
+        try coder.optional("zoneID", &zoneID)
+        try coder.error(&error)
+        try coder.optional("uuid", &uuid)
+        try coder.optional("serverRecord", &serverRecord)
+        try coder.optional("ancestorRecord", &ancestorRecord)
     }
 }

@@ -110,7 +110,7 @@ public enum RecordResult: Hashable, Sendable {
 public struct RecordFailure: Hashable, Sendable {
     public var recordName: String?
     public var zoneID: ZoneIDDictionary?
-    public var error: ServiceError
+    public var error = ServiceError.unread
     /// The error's own identifier, another one in every answer.
     public var uuid: String?
     /// An extension, with CONFLICT: the record as the service has it.

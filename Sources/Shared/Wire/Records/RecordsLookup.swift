@@ -54,7 +54,7 @@ public enum RecordsLookup: Endpoint {
     }
 
     public struct Answer: WireObject, Hashable, Sendable {
-        /// One result per item, in the request's order.
+        /// One result per item or operation, in the request's order.
         public var records: [RecordResult] = []
         /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
         public var syncToken: String?

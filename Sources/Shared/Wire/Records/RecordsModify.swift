@@ -4,15 +4,15 @@ import StratusRecords
 public enum RecordsModify: Endpoint {
     public static let path = "records/modify"
 
-    public struct Request: WireValue {
-        public var operations: [Operation]
+    public struct Request: Hashable, Sendable {
+        public var operations: [Operation] = []
         /// The zone of operations whose record names none; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
         /// All or nothing within each custom zone.
-        public var isAtomic: Bool
+        public var isAtomic = true
         /// The fields that the answer shall have; nil is all of them.
         public var desiredKeys: [String]?
-        public var numbersAsStrings: Bool
+        public var numbersAsStrings = false
         /// An extension: an identifier that makes a repeated request the same request.
         public var operationID: String?
 
@@ -49,7 +49,7 @@ public enum RecordsModify: Endpoint {
     }
 
     /// What an operation does, and what must hold for it. The raw values are the protocol's words.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: String, WireWord, Hashable, Sendable, CaseIterable {
         /// Inserts; the name must be free.
         case create
         /// Changes the given fields; the change tag must be the current one.
@@ -68,47 +68,20 @@ public enum RecordsModify: Endpoint {
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One result per operation, in the request's order.
-        public var records: [RecordResult] = []
-        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
-        public var syncToken: String?
-
-        public init(records: [RecordResult], syncToken: String? = nil) {
-            self.records = records
-            self.syncToken = syncToken
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("records", &records)
-            try coder.optional("syncToken", &syncToken)
-        }
-    }
+    /// One result per operation, in the request's order.
+    public typealias Answer = RecordsLookup.Answer
 }
 
-extension RecordsModify.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            operations: try node.required("operations"),
-            zoneID: try node.optional("zoneID"),
-            isAtomic: try node.optional("atomic") ?? true,
-            desiredKeys: try node.optional("desiredKeys"),
-            numbersAsStrings: try node.numbersAsStrings() ?? false,
-            operationID: try node.optional("operationID"))
-    }
+extension RecordsModify.Request: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("operations", operations)
-            writer.optional("zoneID", zoneID)
-            writer.member("atomic", isAtomic)
-            writer.optional("desiredKeys", desiredKeys)
-            writer.flag("numbersAsStrings", numbersAsStrings)
-            writer.optional("operationID", operationID)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("operations", &operations)
+        try coder.optional("zoneID", &zoneID)
+        try coder.defaulted("atomic", &isAtomic)
+        try coder.optional("desiredKeys", &desiredKeys)
+        try coder.numbersAsStrings(&numbersAsStrings)
+        try coder.optional("operationID", &operationID)
     }
 }
 
@@ -132,13 +105,13 @@ extension RecordsModify.Operation {
         case .some("forceReplace"): .forceReplace
         case .some("delete"): .delete
         case .some("forceDelete"): .forceDelete
-        default: try node.requiredWord("operationType")
+        default: try node.required("operationType")
         }
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("operationType", kind.rawValue)
+            writer.member("operationType", kind)
             writer.key("record")
             record.writeRequest(to: &writer)
             writer.optional("desiredKeys", desiredKeys)

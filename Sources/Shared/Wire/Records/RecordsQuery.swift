@@ -5,7 +5,7 @@ public enum RecordsQuery: Endpoint {
     public static let path = "records/query"
 
     public struct Request: WireObject, Hashable, Sendable {
-        public var query = QueryDictionary(recordType: "")
+        public var query = QueryDictionary()
         /// Nil is the default zone, or all zones with ``isZoneWide``.
         public var zoneID: ZoneIDDictionary?
         /// Asks all zones of the database; ignored when a zone is named.

@@ -7,45 +7,26 @@ public enum RecordsRequestAccess: Endpoint {
 
     public typealias Request = RecordsResolve.Request
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One result per short GUID, in the request's order.
-        public var results: [AccessRequestResult] = []
-
-        public init(results: [AccessRequestResult]) {
-            self.results = results
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("results", &results)
-        }
-    }
+    public typealias Answer = ListBody<AccessRequestResult>
 }
 
 /// That a request for access was taken, or why it was not.
-public enum AccessRequestResult: WireValue {
-    case taken(ShortGUIDDictionary)
-    case failure(shortGUID: ShortGUIDDictionary?, ServiceError)
-}
+public typealias AccessRequestResult = Result<AccessRequest, ShortGUIDFailure>
 
-extension AccessRequestResult {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(
-                shortGUID: try node.optional("shortGUID"), try ServiceError(wire: node))
-            : .taken(try node.required("shortGUID"))
+/// A request for access that was taken.
+public struct AccessRequest: WireObject, ListItem {
+    public static let listKey: StaticString = "results"
+
+    /// As it was asked.
+    public var shortGUID = ShortGUIDDictionary()
+
+    public init(shortGUID: ShortGUIDDictionary) {
+        self.shortGUID = shortGUID
     }
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            switch self {
-            case .taken(let shortGUID): writer.member("shortGUID", shortGUID)
-            case .failure(let shortGUID, let error):
-                writer.optional("shortGUID", shortGUID)
-                error.writeMembers(to: &writer)
-            }
-        }
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("shortGUID", &shortGUID)
     }
 }

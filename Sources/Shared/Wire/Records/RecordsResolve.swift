@@ -4,34 +4,9 @@ import StratusRecords
 public enum RecordsResolve: Endpoint {
     public static let path = "records/resolve"
 
-    public struct Request: WireObject, Hashable, Sendable {
-        public var shortGUIDs: [ShortGUIDDictionary] = []
+    public typealias Request = ListBody<ShortGUIDDictionary>
 
-        public init(shortGUIDs: [ShortGUIDDictionary]) {
-            self.shortGUIDs = shortGUIDs
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("shortGUIDs", &shortGUIDs)
-        }
-    }
-
-    public struct Answer: WireObject, Hashable, Sendable {
-        /// One result per short GUID, in the request's order.
-        public var results: [ShareResult] = []
-
-        public init(results: [ShareResult]) {
-            self.results = results
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("results", &results)
-        }
-    }
+    public typealias Answer = ListBody<ShareResult>
 }
 
 /// The short GUID of a link, and what is wanted with it.
@@ -64,28 +39,30 @@ public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
 }
 
 /// What is behind a short GUID, or why nothing is shown.
-public enum ShareResult: WireValue {
-    case share(ShareMetadataDictionary)
-    case failure(shortGUID: ShortGUIDDictionary?, ServiceError)
+public typealias ShareResult = Result<ShareMetadataDictionary, ShortGUIDFailure>
+
+/// Why one short GUID of a request could not be followed.
+public struct ShortGUIDFailure: WireObject, Error, Hashable, Sendable {
+    public var shortGUID: ShortGUIDDictionary?
+    public var error = ServiceError.unread
+
+    public init(shortGUID: ShortGUIDDictionary?, error: ServiceError) {
+        self.shortGUID = shortGUID
+        self.error = error
+    }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("shortGUID", &shortGUID)
+        try coder.error(&error)
+    }
 }
 
-extension ShareResult {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(
-                shortGUID: try node.optional("shortGUID"), try ServiceError(wire: node))
-            : .share(try ShareMetadataDictionary(wire: node))
-    }
+extension ShortGUIDDictionary: ListItem {
+    public static var listKey: StaticString { "shortGUIDs" }
+}
 
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .share(let share): share.write(to: &writer)
-        case .failure(let shortGUID, let error):
-            writer.object { writer in
-                writer.optional("shortGUID", shortGUID)
-                error.writeMembers(to: &writer)
-            }
-        }
-    }
+extension ShareMetadataDictionary: ListItem {
+    public static var listKey: StaticString { "results" }
 }

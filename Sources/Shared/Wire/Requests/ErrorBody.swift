@@ -1,9 +1,9 @@
 import StratusRecords
 
 /// The body of an answer that failed as a whole (HTTP status other than 200).
-public struct ErrorBody: WireValue {
-    public var uuid: String
-    public var error: ServiceError
+public struct ErrorBody: Hashable, Sendable {
+    public var uuid = ""
+    public var error = ServiceError.unread
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
 
@@ -14,24 +14,20 @@ public struct ErrorBody: WireValue {
     }
 }
 
-extension ErrorBody {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            uuid: try node.optional("uuid") ?? "",
-            error: try ServiceError(wire: node),
-            records: try node.optional("records"))
-    }
+extension ErrorBody: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("uuid", uuid)
-            error.writeMembers(to: &writer)
-            if let records { writer.member("records", records) }
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.defaulted("uuid", &uuid)
+        try coder.error(&error)
+        try coder.optional("records", &records)
     }
 }
 
 extension ServiceError {
+    /// What stands in a value whose members are still to be read.
+    static let unread = ServiceError(.internalError, "")
+
     /// Tells whether an item of an answer is an error: it is one if and only if it has a code.
     static func isError(_ node: JSONNode) -> Bool {
         node["serverErrorCode"]?.isNull == false || node["extensionErrorCode"]?.isNull == false

@@ -30,7 +30,7 @@ public struct Fault: WireValue {
     }
 
     /// Why a zone is gone; the words of ``ZoneDictionary/deletionReason``.
-    public enum ZoneResetReason: String, Hashable, Sendable, CaseIterable {
+    public enum ZoneResetReason: String, WireWord, Hashable, Sendable, CaseIterable {
         case deleted
         case purged
         case encryptedDataReset
@@ -90,7 +90,7 @@ extension Fault {
         case "dropBeforeCommit": return .dropBeforeCommit
         case "dropAfterCommit": return .dropAfterCommit
         case "expireChangeTokens": return .expireChangeTokens
-        case "resetZone": return .resetZone(try node.optionalWord("deletionReason") ?? .deleted)
+        case "resetZone": return .resetZone(try node.optional("deletionReason") ?? .deleted)
         case "dropNotification": return .dropNotification
         case "duplicateNotification": return .duplicateNotification
         default:
@@ -104,7 +104,7 @@ extension Fault {
             switch effect {
             case .answer(let error): error.writeMembers(to: &writer)
             case .delay(let seconds): writer.member("seconds", seconds)
-            case .resetZone(let reason): writer.member("deletionReason", reason.rawValue)
+            case .resetZone(let reason): writer.member("deletionReason", reason)
             case .dropBeforeCommit, .dropAfterCommit, .expireChangeTokens, .dropNotification,
                 .duplicateNotification:
                 break
@@ -134,17 +134,9 @@ extension Fault {
 /// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds, GET lists, DELETE
 /// clears; each answers what is in the script then.
 public enum DevFaults {
-    public struct Script: WireObject, Hashable, Sendable {
-        public var faults: [Fault] = []
+    public typealias Script = ListBody<Fault>
+}
 
-        public init(faults: [Fault]) {
-            self.faults = faults
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("faults", &faults)
-        }
-    }
+extension Fault: ListItem {
+    public static var listKey: StaticString { "faults" }
 }

@@ -1,13 +1,13 @@
 /// A person's part in a share.
-public struct ParticipantDictionary: WireValue {
+public struct ParticipantDictionary: Hashable, Sendable {
     /// Given by the service; nil for a participant who is being added.
     public var participantID: String?
-    public var userIdentity: UserIdentityDictionary
-    public var role: ParticipantRole
-    public var status: ParticipantStatus
-    public var permission: SharePermission
+    public var userIdentity = UserIdentityDictionary(userRecordName: nil)
+    public var role = ParticipantRole.user
+    public var status = ParticipantStatus.invited
+    public var permission = SharePermission.readOnly
     /// An extension: the person had asked for access. Only in answers.
-    public var isApprovedRequester: Bool
+    public var isApprovedRequester = false
     /// An extension: when the person came into the list, in milliseconds since 1970. Only in answers.
     public var dateAddedMilliseconds: Int64?
 
@@ -28,7 +28,7 @@ public struct ParticipantDictionary: WireValue {
 }
 
 /// What somebody may do with a share. The raw values are the protocol's words.
-public enum SharePermission: String, WireValue {
+public enum SharePermission: String, WireWord, Hashable, Sendable {
     case none = "NONE"
     case readOnly = "READ_ONLY"
     case readWrite = "READ_WRITE"
@@ -36,7 +36,7 @@ public enum SharePermission: String, WireValue {
 }
 
 /// How somebody comes to be a participant. The raw values are the protocol's words.
-public enum ParticipantRole: String, WireValue {
+public enum ParticipantRole: String, WireWord, Hashable, Sendable {
     case owner = "OWNER"
     case administrator = "ADMINISTRATOR"
     /// Invited by name.
@@ -47,7 +47,7 @@ public enum ParticipantRole: String, WireValue {
 }
 
 /// Whether a participant takes part. The raw values are the protocol's words.
-public enum ParticipantStatus: String, WireValue {
+public enum ParticipantStatus: String, WireWord, Hashable, Sendable {
     case invited = "INVITED"
     case accepted = "ACCEPTED"
     /// Left, or was removed.
@@ -55,66 +55,30 @@ public enum ParticipantStatus: String, WireValue {
     case unknown = "UNKNOWN"
 }
 
-extension SharePermission {
-    public init(wire node: JSONNode) throws(WireError) {
-        guard let word = Self(rawValue: try String(wire: node)) else {
-            throw WireError("The protocol does not know this word.")
-        }
-        self = word
-    }
-
-    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
-}
-
 extension ParticipantRole {
     /// Reads the documented words and CloudKit JS's own.
-    public init(wire node: JSONNode) throws(WireError) {
-        let text = try String(wire: node)
-        guard let word = text == "PRIVATE_USER" ? .user : Self(rawValue: text) else {
-            throw WireError("The protocol does not know this word.")
-        }
-        self = word
+    public init?(word: String) {
+        self.init(rawValue: word == "PRIVATE_USER" ? "USER" : word)
     }
-
-    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
 }
 
 extension ParticipantStatus {
     /// Reads the documented words and CloudKit JS's own.
-    public init(wire node: JSONNode) throws(WireError) {
-        let text = try String(wire: node)
-        guard let word = text == "PENDING" ? .invited : Self(rawValue: text) else {
-            throw WireError("The protocol does not know this word.")
-        }
-        self = word
+    public init?(word: String) {
+        self.init(rawValue: word == "PENDING" ? "INVITED" : word)
     }
-
-    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
 }
 
-extension ParticipantDictionary {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            participantID: try node.optional("participantId"),
-            userIdentity: try node.optional("userIdentity")
-                ?? UserIdentityDictionary(userRecordName: nil),
-            role: try node.optional("type") ?? .user,
-            status: try node.optional("acceptanceStatus") ?? .invited,
-            permission: try node.optional("permission") ?? .readOnly,
-            isApprovedRequester: try node.optional("isApprovedRequester") ?? false,
-            dateAddedMilliseconds: try node.optional("dateAdded"))
-    }
+extension ParticipantDictionary: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("participantId", participantID)
-            writer.member("userIdentity", userIdentity)
-            writer.member("type", role)
-            writer.member("acceptanceStatus", status)
-            writer.member("permission", permission)
-            writer.flag("isApprovedRequester", isApprovedRequester)
-            writer.optional("dateAdded", dateAddedMilliseconds)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("participantId", &participantID)
+        try coder.defaulted("userIdentity", &userIdentity)
+        try coder.defaulted("type", &role)
+        try coder.defaulted("acceptanceStatus", &status)
+        try coder.defaulted("permission", &permission)
+        try coder.flag("isApprovedRequester", &isApprovedRequester)
+        try coder.optional("dateAdded", &dateAddedMilliseconds)
     }
 }

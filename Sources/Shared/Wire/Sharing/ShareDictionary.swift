@@ -18,13 +18,20 @@ public struct ShareDictionary: Hashable, Sendable {
     /// An extension: who may not ask. Nil in a request leaves them as they are.
     public var blockedIdentities: [UserIdentityDictionary]?
 
-    public struct Root: Hashable, Sendable {
-        public var recordName: String
+    public struct Root: WireObject, Hashable, Sendable {
+        public var recordName = ""
         public var recordChangeTag: String?
 
         public init(recordName: String, recordChangeTag: String? = nil) {
             self.recordName = recordName
             self.recordChangeTag = recordChangeTag
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("recordName", &recordName)
+            try coder.optional("recordChangeTag", &recordChangeTag)
         }
     }
 
@@ -75,27 +82,11 @@ extension ShareDictionary {
     func writeMembers(to writer: inout JSONWriter) {
         writer.optional("forRecord", root)
         writer.optional("publicPermission", publicPermission)
-        if let participants { writer.member("participants", participants) }
+        writer.optional("participants", participants)
         writer.optional("owner", owner)
         writer.optional("currentUserParticipant", currentUserParticipant)
         writer.optional("allowsAccessRequests", allowsAccessRequests)
-        if let accessRequesters { writer.member("accessRequesters", accessRequesters) }
-        if let blockedIdentities { writer.member("blockedIdentities", blockedIdentities) }
-    }
-}
-
-extension ShareDictionary.Root: WireReadable, WireWritable {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            recordName: try node.required("recordName"),
-            recordChangeTag: try node.optional("recordChangeTag"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordName", recordName)
-            writer.optional("recordChangeTag", recordChangeTag)
-        }
+        writer.optional("accessRequesters", accessRequesters)
+        writer.optional("blockedIdentities", blockedIdentities)
     }
 }

@@ -1,8 +1,8 @@
 import StratusRecords
 
 /// What is behind the short GUID of a share's link, as one caller sees it.
-public struct ShareMetadataDictionary: WireValue {
-    public var shortGUID: ShortGUIDDictionary
+public struct ShareMetadataDictionary: Hashable, Sendable {
+    public var shortGUID = ShortGUIDDictionary()
     public var containerIdentifier: String?
     public var environment: ContainerEnvironment?
     /// In which of the caller's databases the zone is: private for the owner, else shared.
@@ -43,43 +43,26 @@ public struct ShareMetadataDictionary: WireValue {
     }
 }
 
-extension ShareMetadataDictionary {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(shortGUID: try node.required("shortGUID"))
-        containerIdentifier = try node.optional("containerIdentifier")
-        environment = try node.optionalWord("environment")
-        if let scope: String = try node.optional("databaseScope") {
-            databaseScope = DatabaseScope(pathSegment: scope.lowercased())
-        }
-        zoneID = try node.optional("zoneID")
-        rootRecordName = try node.optional("rootRecordName")
-        rootRecord = try node.optional("rootRecord")
-        share = try node.optional("share")
-        ownerIdentity = try node.optional("ownerIdentity")
-        participantRole = try node.optional("participantType")
-        participantStatus = try node.optional("participantStatus")
-        participantPermission = try node.optional("participantPermission")
-        potentialMatches = try node.optional("potentialMatchList")
-        webpageURL = try node.optional("webpageURL")
-    }
+extension ShareMetadataDictionary: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("shortGUID", shortGUID)
-            writer.optional("containerIdentifier", containerIdentifier)
-            writer.optional("environment", environment?.rawValue)
-            writer.optional("databaseScope", databaseScope?.pathSegment.uppercased())
-            writer.optional("zoneID", zoneID)
-            writer.optional("rootRecordName", rootRecordName)
-            writer.optional("rootRecord", rootRecord)
-            writer.optional("share", share)
-            writer.optional("ownerIdentity", ownerIdentity)
-            writer.optional("participantType", participantRole)
-            writer.optional("participantStatus", participantStatus)
-            writer.optional("participantPermission", participantPermission)
-            if let potentialMatches { writer.member("potentialMatchList", potentialMatches) }
-            writer.optional("webpageURL", webpageURL)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("shortGUID", &shortGUID)
+        try coder.optional("containerIdentifier", &containerIdentifier)
+        try coder.optional("environment", &environment)
+        var scope = databaseScope?.pathSegment.uppercased()
+        try coder.optional("databaseScope", &scope)
+        databaseScope = scope.flatMap { DatabaseScope(pathSegment: $0.lowercased()) }
+        try coder.optional("zoneID", &zoneID)
+        try coder.optional("rootRecordName", &rootRecordName)
+        try coder.optional("rootRecord", &rootRecord)
+        try coder.optional("share", &share)
+        try coder.optional("ownerIdentity", &ownerIdentity)
+        try coder.optional("participantType", &participantRole)
+        try coder.optional("participantStatus", &participantStatus)
+        try coder.optional("participantPermission", &participantPermission)
+        try coder.optional("potentialMatchList", &potentialMatches)
+        try coder.optional("webpageURL", &webpageURL)
     }
 }
 

@@ -5,27 +5,14 @@ extension SubscriptionDictionary: WireReadable, WireWritable {
         try node.expectObject()
         self.init(
             subscriptionID: try node.optional("subscriptionID"),
-            kind: try node.optionalWord("subscriptionType"),
+            kind: try node.optional("subscriptionType"),
             zoneID: try node.optional("zoneID"),
             query: try node.optional("query"),
-            firesOn: try Self.occasions(node),
+            firesOn: try node.optional("firesOn") ?? [],
             firesOnce: try node.optional("firesOnce") ?? false,
             isZoneWide: try node.optional("zoneWide"),
             recordType: try node.optional("recordType"),
             notificationInfo: try node.optional("notificationInfo"))
-    }
-
-    private static func occasions(_ node: JSONNode) throws(WireError) -> [Occasion] {
-        let words: [String] = try node.optional("firesOn") ?? []
-        var occasions: [Occasion] = []
-        for word in words {
-            guard let occasion = Occasion(rawValue: word) else {
-                throw WireError("The protocol does not know this word.")
-                    .within(index: occasions.count).within("firesOn")
-            }
-            occasions.append(occasion)
-        }
-        return occasions
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -33,11 +20,11 @@ extension SubscriptionDictionary: WireReadable, WireWritable {
             writer.optional("subscriptionID", subscriptionID)
             // A deletion needs no more than the identifier.
             guard let kind else { return }
-            writer.member("subscriptionType", kind.rawValue)
+            writer.member("subscriptionType", kind)
             writer.optional("zoneID", zoneID)
             writer.optional("query", query)
             if kind == .query || !firesOn.isEmpty {
-                writer.member("firesOn", firesOn.map(\.rawValue))
+                writer.member("firesOn", firesOn)
             }
             writer.member("firesOnce", firesOnce)
             writer.optional("zoneWide", isZoneWide)
@@ -47,55 +34,34 @@ extension SubscriptionDictionary: WireReadable, WireWritable {
     }
 }
 
-extension SubscriptionDictionary.NotificationInfo: WireReadable, WireWritable {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            alertBody: try node.optional("alertBody"),
-            alertLocalizationKey: try node.optional("alertLocalizationKey"),
-            alertLocalizationArgs: try node.optional("alertLocalizationArgs") ?? [],
-            title: try node.optional("title"),
-            titleLocalizationKey: try node.optional("titleLocalizationKey"),
-            titleLocalizationArgs: try node.optional("titleLocalizationArgs") ?? [],
-            subtitle: try node.optional("subtitle"),
-            subtitleLocalizationKey: try node.optional("subtitleLocalizationKey"),
-            subtitleLocalizationArgs: try node.optional("subtitleLocalizationArgs") ?? [],
-            alertActionLocalizationKey: try node.optional("alertActionLocalizationKey"),
-            alertLaunchImage: try node.optional("alertLaunchImage"),
-            soundName: try node.optional("soundName"),
-            shouldBadge: try node.optional("shouldBadge") ?? false,
-            shouldSendContentAvailable: try node.optional("shouldSendContentAvailable") ?? false,
-            shouldSendMutableContent: try node.optional("shouldSendMutableContent") ?? false,
-            additionalFields: try node.optional("additionalFields") ?? [],
-            category: try node.optional("category"),
-            collapseIDKey: try node.optional("collapseIDKey"))
-    }
+extension SubscriptionDictionary.NotificationInfo: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.optional("alertBody", alertBody)
-            writer.optional("alertLocalizationKey", alertLocalizationKey)
-            writer.nonempty("alertLocalizationArgs", alertLocalizationArgs)
-            writer.optional("title", title)
-            writer.optional("titleLocalizationKey", titleLocalizationKey)
-            writer.nonempty("titleLocalizationArgs", titleLocalizationArgs)
-            writer.optional("subtitle", subtitle)
-            writer.optional("subtitleLocalizationKey", subtitleLocalizationKey)
-            writer.nonempty("subtitleLocalizationArgs", subtitleLocalizationArgs)
-            writer.optional("alertActionLocalizationKey", alertActionLocalizationKey)
-            writer.optional("alertLaunchImage", alertLaunchImage)
-            writer.optional("soundName", soundName)
-            writer.flag("shouldBadge", shouldBadge)
-            writer.flag("shouldSendContentAvailable", shouldSendContentAvailable)
-            writer.flag("shouldSendMutableContent", shouldSendMutableContent)
-            writer.nonempty("additionalFields", additionalFields)
-            writer.optional("category", category)
-            writer.optional("collapseIDKey", collapseIDKey)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("alertBody", &alertBody)
+        try coder.optional("alertLocalizationKey", &alertLocalizationKey)
+        try coder.nonempty("alertLocalizationArgs", &alertLocalizationArgs)
+        try coder.optional("title", &title)
+        try coder.optional("titleLocalizationKey", &titleLocalizationKey)
+        try coder.nonempty("titleLocalizationArgs", &titleLocalizationArgs)
+        try coder.optional("subtitle", &subtitle)
+        try coder.optional("subtitleLocalizationKey", &subtitleLocalizationKey)
+        try coder.nonempty("subtitleLocalizationArgs", &subtitleLocalizationArgs)
+        try coder.optional("alertActionLocalizationKey", &alertActionLocalizationKey)
+        try coder.optional("alertLaunchImage", &alertLaunchImage)
+        try coder.optional("soundName", &soundName)
+        try coder.flag("shouldBadge", &shouldBadge)
+        try coder.flag("shouldSendContentAvailable", &shouldSendContentAvailable)
+        try coder.flag("shouldSendMutableContent", &shouldSendMutableContent)
+        try coder.nonempty("additionalFields", &additionalFields)
+        try coder.optional("category", &category)
+        try coder.optional("collapseIDKey", &collapseIDKey)
     }
 }
 
-extension SubscriptionResult: WireReadable, WireWritable {
+extension SubscriptionResult: ListItem {
+    public static var listKey: StaticString { "subscriptions" }
+
     public init(wire node: JSONNode) throws(WireError) {
         if ServiceError.isError(node) {
             self = .failure(

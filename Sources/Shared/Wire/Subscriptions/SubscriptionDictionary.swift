@@ -2,13 +2,13 @@ import StratusRecords
 
 /// A subscription as the protocol writes it.
 public struct SubscriptionDictionary: Hashable, Sendable {
-    public enum Kind: String, Hashable, Sendable {
+    public enum Kind: String, WireWord, Hashable, Sendable {
         case query
         case zone
         case database
     }
 
-    public enum Occasion: String, Hashable, Sendable, CaseIterable {
+    public enum Occasion: String, WireWord, Hashable, Sendable, CaseIterable {
         case create
         case update
         case delete
@@ -48,21 +48,21 @@ public struct SubscriptionDictionary: Hashable, Sendable {
     public struct NotificationInfo: Hashable, Sendable {
         public var alertBody: String?
         public var alertLocalizationKey: String?
-        public var alertLocalizationArgs: [String]
+        public var alertLocalizationArgs: [String] = []
         public var title: String?
         public var titleLocalizationKey: String?
-        public var titleLocalizationArgs: [String]
+        public var titleLocalizationArgs: [String] = []
         public var subtitle: String?
         public var subtitleLocalizationKey: String?
-        public var subtitleLocalizationArgs: [String]
+        public var subtitleLocalizationArgs: [String] = []
         public var alertActionLocalizationKey: String?
         public var alertLaunchImage: String?
         public var soundName: String?
-        public var shouldBadge: Bool
-        public var shouldSendContentAvailable: Bool
-        public var shouldSendMutableContent: Bool
+        public var shouldBadge = false
+        public var shouldSendContentAvailable = false
+        public var shouldSendMutableContent = false
         /// Fields of the record that travel with a query notification.
-        public var additionalFields: [String]
+        public var additionalFields: [String] = []
         public var category: String?
         public var collapseIDKey: String?
 

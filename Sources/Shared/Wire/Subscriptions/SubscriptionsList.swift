@@ -7,17 +7,5 @@ public enum SubscriptionsList: Endpoint {
 
     public typealias Request = EmptyBody
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        public var subscriptions: [SubscriptionResult] = []
-
-        public init(subscriptions: [SubscriptionResult]) {
-            self.subscriptions = subscriptions
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("subscriptions", &subscriptions)
-        }
-    }
+    public typealias Answer = ListBody<SubscriptionResult>
 }

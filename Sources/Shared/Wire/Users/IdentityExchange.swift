@@ -4,15 +4,15 @@ import StratusRecords
 ///
 /// An extension: CloudKit knows Apple's own sign-in alone. The API token is in the query, as everywhere.
 public enum IdentityExchange {
-    public struct Request: WireValue {
-        public var container: String
+    public struct Request: Hashable, Sendable {
+        public var container = ""
         /// `development` or `production`.
-        public var environment: ContainerEnvironment
+        public var environment = ContainerEnvironment.development
         /// As the provider gave it: header, claims and signature with dots between them.
-        public var identityToken: String
+        public var identityToken = ""
         /// What the app chose for this sign-in; the token must have it, or its SHA-256.
-        public var nonce: String
-        public var staysSignedIn: Bool
+        public var nonce = ""
+        public var staysSignedIn = false
 
         public init(
             container: String, environment: ContainerEnvironment, identityToken: String,
@@ -29,24 +29,14 @@ public enum IdentityExchange {
     public typealias Answer = DevSignIn.Answer
 }
 
-extension IdentityExchange.Request {
-    public init(wire node: JSONNode) throws(WireError) {
-        try node.expectObject()
-        self.init(
-            container: try node.required("container"),
-            environment: try node.requiredWord("environment"),
-            identityToken: try node.required("identityToken"),
-            nonce: try node.required("nonce"),
-            staysSignedIn: try node.optional("staySignedIn") ?? false)
-    }
+extension IdentityExchange.Request: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("container", container)
-            writer.member("environment", environment.rawValue)
-            writer.member("identityToken", identityToken)
-            writer.member("nonce", nonce)
-            writer.flag("staySignedIn", staysSignedIn)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("container", &container)
+        try coder.required("environment", &environment)
+        try coder.required("identityToken", &identityToken)
+        try coder.required("nonce", &nonce)
+        try coder.flag("staySignedIn", &staysSignedIn)
     }
 }

@@ -94,3 +94,7 @@ extension UserIdentityDictionary {
         writer.optional("lookupInfo", lookupInfo)
     }
 }
+
+extension UserIdentityDictionary: ListItem {
+    public static var listKey: StaticString { "users" }
+}

@@ -23,19 +23,7 @@ public enum UsersDiscover: Endpoint {
 
     /// One identity per lookup in the request's order; of people who cannot be found, it has nothing
     /// but what was asked.
-    public struct Answer: WireObject, Hashable, Sendable {
-        public var users: [UserIdentityDictionary] = []
-
-        public init(users: [UserIdentityDictionary]) {
-            self.users = users
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("users", &users)
-        }
-    }
+    public typealias Answer = ListBody<UserIdentityDictionary>
 }
 
 /// By what somebody is looked up: one of the first three; or, in an invitation, one of all.

@@ -42,19 +42,7 @@ public struct UsersLookupRequest: WireObject, Hashable, Sendable {
 }
 
 /// The people who were found; who was not is left out.
-public struct UsersLookupAnswer: WireObject, Hashable, Sendable {
-    public var users: [UserDictionary] = []
-
-    public init(users: [UserDictionary]) {
-        self.users = users
-    }
-
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("users", &users)
-    }
-}
+public typealias UsersLookupAnswer = ListBody<UserDictionary>
 
 /// A person in the older form.
 public struct UserDictionary: WireObject, Hashable, Sendable {
@@ -81,4 +69,8 @@ public struct UserDictionary: WireObject, Hashable, Sendable {
         try coder.optional("lastName", &lastName)
         try coder.optional("emailAddress", &emailAddress)
     }
+}
+
+extension UserDictionary: ListItem {
+    public static var listKey: StaticString { "users" }
 }

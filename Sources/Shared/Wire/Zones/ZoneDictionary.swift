@@ -19,8 +19,8 @@ public struct ZoneIDDictionary: WireValue {
 }
 
 /// A zone as the protocol writes it.
-public struct ZoneDictionary: WireValue {
-    public var zoneID: ZoneIDDictionary
+public struct ZoneDictionary: Hashable, Sendable {
+    public var zoneID = ZoneIDDictionary()
     /// Where the zone's change feed stands; nil for a zone without one.
     public var syncToken: String?
     public var isAtomic: Bool?
@@ -48,15 +48,12 @@ public struct ZoneDictionary: WireValue {
 }
 
 /// One zone of an answer, or why it is not there.
-public enum ZoneResult: WireValue {
-    case zone(ZoneDictionary)
-    case failure(ZoneFailure)
-}
+public typealias ZoneResult = Result<ZoneDictionary, ZoneFailure>
 
 /// Why one zone of a request could not be served.
-public struct ZoneFailure: WireValue {
-    public var zoneID: ZoneIDDictionary
-    public var error: ServiceError
+public struct ZoneFailure: Error, Hashable, Sendable {
+    public var zoneID = ZoneIDDictionary()
+    public var error = ServiceError.unread
 
     public init(zoneID: ZoneIDDictionary, error: ServiceError) {
         self.zoneID = zoneID
@@ -87,60 +84,33 @@ extension ZoneIDDictionary {
     }
 }
 
-extension ZoneDictionary {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            zoneID: try node.required("zoneID"),
-            syncToken: try node.optional("syncToken"),
-            isAtomic: try node.optional("atomic"),
-            isDeleted: try node.optional("deleted"),
-            deletionReason: try node.optional("deletionReason"),
-            shareRecordName: try node["share"]?.optional("recordName"),
-            encryptionScope: try node.optionalWord("encryptionScope"))
-    }
+extension ZoneDictionary: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("zoneID", zoneID)
-            writer.optional("syncToken", syncToken)
-            writer.optional("atomic", isAtomic)
-            writer.optional("deleted", isDeleted)
-            writer.optional("deletionReason", deletionReason)
-            if let shareRecordName {
-                writer.key("share")
-                writer.object { $0.member("recordName", shareRecordName) }
-            }
-            writer.optional("encryptionScope", encryptionScope?.rawValue)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("zoneID", &zoneID)
+        try coder.optional("syncToken", &syncToken)
+        try coder.optional("atomic", &isAtomic)
+        try coder.optional("deleted", &isDeleted)
+        try coder.optional("deletionReason", &deletionReason)
+        try coder.recordName("share", &shareRecordName)
+        try coder.optional("encryptionScope", &encryptionScope)
     }
 }
 
-extension ZoneResult {
-    public init(wire node: JSONNode) throws(WireError) {
-        self =
-            ServiceError.isError(node)
-            ? .failure(try ZoneFailure(wire: node)) : .zone(try ZoneDictionary(wire: node))
-    }
+extension ZoneFailure: WireObject {
+    public init() {}
 
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .zone(let zone): zone.write(to: &writer)
-        case .failure(let failure): failure.write(to: &writer)
-        }
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("zoneID", &zoneID)
+        try coder.error(&error)
     }
 }
 
-extension ZoneFailure {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            zoneID: try node.required("zoneID"),
-            error: try ServiceError(wire: node))
-    }
+extension ZoneIDDictionary: ListItem {
+    public static var listKey: StaticString { "zones" }
+}
 
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("zoneID", zoneID)
-            error.writeMembers(to: &writer)
-        }
-    }
+extension ZoneDictionary: ListItem {
+    public static var listKey: StaticString { "zones" }
 }

@@ -26,17 +26,5 @@ public enum ZonesList: Endpoint {
         }
     }
 
-    public struct Answer: WireObject, Hashable, Sendable {
-        public var zones: [ZoneResult] = []
-
-        public init(zones: [ZoneResult]) {
-            self.zones = zones
-        }
-
-        public init() {}
-
-        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-            try coder.required("zones", &zones)
-        }
-    }
+    public typealias Answer = ListBody<ZoneResult>
 }

@@ -23,7 +23,7 @@ public enum ZonesModify: Endpoint {
     }
 
     public struct Operation: WireValue {
-        public enum Kind: String, Hashable, Sendable {
+        public enum Kind: String, WireWord, Hashable, Sendable {
             case create
             case delete
         }
@@ -50,17 +50,17 @@ extension ZonesModify.Operation {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
         self.init(
-            try node.requiredWord("operationType"), try node.required("zone"),
-            encryptionScope: try node["zone"]?.optionalWord("encryptionScope"))
+            try node.required("operationType"), try node.required("zone"),
+            encryptionScope: try node["zone"]?.optional("encryptionScope"))
     }
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("operationType", kind.rawValue)
+            writer.member("operationType", kind)
             writer.key("zone")
             writer.object { writer in
                 writer.member("zoneID", zoneID)
-                writer.optional("encryptionScope", encryptionScope?.rawValue)
+                writer.optional("encryptionScope", encryptionScope)
             }
         }
     }

@@ -177,12 +177,12 @@ import Testing
                 container: Trip.identifier, owner: zoneID.ownerName, zoneName: "Trips",
                 recordName: "root", fieldName: "diary"))
         let forging: @Sendable (any Sendable, any Sendable) -> any Sendable = { _, answer in
-            guard case .share(var found) = (answer as? RecordsResolve.Answer)?.results.first
+            guard case .success(var found) = (answer as? RecordsResolve.Answer)?.items.first
             else { return answer }
             found.rootRecord?.fields = .values([
                 Field(name: "diary", value: .bytes(forged), isEncrypted: true)
             ])
-            return RecordsResolve.Answer(results: [.share(found)])
+            return RecordsResolve.Answer([.success(found)])
         }
         let links = [ShareLinkKey.link(link, with: mallorys)]
         for (guest, isKnown) in [(ben, true), (try await device("cy"), false)] {

@@ -74,7 +74,7 @@ import Testing
 
     @Test func unknownChangeTokenIsExpired() async {
         let database = database { _, _ in
-            ChangesZone.Answer(zones: [
+            ChangesZone.Answer([
                 .failure(
                     ZoneFailure(
                         zoneID: ZoneIDDictionary(zoneName: "Trips"),

@@ -196,8 +196,8 @@ extension OldCodeInUse {
         await run(
             old.zoneChanges(log),
             on: database { _, _ in
-                ChangesZone.Answer(zones: [
-                    .page(
+                ChangesZone.Answer([
+                    .success(
                         .init(
                             zoneID: zone, records: [served("b")], syncToken: "1", moreComing: false)
                     )
@@ -217,7 +217,7 @@ extension OldCodeInUse {
 
     /// Serves the first item of a request and refuses the second.
     @Sendable private static func half(_ request: any Sendable) -> any Sendable {
-        let zone = ZoneResult.zone(ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "Trips")))
+        let zone = ZoneResult.success(ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "Trips")))
         let gone = ZoneFailure(
             zoneID: ZoneIDDictionary(zoneName: "b"), error: ServiceError(.zoneNotFound, "none"))
         let subscription = SubscriptionResult.subscription(
@@ -225,15 +225,15 @@ extension OldCodeInUse {
         let missing = SubscriptionResult.failure(
             subscriptionID: "b", ServiceError(.notFound, "none"))
         switch request {
-        case is ZonesLookup.Request: return ZonesLookup.Answer(zones: [zone, .failure(gone)])
-        case is ZonesModify.Request: return ZonesModify.Answer(zones: [zone, .failure(gone)])
+        case is ZonesLookup.Request: return ZonesLookup.Answer([zone, .failure(gone)])
+        case is ZonesModify.Request: return ZonesModify.Answer([zone, .failure(gone)])
         case is SubscriptionsLookup.Request:
-            return SubscriptionsLookup.Answer(subscriptions: [subscription, missing])
+            return SubscriptionsLookup.Answer([subscription, missing])
         case is SubscriptionsModify.Request:
-            return SubscriptionsModify.Answer(subscriptions: [subscription, missing])
+            return SubscriptionsModify.Answer([subscription, missing])
         default:
-            return ChangesZone.Answer(zones: [
-                .page(
+            return ChangesZone.Answer([
+                .success(
                     .init(
                         zoneID: ZoneIDDictionary(zoneName: "Trips"), records: [], syncToken: "1",
                         moreComing: false)), .failure(gone),

@@ -68,8 +68,8 @@ struct OperationLifeTests {
     }
 
     private static func page(_ names: String...) -> ChangesZone.Answer {
-        ChangesZone.Answer(zones: [
-            .page(
+        ChangesZone.Answer([
+            .success(
                 .init(
                     zoneID: ZoneIDDictionary(zoneName: "Trips"), records: names.map { served($0) },
                     syncToken: "t", moreComing: true))
@@ -243,8 +243,8 @@ struct OperationLifeTests {
         #expect(weakModify == nil && weakFetch == nil)
     }
 
-    private static let last = ChangesZone.Answer(zones: [
-        .page(
+    private static let last = ChangesZone.Answer([
+        .success(
             .init(
                 zoneID: ZoneIDDictionary(zoneName: "Trips"), records: [served("a")],
                 syncToken: "t", moreComing: false))

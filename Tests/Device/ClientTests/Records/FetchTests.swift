@@ -82,8 +82,8 @@ import Testing
         let database = database { request, _ in
             let failure = ZoneFailure(zoneID: mine, error: ServiceError(.notFound, "none"))
             return request is ZonesModify.Request || request is ZonesList.Request
-                ? ZonesList.Answer(zones: [.zone(ZoneDictionary(zoneID: mine, isAtomic: true))])
-                : ZonesList.Answer(zones: [.failure(failure)])
+                ? ZonesList.Answer([.success(ZoneDictionary(zoneID: mine, isAtomic: true))])
+                : ZonesList.Answer([.failure(failure)])
         }
         let zone = try await database.save(CKRecordZone(zoneName: "Trips"))
         #expect(zone.zoneID == trips)
@@ -116,7 +116,7 @@ import Testing
             )
             let changed = ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "Trips"))
             return ChangesDatabase.Answer(
-                zones: [.zone(first ? changed : purged)], syncToken: first ? "1" : "2",
+                zones: [.success(first ? changed : purged)], syncToken: first ? "1" : "2",
                 moreComing: first)
         }
         let log = Log()
@@ -140,7 +140,7 @@ import Testing
     private static func page(
         _ zone: String, _ records: [RecordResult], _ token: String, more: Bool
     ) -> ChangesZone.Result {
-        .page(
+        .success(
             .init(
                 zoneID: ZoneIDDictionary(zoneName: zone), records: records, syncToken: token,
                 moreComing: more))
@@ -150,7 +150,7 @@ import Testing
         let transport = ScriptedTransport { request, _ in
             let items = (request as? ChangesZone.Request)?.zones ?? []
             return ChangesZone.Answer(
-                zones: items.map { item in
+                items.map { item in
                     switch (item.zoneID.zoneName, item.syncToken) {
                     case ("A", nil): Self.page("A", [served("a1", zone: "A")], "1", more: true)
                     case ("A", _):
@@ -190,7 +190,7 @@ import Testing
 
     @Test func fetchWithoutAllChangesStopsAfterOnePage() async {
         let database = database { _, _ in
-            ChangesZone.Answer(zones: [Self.page("Trips", [served("a")], "1", more: true)])
+            ChangesZone.Answer([Self.page("Trips", [served("a")], "1", more: true)])
         }
         let log = Log()
         let operation = CKFetchRecordZoneChangesOperation(
@@ -213,9 +213,9 @@ import Testing
 
     @Test func subscriptionsRoundTripOverWire() async throws {
         let transport = ScriptedTransport { request, _ in
-            let operations = (request as? SubscriptionsModify.Request)?.operations ?? []
+            let operations = (request as? SubscriptionsModify.Request)?.items ?? []
             return SubscriptionsList.Answer(
-                subscriptions: operations.map { operation in
+                operations.map { operation in
                     operation.kind == .delete
                         ? .deleted(subscriptionID: operation.subscription.subscriptionID ?? "")
                         : .subscription(operation.subscription)
@@ -237,8 +237,8 @@ import Testing
         await run(operation, on: container(transport).privateCloudDatabase)
         #expect(log.all == ["q", "d", "z", "deleted old", "result true"])
         let sent = try #require(transport.requests(SubscriptionsModify.Request.self).first)
-        #expect(sent.operations.map(\.subscription.kind) == [.query, .database, .zone, nil])
-        let dictionaries = sent.operations.prefix(3).map(\.subscription)
+        #expect(sent.items.map(\.subscription.kind) == [.query, .database, .zone, nil])
+        let dictionaries = sent.items.prefix(3).map(\.subscription)
         #expect(dictionaries[0].firesOn == [.update] && dictionaries[0].firesOnce)
         #expect(dictionaries[0].isZoneWide == true && dictionaries[0].query?.filterBy.count == 2)
         #expect(dictionaries[1].recordType == "Hut")
@@ -246,7 +246,7 @@ import Testing
         #expect(dictionaries[2].zoneID?.zoneName == "Trips")
 
         let list = ScriptedTransport { _, _ in
-            SubscriptionsList.Answer(subscriptions: dictionaries.map { .subscription($0) })
+            SubscriptionsList.Answer(dictionaries.map { .subscription($0) })
         }
         let fetched = try await container(list).privateCloudDatabase.allSubscriptions()
         #expect(fetched.map(\.subscriptionID) == ["q", "d", "z"])
@@ -266,10 +266,10 @@ import Testing
                 return ChangesDatabase.Answer(zones: [], syncToken: "T", moreComing: true)
             }
             return ChangesZone.Answer(
-                zones: zones.map { zone in
+                zones.map { zone in
                     // The second zone is as it should be.
                     let isGood = zone.zoneID.zoneName != "Trips"
-                    return .page(
+                    return .success(
                         ChangesZone.Page(
                             zoneID: zone.zoneID, records: [served("a")], syncToken: "T",
                             moreComing: !isGood))
@@ -309,7 +309,7 @@ import Testing
         never.query = QueryDictionary(recordType: "Hut")
         let dictionary = never
         let database = database { _, _ in
-            SubscriptionsList.Answer(subscriptions: [.subscription(dictionary)])
+            SubscriptionsList.Answer([.subscription(dictionary)])
         }
         let subscription = try #require(try await database.allSubscriptions().first)
         #expect((subscription as? CKQuerySubscription)?.querySubscriptionOptions == [])

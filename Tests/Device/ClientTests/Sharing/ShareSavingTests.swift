@@ -107,7 +107,7 @@ import Testing
 
     private func participant(_ address: String) async throws -> CKShare.Participant {
         let transport = ScriptedTransport { _, _ in
-            UsersDiscover.Answer(users: [
+            UsersDiscover.Answer([
                 UserIdentityDictionary(userRecordName: nil, emailAddress: address)
             ])
         }
@@ -126,10 +126,10 @@ import Testing
                 ])
             case let request as RecordsResolve.Request:
                 return RecordsResolve.Answer(
-                    results: request.shortGUIDs.map {
-                        .share(ShareMetadataDictionary(shortGUID: $0))
+                    request.items.map {
+                        .success(ShareMetadataDictionary(shortGUID: $0))
                     })
-            default: return RecordsResolve.Answer(results: [])
+            default: return RecordsResolve.Answer([])
             }
         }
         let share = try await fetch(transport)
@@ -138,7 +138,7 @@ import Testing
         let link = try #require(URL(string: "https://stratus.invalid/share/x"))
         let asking = container(transport)
         #expect(await code { _ = try await asking.shareMetadata(for: link) } == .internalError)
-        let mute = container(ScriptedTransport { _, _ in RecordsResolve.Answer(results: []) })
+        let mute = container(ScriptedTransport { _, _ in RecordsResolve.Answer([]) })
         #expect(await code { _ = try await mute.shareMetadata(for: link) } == .internalError)
     }
 

@@ -31,7 +31,7 @@ import Testing
     private func discover(
         _ person: Person, _ infos: [UserLookupInfo], in scope: DatabaseScope = .public
     ) async throws -> [UserIdentityDictionary] {
-        try await person.ask(UsersDiscover.self, .init(lookupInfos: infos), in: scope).users
+        try await person.ask(UsersDiscover.self, .init(lookupInfos: infos), in: scope).items
     }
 
     @Test(arguments: Backend.allCases)
@@ -60,15 +60,15 @@ import Testing
             ]),
             in: .public)
         #expect(
-            byAddress.users == [
+            byAddress.items == [
                 UserDictionary(
                     userRecordName: ida.name, firstName: "Ida", lastName: "Holm",
                     emailAddress: "ida@example.org")
             ])
         let byName = try await ole.ask(
             UsersLookupID.self, .init(users: [.init(userRecordName: ida.name)]), in: .private)
-        #expect(byName.users.map(\.userRecordName) == [ida.name])
-        #expect(byName.users.first?.emailAddress == nil)
+        #expect(byName.items.map(\.userRecordName) == [ida.name])
+        #expect(byName.items.first?.emailAddress == nil)
     }
 
     @Test func undiscoverableUserLooksUnknown() async throws {
@@ -90,7 +90,7 @@ import Testing
             #expect(found == [nobody])
             let users = try await ole.ask(
                 UsersLookupEmail.self, .init(users: [info]), in: .public
-            ).users
+            ).items
             #expect(users.isEmpty)
         }
         for name in [never.name, noMore.name, disabled.name, "_nobody", ""] {
@@ -114,7 +114,7 @@ import Testing
             .init(lookupInfos: [.init(userRecordName: ida.name)]),
             from: Credentials(apiToken: "development", webAuthToken: stranger.webAuthToken),
             at: elsewhere, scope: .public)
-        #expect(found.answer.users.map(\.userRecordName) == [nil])
+        #expect(found.answer.items.map(\.userRecordName) == [nil])
     }
 
     @Test func callerReceivesOwnNameOnlyWhenDiscoverable() async throws {
@@ -149,7 +149,7 @@ import Testing
         }
         #expect(try await discover(ole, []).isEmpty)
         let contacts = try await ole.ask(UsersLookupContacts.self, .init(), in: .public)
-        #expect(contacts.users.isEmpty)
+        #expect(contacts.items.isEmpty)
         for refusal in [
             await world.nobody.refusal(UsersDiscover.self, .init(lookupInfos: []), in: .public),
             await world.nobody.refusal(UsersLookupContacts.self, .init(), in: .public),

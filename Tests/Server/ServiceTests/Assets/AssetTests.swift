@@ -21,7 +21,7 @@ import Testing
                     .init(recordName: "_bad", fieldName: "photo"),
                     .init(recordName: "hut-3", fieldName: "not a name"),
                 ], zoneID: zone("Trips"))
-        ).tokens
+        ).items
         #expect(tokens[0].token?.recordName == "hut-3")
         #expect(tokens[0].token?.fieldName == "photo")
         #expect(tokens[0].token?.url.hasPrefix("/assets/put/") == true)
@@ -309,7 +309,7 @@ import Testing
                     .init(recordName: "a", fieldName: "beds"),
                     .init(recordName: "b", fieldName: "photo"),
                 ], zoneID: zone("Trips"), targetZoneID: zone("Plans"))
-        ).assets
+        ).items
         let again = try #require(answer[0].asset)
         #expect(again.fileChecksum == asset.fileChecksum && again.receipt != nil)
         #expect(answer[1].failure?.error.code == .notFound)
@@ -331,7 +331,7 @@ import Testing
         try await alice.modify([hut(.create, "a", [photo(asset)])])
         let own = try await bob.ask(
             AssetsRereference.self, .init(assets: [.init(recordName: "a", fieldName: "photo")])
-        ).assets[0]
+        ).items[0]
         #expect(own.failure?.error.code == .notFound)
         let zoneID = ZoneIDDictionary(zoneName: "_defaultZone", ownerRecordName: alice.name)
         let foreign = await bob.refusal(
@@ -415,7 +415,7 @@ extension Person {
         let tokens = try await ask(
             AssetsUpload.self,
             .init(tokens: [.init(fieldName: "photo")], zoneID: zoneName.map(zone)), in: scope
-        ).tokens
+        ).items
         return String(try #require(tokens[0].token).url.dropFirst("/assets/put/".count))
     }
 

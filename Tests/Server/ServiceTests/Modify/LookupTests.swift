@@ -61,12 +61,12 @@ import Testing
         let changes = try await alice.ask(
             ChangesZone.self,
             .init(zones: [.init(zoneID: zone("Trips"), numbersAsStrings: true)])
-        ).zones
+        ).items
         for answer in [
             wireBytes(of: RecordsLookup.Answer(records: saved)),
             wireBytes(of: RecordsLookup.Answer(records: found)),
             wireBytes(of: RecordsLookup.Answer(records: queried)),
-            wireBytes(of: ChangesZone.Answer(zones: changes)),
+            wireBytes(of: ChangesZone.Answer(changes)),
         ] {
             let text = String(decoding: answer, as: UTF8.self)
             #expect(text.contains(#""value":"9007199254740993""#), "\(text)")

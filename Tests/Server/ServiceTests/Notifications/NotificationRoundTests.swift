@@ -136,7 +136,7 @@ import Testing
         try await again.service.dispatchLeftovers()
         let repeated = try await tablet.received(token)
         #expect(repeated.allSatisfy { $0.subscriptionID == "always" } && !repeated.isEmpty)
-        #expect(try await tablet.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
+        #expect(try await tablet.ask(SubscriptionsList.self, .init()).items.count == 1)
     }
 
     /// A subscription that was replaced under its name has not fired.
@@ -154,7 +154,7 @@ import Testing
         try await phone.subscribe([once])
         try await phone.modify([hut(.create, "b")])
         #expect(try await phone.received(token).isEmpty)
-        #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
+        #expect(try await phone.ask(SubscriptionsList.self, .init()).items.count == 1)
     }
 
     // MARK: Failures and restarts

@@ -175,7 +175,7 @@ import Testing
         #expect(try await phone.received(token).count == 1)
         try await phone.modify([hut(.create, "c")])
         #expect(try await phone.received(token).isEmpty)
-        #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.isEmpty)
+        #expect(try await phone.ask(SubscriptionsList.self, .init()).items.isEmpty)
     }
 
     /// A device that does not listen gets fewer, until it has caught up.

@@ -229,7 +229,7 @@ import Testing
             to: TokensRegister.self, .init(apnsEnvironment: "development", apnsToken: token),
             from: credentials, at: other, scope: nil)
         _ = try await world.service.respond(
-            to: SubscriptionsModify.self, .init(operations: [.init(.create, Make.query("there"))]),
+            to: SubscriptionsModify.self, .init([.init(.create, Make.query("there"))]),
             from: credentials, at: other, scope: .private)
         try await phone.subscribe([Make.query("here")])
         try await phone.at("tablet").modify([hut(.create, "a")])

@@ -33,18 +33,18 @@ import Testing
         #expect(made.allSatisfy { $0.subscription != nil })
         #expect(made[3].subscription?.subscriptionID?.utf8.count == 36)
         #expect(made[2].subscription?.zoneID?.ownerRecordName == alice.name)
-        let listed = try await alice.ask(SubscriptionsList.self, .init()).subscriptions
+        let listed = try await alice.ask(SubscriptionsList.self, .init()).items
         #expect(listed.count == 4)
         _ = try await alice.subscribe([Self.query("q", on: [.update])])
         let found = try await alice.ask(
             SubscriptionsLookup.self, .init(subscriptionIDs: ["nope", "q"])
-        ).subscriptions
+        ).items
         #expect(found[0].failure?.code == .notFound)
         #expect(found[1].subscription?.firesOn == [.update])
         let gone = try await alice.ask(
             SubscriptionsModify.self,
-            .init(operations: ["q", "q2"].map { .init(.delete, Self.query($0)) })
-        ).subscriptions
+            .init(["q", "q2"].map { .init(.delete, Self.query($0)) })
+        ).items
         #expect(gone[0] == .deleted(subscriptionID: "q"))
         #expect(gone[1].failure?.code == .notFound)
     }
@@ -55,9 +55,9 @@ import Testing
         let bob = try await world.person("bob")
         _ = try await alice.subscribe([Self.query("q")], in: .public)
         let others = try await bob.ask(SubscriptionsList.self, .init(), in: .public)
-        #expect(others.subscriptions.isEmpty)
+        #expect(others.items.isEmpty)
         let own = try await alice.ask(SubscriptionsList.self, .init(), in: .private)
-        #expect(own.subscriptions.isEmpty)
+        #expect(own.items.isEmpty)
     }
 
     /// Which kind each database takes.
@@ -114,7 +114,7 @@ import Testing
         #expect(results.map { $0.failure?.frameworkCode } == [nil, .limitExceeded, .limitExceeded])
         let twice = await alice.refusal(
             SubscriptionsModify.self,
-            .init(operations: [
+            .init([
                 .init(.create, Self.database("a")), .init(.delete, Self.database("a")),
             ]))
         #expect(twice?.error.code == .badRequest)
@@ -127,9 +127,9 @@ extension Person {
         _ subscriptions: [SubscriptionDictionary], in scope: DatabaseScope = .private
     ) async throws -> [SubscriptionResult] {
         try await ask(
-            SubscriptionsModify.self, .init(operations: subscriptions.map { .init(.create, $0) }),
+            SubscriptionsModify.self, .init(subscriptions.map { .init(.create, $0) }),
             in: scope
-        ).subscriptions
+        ).items
     }
 }
 

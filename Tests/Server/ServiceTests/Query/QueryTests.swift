@@ -88,8 +88,8 @@ import Testing
         #expect(refusals.count == 7)
         #expect(refusals.allSatisfy { $0?.error.frameworkCode == .limitExceeded })
         let subscribed = try await alice.ask(
-            SubscriptionsModify.self, .init(operations: [.init(.create, subscription)])
-        ).subscriptions
+            SubscriptionsModify.self, .init([.init(.create, subscription)])
+        ).items
         guard case .failure(_, let error) = subscribed[0] else {
             Issue.record("The subscription was taken.")
             return

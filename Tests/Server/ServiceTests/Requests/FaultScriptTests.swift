@@ -85,7 +85,7 @@ import Testing
             to: ZonesList.self, .init(),
             from: Credentials(apiToken: ServiceSettings.developmentToken, webAuthToken: token),
             at: world.address, scope: .private)
-        #expect(answer.answer.zones.count == 1)
+        #expect(answer.answer.items.count == 1)
         #expect(slept.seconds == [900])
     }
 
@@ -107,7 +107,7 @@ import Testing
             .init(zones: [
                 .init(zoneID: zone("Trips"), syncToken: token), .init(zoneID: zone("Huts")),
             ])
-        ).zones
+        ).items
         guard case .failure(let failure) = zones[0], case .page = zones[1] else {
             Issue.record("\(zones)")
             return
@@ -137,7 +137,7 @@ import Testing
         let token = try await alice.ask(ChangesDatabase.self, .init()).syncToken
         try script(Fault(.resetZone(reason), zoneName: "Trips"))
         let zones = try await alice.ask(ChangesDatabase.self, .init(syncToken: token)).zones
-        guard case .zone(let gone) = zones.first else {
+        guard case .success(let gone) = zones.first else {
             Issue.record("\(zones)")
             return
         }
@@ -167,7 +167,7 @@ import Testing
         try await phone.makeZone("Trips")
         _ = try await tablet.ask(
             SubscriptionsModify.self,
-            .init(operations: [
+            .init([
                 .init(
                     .create,
                     SubscriptionDictionary(

@@ -187,7 +187,7 @@ import Testing
     @Test func userAndLinkListsCostByLength() {
         let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
         let links = RecordsResolve.Request(
-            shortGUIDs: (0..<400).map { .init(value: "\($0)") })
+            (0..<400).map { .init(value: "\($0)") })
         #expect(UsersDiscover.cost(of: .init(lookupInfos: people)) == 2.5)
         #expect(UsersLookupEmail.cost(of: .init(users: people)) == 2.5)
         #expect(UsersLookupID.cost(of: .init(users: people)) == 2.5)

@@ -180,7 +180,7 @@ import Testing
         #expect(saved[0].failed?.error.frameworkCode == frameworkCode)
         let looked = try await alice.lookup(["hut"], in: "Trips")
         #expect(looked[0].failed?.error.frameworkCode == frameworkCode)
-        let zones = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
+        let zones = try await alice.ask(ZonesLookup.self, .init([zone("Trips")])).items
         #expect(zones.map { $0.error?.frameworkCode } == [frameworkCode])
         let queried = await alice.refusal(
             RecordsQuery.self, .init(query: .init(recordType: "Hut"), zoneID: zone("Trips")))

@@ -14,7 +14,7 @@ import Testing
             .init(
                 operations: [.init(.create, zone("Vault"), encryptionScope: scope)],
                 operationID: operationID)
-        ).zones[0]
+        ).items[0]
     }
 
     @Test(arguments: Backend.allCases)
@@ -26,9 +26,9 @@ import Testing
             let refusal = try #require(try await create(ida, scope).failure)
             #expect(refusal.code == .badRequest && refusal.frameworkCode == .serverRejectedRequest)
         }
-        let list = try await ida.ask(ZonesList.self, .init()).zones.compactMap(\.zone)
+        let list = try await ida.ask(ZonesList.self, .init()).items.compactMap(\.zone)
         #expect(Set(list.map(\.encryptionScope)) == [nil, .perZone])
-        let found = try await ida.ask(ZonesLookup.self, .init(zones: [zone("Vault")])).zones
+        let found = try await ida.ask(ZonesLookup.self, .init([zone("Vault")])).items
         #expect(found[0].zone?.encryptionScope == .perZone)
 
         try await ida.deleteZone("Vault")
@@ -42,7 +42,7 @@ import Testing
         let answer = try await ida.ask(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("_defaultZone"), encryptionScope: .perZone)]))
-        #expect(answer.zones[0].failure?.frameworkCode == .serverRejectedRequest)
+        #expect(answer.items[0].failure?.frameworkCode == .serverRejectedRequest)
     }
 
     @Test func perZoneEncryptionAllowsZoneWideShareOnly() async throws {
@@ -85,7 +85,7 @@ import Testing
                 apiToken: ServiceSettings.developmentToken, webAuthToken: ida.token,
                 clientID: "browser"), at: world.address, scope: .private
         ).answer
-        #expect(answer.zones.compactMap(\.zone?.zoneID.zoneName) == ["Vault", "_defaultZone"])
-        #expect(answer.zones.allSatisfy { $0.zone?.encryptionScope == nil })
+        #expect(answer.items.compactMap(\.zone?.zoneID.zoneName) == ["Vault", "_defaultZone"])
+        #expect(answer.items.allSatisfy { $0.zone?.encryptionScope == nil })
     }
 }

@@ -140,7 +140,7 @@ import Testing
                     .init(
                         zoneID: zone("_defaultZone"), syncToken: token, isReversed: isReversed)
                 ]), in: .public)
-            switch answer.zones[0] {
+            switch answer.items[0] {
             case .page(let page): return page
             case .failure(let failure): throw failure.error
             }

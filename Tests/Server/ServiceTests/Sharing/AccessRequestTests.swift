@@ -163,15 +163,15 @@ import Testing
         let trip = try await Trip()
         let answer = try await trip.bo.ask(
             RecordsRequestAccess.self,
-            .init(shortGUIDs: [.init(value: "nothing"), .init(value: trip.link)]), in: .public)
-        #expect(answer.results.map { $0.error?.code } == [.notFound, nil])
+            .init([.init(value: "nothing"), .init(value: trip.link)]), in: .public)
+        #expect(answer.items.map { $0.error?.code } == [.notFound, nil])
         let many = (0...400).map { ShortGUIDDictionary(value: "\($0)") }
         let refusal = await trip.bo.refusal(
-            RecordsRequestAccess.self, .init(shortGUIDs: many), in: .public)
+            RecordsRequestAccess.self, .init(many), in: .public)
         #expect(refusal?.error.frameworkCode == .limitExceeded)
         #expect(
             await trip.world.nobody.refusal(
-                RecordsRequestAccess.self, .init(shortGUIDs: []), in: .public)?.error.code
+                RecordsRequestAccess.self, .init([]), in: .public)?.error.code
                 == .authenticationRequired)
     }
 
@@ -498,11 +498,11 @@ extension Person {
     func requestAccess(_ link: String, token: String? = nil) async throws -> ServiceError? {
         try await ask(
             RecordsRequestAccess.self,
-            .init(shortGUIDs: [.init(value: link, oneTimeToken: token)]), in: .public
-        ).results[0].error
+            .init([.init(value: link, oneTimeToken: token)]), in: .public
+        ).items[0].error
     }
 }
 
 extension AccessRequestResult {
-    var error: ServiceError? { if case .failure(_, let error) = self { error } else { nil } }
+    var error: ServiceError? { if case .failure(let failure) = self { failure.error } else { nil } }
 }

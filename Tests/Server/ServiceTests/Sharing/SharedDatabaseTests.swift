@@ -266,7 +266,7 @@ import Testing
         try await trip.join(trip.bo)
         let answer = try await trip.bo.ask(
             ZonesModify.self, .init(operations: [.init(.delete, trip.trips)]), in: .shared)
-        #expect(answer.zones.compactMap(\.zone?.isDeleted) == [true])
+        #expect(answer.items.compactMap(\.zone?.isDeleted) == [true])
         #expect(try await trip.bo.sharedZones().isEmpty)
         #expect(
             try await trip.ida.lookup(["trail", "S"], in: "Trips").allSatisfy { $0.failed == nil })
@@ -312,7 +312,7 @@ import Testing
         let made = try await trip.bo.ask(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("Own"))], operationID: "leave-1"))
-        #expect(made.zones[0].zone != nil)
+        #expect(made.items[0].zone != nil)
     }
 
     @Test("A zone that could not be left is not said to be gone, and is left at the next attempt")
@@ -335,10 +335,10 @@ import Testing
         let good = try await replaceSharing([0])
         let request = ZonesModify.Request(
             operations: [.init(.delete, trip.trips)], operationID: "leave-1")
-        let failed = try await trip.bo.ask(ZonesModify.self, request, in: .shared).zones
+        let failed = try await trip.bo.ask(ZonesModify.self, request, in: .shared).items
         #expect(failed.map { $0.error?.code } == [.internalError])
         _ = try await replaceSharing(good)
-        let left = try await trip.bo.ask(ZonesModify.self, request, in: .shared).zones
+        let left = try await trip.bo.ask(ZonesModify.self, request, in: .shared).items
         #expect(left.map(\.zone?.isDeleted) == [true])
         #expect(try await trip.bo.sharedZones().isEmpty)
     }
@@ -350,8 +350,8 @@ import Testing
         try await trip.world.service.removeZone(
             named: "Trips", of: trip.ida.name, at: trip.world.address, reason: .purged)
         let looked = try await trip.bo.ask(
-            ZonesLookup.self, .init(zones: [trip.trips]), in: .shared)
-        #expect(looked.zones.map { $0.error?.frameworkCode } == [.zoneNotFound])
+            ZonesLookup.self, .init([trip.trips]), in: .shared)
+        #expect(looked.items.map { $0.error?.frameworkCode } == [.zoneNotFound])
         let queried = await trip.bo.refusal(
             RecordsQuery.self, .init(query: .init(recordType: "Hut"), zoneID: trip.trips),
             in: .shared)
@@ -428,8 +428,8 @@ import Testing
         let zones = [
             zone("Trips", of: trip.ida), ZoneIDDictionary(zoneName: "A", ownerRecordName: "_x"),
         ]
-        let looked = try await trip.eve.ask(ZonesLookup.self, .init(zones: zones), in: .shared)
-        #expect(looked.zones.map { $0.error?.code } == [.zoneNotFound, .zoneNotFound])
+        let looked = try await trip.eve.ask(ZonesLookup.self, .init(zones), in: .shared)
+        #expect(looked.items.map { $0.error?.code } == [.zoneNotFound, .zoneNotFound])
         let databases = try await trip.world.service.storage.databases()
         #expect(!databases.contains { $0.tenant == .private(owner: "_x") })
     }

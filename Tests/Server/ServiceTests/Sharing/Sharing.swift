@@ -67,8 +67,8 @@ extension Person {
     func accept(_ shortGUID: String, token: String? = nil) async throws -> ShareResult {
         try await ask(
             RecordsAccept.self,
-            .init(shortGUIDs: [.init(value: shortGUID, oneTimeToken: token)]), in: .public
-        ).results[0]
+            .init([.init(value: shortGUID, oneTimeToken: token)]), in: .public
+        ).items[0]
     }
 
     func resolve(
@@ -76,10 +76,10 @@ extension Person {
     ) async throws -> ShareResult {
         try await ask(
             RecordsResolve.self,
-            .init(shortGUIDs: [
+            .init([
                 .init(value: shortGUID, shouldFetchRootRecord: root, oneTimeToken: token)
             ]), in: .public
-        ).results[0]
+        ).items[0]
     }
 
     func changes(
@@ -92,11 +92,11 @@ extension Person {
                 .init(
                     zoneID: zoneID, syncToken: token, resultsLimit: limit, isReversed: isReversed)
             ]), in: scope
-        ).zones[0]
+        ).items[0]
     }
 
     func sharedZones() async throws -> [ZoneResult] {
-        try await ask(ZonesList.self, .init(), in: .shared).zones
+        try await ask(ZonesList.self, .init(), in: .shared).items
     }
 
     func query(
@@ -110,9 +110,9 @@ extension Person {
 
 extension ShareResult {
     var metadata: ShareMetadataDictionary? {
-        if case .share(let metadata) = self { metadata } else { nil }
+        if case .success(let metadata) = self { metadata } else { nil }
     }
-    var error: ServiceError? { if case .failure(_, let error) = self { error } else { nil } }
+    var error: ServiceError? { if case .failure(let failure) = self { failure.error } else { nil } }
 }
 
 extension ZoneResult {

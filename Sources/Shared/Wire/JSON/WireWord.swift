@@ -1,0 +1,23 @@
+import StratusRecords
+
+/// One of the words that the protocol knows in some place, such as `PER_ZONE`.
+public protocol WireWord: RawRepresentable<String>, WireReadable, WireWritable {
+    /// Reads the word as it may be sent, also in the spelling of other clients; nil for any other.
+    init?(word: String)
+}
+
+extension WireWord {
+    public init?(word: String) { self.init(rawValue: word) }
+
+    public init(wire node: JSONNode) throws(WireError) {
+        guard let word = Self(word: try String(wire: node)) else {
+            throw WireError("The protocol does not know this word.")
+        }
+        self = word
+    }
+
+    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
+}
+
+extension ContainerEnvironment: WireWord {}
+extension ZoneEncryptionScope: WireWord {}
