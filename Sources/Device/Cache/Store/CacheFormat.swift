@@ -41,8 +41,10 @@ enum CacheFormat {
             return pool
         } catch let error as CacheError {
             throw error
-        } catch DatabaseRefusal.newerFormat {
-            throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+        } catch DatabaseRefusal.newerFormat(let path, let found, let newestKnown) {
+            throw CacheError(
+                .newerFormat, "Update the app: a newer one wrote this cache.",
+                cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
             throw CacheError(.damaged, "Choose another path: the file there is no cache.")
         } catch let error as DatabaseError
