@@ -39,12 +39,12 @@ struct ModifyTransaction: Sendable {
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool
         repeat {
-            try decisions.resolveDependents(isAtomic: request.isAtomic, reader: writer)
+            try decisions.decideTogether(isAtomic: request.isAtomic, reader: writer)
             hasRefused = try decisions.failUnshareable(writer)
             if let quota, decisions.apply(quota) { hasRefused = true }
         } while hasRefused
         try decisions.completeConflicts(reader: writer)
-        let sharing = try decisions.decideSharing(writer)
+        let sharing = try decisions.placeUnderShares(writer)
         try write(&decisions, sharing, in: &records)
         let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {

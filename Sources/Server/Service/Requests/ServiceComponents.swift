@@ -49,7 +49,8 @@ public final class ServiceComponents: Sendable {
                 await devices.deliver(faults?.applied(to: deliveries) ?? deliveries)
             })
         records = RecordWriting(
-            subscriptions: subscriptions, notifications: notifications, limits: settings.limits)
+            subscriptions: subscriptions, notifications: notifications,
+            ancestorRoom: AncestorMaintainer.Room(settings.limits))
         databases = Databases(storage: storage, notifications: notifications)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)

@@ -204,7 +204,7 @@ extension ModifyDecisions {
     /// changes with them. To be called when nothing fails any more.
     ///
     /// - Throws: ``ServiceError`` when too many records would change their place.
-    mutating func decideSharing(_ reader: any StoreReader) throws -> SharingConsequences {
+    mutating func placeUnderShares(_ reader: any StoreReader) throws -> SharingConsequences {
         var consequences = SharingConsequences()
         for zone in stored.zones.values where zone.hasFeed {
             // One that a cascade takes along shares nothing.

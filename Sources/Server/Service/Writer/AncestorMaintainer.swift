@@ -3,7 +3,18 @@ import StratusStorage
 
 /// The states that living records had, as long as there is room for them: ``AncestorRow``.
 struct AncestorMaintainer: RecordMaintainer {
-    let limits: Limits
+    /// How large a state may be, and how many changes of a zone its states reach back.
+    struct Room: Sendable {
+        let bytes: Int
+        let changes: Int64
+
+        init(_ limits: Limits) {
+            bytes = limits.ancestorBytes
+            changes = limits.ancestorChanges
+        }
+    }
+
+    let room: Room
 
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 
@@ -11,7 +22,7 @@ struct AncestorMaintainer: RecordMaintainer {
     /// before it would not be found any more.
     func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
         guard let old = write.old else { return }
-        if old.payload.count <= limits.ancestorBytes {
+        if old.payload.count <= room.bytes {
             try rows.put(AncestorRow(old, replacedAt: write.row.version))
         } else {
             try forgetStates(of: old, in: rows)
@@ -26,8 +37,7 @@ struct AncestorMaintainer: RecordMaintainer {
     }
 
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) throws {
-        try rows.deleteAncestors(
-            replacedThrough: version - limits.ancestorChanges, in: zone.key)
+        try rows.deleteAncestors(replacedThrough: version - room.changes, in: zone.key)
     }
 
     /// The store deletes a zone's states with it.

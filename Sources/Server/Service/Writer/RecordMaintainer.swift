@@ -1,4 +1,3 @@
-import StratusRecords
 import StratusStorage
 
 /// Keeps one kind of rows that are derived from records.
@@ -38,7 +37,7 @@ enum RecordMaintainers {
         [
             IndexMaintainer(),
             ReferenceMaintainer(),
-            AncestorMaintainer(limits: author.limits),
+            AncestorMaintainer(room: author.ancestorRoom),
             AssetMaintainer(),
             ShareMaintainer(),
             UsageMaintainer(),
@@ -53,5 +52,5 @@ struct RecordAuthor: Sendable {
     /// It is not notified of its own changes; empty for an operator's, of which all are.
     var device: String
     var subscriptions: SubscriptionSummary
-    var limits: Limits
+    var ancestorRoom: AncestorMaintainer.Room
 }

@@ -19,6 +19,8 @@ struct RecordWriter {
     private(set) var mayHaveEvents = false
 
     private let rows: any RecordTransaction
+    /// The same transaction, as the maintainers get it.
+    private let derived: any DerivedRowWriter
     private let author: RecordAuthor
     private var maintainers: [any RecordMaintainer]
     private var numbers = Numbers()
@@ -27,6 +29,7 @@ struct RecordWriter {
         self.rows = rows
         self.author = author
         transaction = rows
+        derived = rows
         maintainers = RecordMaintainers.all(for: author)
     }
 
@@ -45,11 +48,11 @@ struct RecordWriter {
         try numbers.begin(rows.takeVersions(count, in: zone.key), in: rows)
         mayHaveEvents = mayHaveEvents || author.subscriptions.wantsEvents || isShared
         for index in maintainers.indices {
-            try maintainers[index].begin(zone, isShared: isShared, in: rows)
+            try maintainers[index].begin(zone, isShared: isShared, in: derived)
         }
         try body(&self)
         for index in maintainers.indices {
-            try maintainers[index].finish(zone, through: numbers.last, in: rows)
+            try maintainers[index].finish(zone, through: numbers.last, in: derived)
         }
     }
 
@@ -63,9 +66,9 @@ struct RecordWriter {
         write.row.changeTag = try numbers.changeTag(of: write.row)
         try rows.put(write.row)
         if write.row.isDeleted {
-            for index in maintainers.indices { try maintainers[index].deleted(write, in: rows) }
+            for index in maintainers.indices { try maintainers[index].deleted(write, in: derived) }
         } else {
-            for index in maintainers.indices { try maintainers[index].stored(write, in: rows) }
+            for index in maintainers.indices { try maintainers[index].stored(write, in: derived) }
         }
         return write.row
     }
@@ -76,7 +79,7 @@ struct RecordWriter {
         var write = write
         try numbers.take(for: &write.row)
         try rows.put(write.row)
-        for index in maintainers.indices { try maintainers[index].moved(write, in: rows) }
+        for index in maintainers.indices { try maintainers[index].moved(write, in: derived) }
     }
 
     // MARK: Zones
@@ -98,7 +101,7 @@ struct RecordWriter {
     mutating func remove(_ zone: ZoneRow, reason: ZoneRow.Deletion) throws -> [String] {
         mayHaveEvents = true
         let links = try rows.shares(in: zone.key, limit: .max).map(\.shortGUID)
-        for index in maintainers.indices { try maintainers[index].removing(zone, in: rows) }
+        for index in maintainers.indices { try maintainers[index].removing(zone, in: derived) }
         try rows.deleteZone(zone.key, reason: reason)
         return links
     }

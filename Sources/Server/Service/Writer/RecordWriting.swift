@@ -7,7 +7,7 @@ import StratusStorage
 struct RecordWriting: Sendable {
     let subscriptions: SubscriptionCache
     let notifications: Notifications
-    let limits: Limits
+    let ancestorRoom: AncestorMaintainer.Room
 
     /// Runs `body` in a transaction on a database.
     ///
@@ -21,7 +21,7 @@ struct RecordWriting: Sendable {
         let cursor = notifications.cursor(of: store.address)
         let author = RecordAuthor(
             user: user, device: device,
-            subscriptions: try await subscriptions.summary(of: store), limits: limits)
+            subscriptions: try await subscriptions.summary(of: store), ancestorRoom: ancestorRoom)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
             try cursor.dequeue(in: rows)
             var writer = RecordWriter(rows, author)

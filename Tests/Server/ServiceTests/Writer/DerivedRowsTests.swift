@@ -132,24 +132,6 @@ import Testing
         #expect(try await place.storage.directory.shortGUID(link) == nil)
         try await place.expectHealth(of: alice)
     }
-
-    // MARK: The record of a user
-
-    @Test func subscribersAreNotifiedOfANewUsersRecord() async throws {
-        let world = World()
-        let bob = try await world.person("bob")
-        let token = try await bob.listen()
-        try await bob.subscribe(
-            [
-                SubscriptionDictionary(
-                    subscriptionID: "people", kind: .query,
-                    query: QueryDictionary(recordType: "Users"), firesOn: [.create])
-            ], in: .public)
-        let alice = try await world.person("alice")
-        #expect(try await alice.lookup([alice.name], scope: .public)[0].record != nil)
-        let notified = try await bob.received(token)
-        #expect(notified.map(\.subscriptionID) == ["people"])
-    }
 }
 
 private func validated(_ target: String) -> Field {

@@ -3,7 +3,7 @@ import StratusStorage
 
 /// All operations of a request together.
 ///
-/// What holds when ``resolveDependents(isAtomic:reader:)`` is done, and what each refusal is for:
+/// What holds when ``decideTogether(isAtomic:reader:)`` is done, and what each refusal is for:
 ///
 /// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference behind: else
 ///   the deletions that lead to it are refused.
@@ -16,7 +16,7 @@ import StratusStorage
 extension ModifyDecisions {
     /// Applies what makes operations depend on each other, until nothing changes. An operation that was
     /// refused stays so: every round refuses one at least, or is the last.
-    mutating func resolveDependents(isAtomic: Bool, reader: any StoreReader) throws {
+    mutating func decideTogether(isAtomic: Bool, reader: any StoreReader) throws {
         guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
             return
         }
@@ -26,7 +26,7 @@ extension ModifyDecisions {
             reader: reader, zones: stored.zones, rights: stored.rights, questions: questions)
         do {
             for _ in 0..<Self.rounds {
-                if try resolveDependentsOnce(isAtomic: isAtomic, &dependents) { return }
+                if try decideRound(isAtomic: isAtomic, &dependents) { return }
             }
         } catch is Dependents.Entangled {
             // As below.
@@ -41,7 +41,7 @@ extension ModifyDecisions {
     private static let rounds = 32
 
     /// - Returns: whether all operations that are left go together.
-    private mutating func resolveDependentsOnce(
+    private mutating func decideRound(
         isAtomic: Bool, _ dependents: inout Dependents
     ) throws -> Bool {
         // First the saves that fail whatever is deleted: they hold nobody.
