@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusStorage
 
