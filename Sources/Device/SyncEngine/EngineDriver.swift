@@ -272,7 +272,7 @@ actor EngineDriver {
             guard case .until(let uptimeSeconds) = await pass() else { continue }
             if Task.isCancelled { return }
             await pause.wait(
-                until: uptimeSeconds, now: world.uptimeSeconds, sleep: world.sleep)
+                until: uptimeSeconds, in: world)
         }
     }
 

@@ -185,7 +185,7 @@ actor SyncDriver {
     }
 
     private func wait(until uptimeSeconds: Double?) async {
-        await pause.wait(until: uptimeSeconds, now: world.uptimeSeconds, sleep: world.sleep)
+        await pause.wait(until: uptimeSeconds, in: world)
     }
 
     /// A change may have been written whose message is still on its way.

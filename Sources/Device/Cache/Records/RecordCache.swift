@@ -74,7 +74,9 @@ public final class RecordCache: Sendable {
         let (news, wantedZones) = try store.commit(edits: edits, deletions: deletions)
         observers.tell(news)
         guard !news.changedIDs.isEmpty else { return }
-        Task { await driver.localChange(wantedZones: wantedZones) }
+        _ = world.startTask("local change") { [driver] in
+            await driver.localChange(wantedZones: wantedZones)
+        }
     }
 
     package func delete(_ ids: [RecordID]) throws {

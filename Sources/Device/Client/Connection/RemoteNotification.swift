@@ -106,7 +106,7 @@ extension CloudConnection {
     /// ```
     public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
-            let task = Task {
+            let task = world.startTask("notification listener") {
                 await self.listenForAccounts(container: container) { continuation.yield($0) }
                 continuation.finish()
             }
