@@ -134,8 +134,8 @@ let package = Package(
         .target(
             name: "StratusClient",
             dependencies: [
-                "StratusMatching", "StratusRecords", "StratusWire", asyncHTTPClient, crypto,
-                logging, nio, nioHTTP, nioPosix, nioSSL,
+                "StratusMatching", "StratusRecords", "StratusRuntime", "StratusWire",
+                asyncHTTPClient, crypto, logging, nio, nioHTTP, nioPosix, nioSSL,
             ],
             path: "Sources/Device/Client"),
         .target(
@@ -283,8 +283,9 @@ let package = Package(
         .testTarget(
             name: "StratusClientTests",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusStorage", "StratusTesting", "StratusWire", httpTypes, hummingbird, logging,
+                "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
+                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", httpTypes,
+                hummingbird, logging,
             ],
             path: "Tests/Device/ClientTests"),
     ],

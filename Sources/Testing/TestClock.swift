@@ -55,11 +55,12 @@ public final class TestClock: Sendable {
     /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// The clock as a connection takes it.
+    /// The clock as a connection takes it; chance and tasks are those of the process.
     public var world: CloudConnection.World {
         CloudConnection.World(
-            now: { self.now }, sleep: { try await self.sleep(seconds: $0) },
+            nowMilliseconds: { Int64(self.now.timeIntervalSince1970 * 1_000) },
             uptimeSeconds: { self.uptimeSeconds },
+            sleep: { try await self.sleep(seconds: $0) },
             timeout: { try await self.sleep(seconds: $0) })
     }
 

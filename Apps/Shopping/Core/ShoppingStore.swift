@@ -93,7 +93,7 @@ public actor ShoppingStore {
     ) async throws -> ShoppingStore {
         let cache = try RecordCache(
             path: path, database: container.privateCloudDatabase, settings: settings,
-            clock: SyncClock(wallMilliseconds: clock))
+            world: CloudConnection.World(nowMilliseconds: clock))
         let store = ShoppingStore(
             cache: cache, device: device, author: author, clock: clock, newID: newID)
         try await store.begin()

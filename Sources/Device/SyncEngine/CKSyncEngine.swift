@@ -63,16 +63,16 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         let driver = driver
         state.whenChanged { [weak driver] in
             guard let driver else { return }
-            Task { await driver.appChangedState() }
+            _ = driver.world.startTask("state change") { await driver.appChangedState() }
         }
-        Task { [weak self] in
+        _ = driver.world.startTask("engine start") { [weak self] in
             if let self { await driver.start(for: self) }
         }
     }
 
     deinit {
         let driver = driver
-        Task { await driver.stop() }
+        _ = driver.world.startTask("engine stop") { await driver.stop() }
     }
 
     /// Fetches what changed, and returns when the delegate has handled all of it.

@@ -126,17 +126,6 @@ extension EngineDriver {
     }
 }
 
-/// The connection's clock, as far as an engine needs it.
-struct EngineClock: Sendable {
-    let uptimeSeconds: @Sendable () -> Double
-    let sleep: @Sendable (Double) async throws -> Void
-
-    init(_ connection: CloudConnection) {
-        uptimeSeconds = connection.world.uptimeSeconds
-        sleep = connection.world.sleep
-    }
-}
-
 extension SyncSettings {
     /// Bytes of fields in one batch of an engine; the service takes 2 MB.
     static let engineBytesPerBatch = 1_500_000

@@ -16,7 +16,7 @@ actor EngineDriver {
     let configuredSubscriptionID: CKSubscription.ID?
     let isAutomatic: Bool
     let state: CKSyncEngine.State
-    let clock: EngineClock
+    let world: World
     weak var delegate: (any CKSyncEngineDelegate)?
     var session: SyncSession
 
@@ -56,7 +56,7 @@ actor EngineDriver {
         isAutomatic = configuration.automaticallySync
         delegate = configuration.delegate
         self.state = state
-        clock = EngineClock(configuration.database.container.connection)
+        world = configuration.database.container.connection.world
         let ledger = state.ledger
         var settings = SyncSettings.engine
         settings.savesSubscription = configuration.automaticallySync
@@ -69,7 +69,7 @@ actor EngineDriver {
                 hasPendingChanges: ledger.hasRecordChanges))
     }
 
-    var now: Double { clock.uptimeSeconds() }
+    var now: Double { world.uptimeSeconds() }
 
     // MARK: Life
 
@@ -215,7 +215,7 @@ actor EngineDriver {
         willTellOfState = true
         Task {
             // Ends early only with the process.
-            try? await clock.sleep(SyncSettings.engine.coalescingSeconds)
+            try? await world.sleep(SyncSettings.engine.coalescingSeconds)
             willTellOfState = false
             await takeTurn()
             if let engine { await tellState(engine) }
@@ -272,7 +272,7 @@ actor EngineDriver {
             guard case .until(let uptimeSeconds) = await pass() else { continue }
             if Task.isCancelled { return }
             await pause.wait(
-                until: uptimeSeconds, now: clock.uptimeSeconds, sleep: clock.sleep)
+                until: uptimeSeconds, in: world)
         }
     }
 

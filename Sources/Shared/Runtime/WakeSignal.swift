@@ -32,16 +32,15 @@ public final class WakeSignal: Sendable {
     /// - Parameters:
     ///   - uptimeSeconds: a time of the clock, as what is left of it shrinks until the sleep begins;
     ///     nil waits without end.
-    ///   - now: the clock.
+    ///   - world: has the clock.
     public func wait(
-        until uptimeSeconds: Double?, now: @escaping @Sendable () -> Double,
-        sleep: @escaping @Sendable (Double) async throws -> Void
+        until uptimeSeconds: Double?, in world: World
     ) async {
         if takeWoken() { return }
         let timer = uptimeSeconds.map { uptimeSeconds in
-            Task {
+            world.startTask("wake timer") { [self] in
                 // Only cancellation ends a sleep early, and then somebody else has woken the loop.
-                try? await sleep(max(0, uptimeSeconds - now()))
+                try? await world.sleep(max(0, uptimeSeconds - world.uptimeSeconds()))
                 if !Task.isCancelled { wake() }
             }
         }

@@ -37,7 +37,7 @@ final class CloudDevice: Sendable {
         opened = Mutex(
             try RecordCache(
                 path: path, database: Self.database(connection), settings: settings,
-                clock: time.clock))
+                world: time.world))
     }
 
     deinit {
@@ -57,7 +57,7 @@ final class CloudDevice: Sendable {
             try cache.close()
             cache = try RecordCache(
                 path: path, database: Self.database(connection), settings: settings,
-                clock: time.clock)
+                world: time.world)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusSync
 import Synchronization
 import Testing
@@ -32,7 +33,7 @@ final class Device: Sendable {
         opened = Mutex(
             try RecordCache(
                 path: path, remote: link, settings: settings, resolver: self.resolver,
-                editDateKey: editDateKey, clock: time.clock))
+                editDateKey: editDateKey, world: time.world))
     }
 
     deinit {
@@ -48,7 +49,7 @@ final class Device: Sendable {
             try cache.close()
             cache = try RecordCache(
                 path: path, remote: link, settings: settings, resolver: resolver,
-                editDateKey: editDateKey, clock: time.clock)
+                editDateKey: editDateKey, world: time.world)
         }
     }
 
@@ -102,9 +103,9 @@ final class TestTime: Sendable {
         state.withLock { $0.wall += milliseconds }
     }
 
-    var clock: SyncClock {
-        SyncClock(
-            wallMilliseconds: { self.state.withLock { $0.wall } },
+    var world: World {
+        World(
+            nowMilliseconds: { self.state.withLock { $0.wall } },
             uptimeSeconds: { self.state.withLock { $0.uptime } },
             sleep: { seconds in
                 try Task.checkCancellation()

@@ -62,12 +62,12 @@ func container(
     hasAccount: Bool = true, slept: Log? = nil, _ transport: ScriptedTransport
 ) -> CKContainer {
     let world = CloudConnection.World(
-        now: { Date(timeIntervalSince1970: 1_800_000_000) },
+        nowMilliseconds: { 1_800_000_000_000 },
         sleep: { seconds in
             try Task.checkCancellation()
             slept?.add("\(seconds)")
         },
-        random: { 0.999_999 })
+        randomBytes: { [UInt8](repeating: 0xFF, count: $0) })
     return CKContainer(
         identifier: "iCloud.org.example.Trails",
         connection: CloudConnection(

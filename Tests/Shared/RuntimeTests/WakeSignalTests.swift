@@ -17,10 +17,7 @@ import Testing
     private let pause = WakeSignal()
 
     private func wait(_ uptimeSeconds: Double? = nil) async {
-        let clock = clock
-        await pause.wait(until: uptimeSeconds, now: { clock.uptimeSeconds }) {
-            try await clock.sleep(seconds: $0)
-        }
+        await pause.wait(until: uptimeSeconds, in: clock.world)
     }
 
     @Test func wakeBeforeWaitEndsOneWait() async {
@@ -84,7 +81,7 @@ import Testing
                 }
                 group.addTask {
                     while count.value < 100 {
-                        await pause.wait(until: nil, now: { 0 }) { _ in }
+                        await pause.wait(until: nil, in: .live)
                     }
                 }
             }

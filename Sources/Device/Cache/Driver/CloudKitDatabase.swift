@@ -124,7 +124,8 @@ struct CloudKitDatabase: RemoteDatabase {
         let events = database.container.connection.remoteNotifications(container: identifier)
         let (hints, continuation) = AsyncStream.makeStream(
             of: ChangeHint.self, bufferingPolicy: .bufferingNewest(100))
-        let task = Task {
+        let world = database.container.connection.world
+        let task = world.startTask("cache hints") {
             for await event in events {
                 switch event {
                 case .listening: continuation.yield(ChangeHint(zone: nil))

@@ -10,7 +10,7 @@ actor SyncDriver {
     let store: CacheStore
     let remote: any RemoteDatabase
     let settings: SyncSettings
-    let clock: SyncClock
+    let world: World
     let observers: Observers
     var session: SyncSession
 
@@ -25,18 +25,18 @@ actor SyncDriver {
     private var lastSendMilliseconds: Int64?
 
     init(
-        store: CacheStore, remote: any RemoteDatabase, settings: SyncSettings, clock: SyncClock,
+        store: CacheStore, remote: any RemoteDatabase, settings: SyncSettings, world: World,
         observers: Observers
     ) throws {
         self.store = store
         self.remote = remote
         self.settings = settings
-        self.clock = clock
+        self.world = world
         self.observers = observers
         session = SyncSession(settings: settings, backlog: try store.backlog())
     }
 
-    var now: Double { clock.uptimeSeconds() }
+    var now: Double { world.uptimeSeconds() }
 
     // MARK: From outside
 
@@ -157,8 +157,8 @@ actor SyncDriver {
         status.lastSendMilliseconds = lastSendMilliseconds
     }
 
-    func noteFetch() { lastFetchMilliseconds = clock.wallMilliseconds() }
-    func noteSend() { lastSendMilliseconds = clock.wallMilliseconds() }
+    func noteFetch() { lastFetchMilliseconds = world.nowMilliseconds() }
+    func noteSend() { lastSendMilliseconds = world.nowMilliseconds() }
 
     // MARK: The loop
 
@@ -185,7 +185,7 @@ actor SyncDriver {
     }
 
     private func wait(until uptimeSeconds: Double?) async {
-        await pause.wait(until: uptimeSeconds, now: clock.uptimeSeconds, sleep: clock.sleep)
+        await pause.wait(until: uptimeSeconds, in: world)
     }
 
     /// A change may have been written whose message is still on its way.

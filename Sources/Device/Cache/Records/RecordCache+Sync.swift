@@ -61,6 +61,6 @@ extension RecordCache {
 
     /// Tells the loop of something that is written down already: it may arrive late, but not be lost.
     func tellDriver(_ body: @escaping @Sendable (inout SyncSession, Double) -> Void) {
-        Task { await driver.change(body) }
+        _ = world.startTask("session change") { [driver] in await driver.change(body) }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusSync
 
 /// A cloud database on this device: readable and writable without a network, in step with the service
@@ -21,7 +22,7 @@ public final class RecordCache: Sendable {
     let store: CacheStore
     let driver: SyncDriver
     let observers = Observers()
-    let clock: SyncClock
+    let world: World
 
     /// Opens or creates the file of a cloud database, private or shared, of one user.
     ///
@@ -32,7 +33,7 @@ public final class RecordCache: Sendable {
     ///   - resolver: decides conflicts; `LatestEditWins` by default.
     ///   - editDateKey: the date field in which every local edit leaves its time, so that the latest
     ///     edit can win; nil leaves records alone.
-    ///   - clock: the time; another one in tests.
+    ///   - world: time and chance; others in tests.
     ///   - database: a private or shared database.
     ///   - path: where the file is, or will be.
     ///   - settings: how fast to sync, and how much at once.
@@ -40,25 +41,25 @@ public final class RecordCache: Sendable {
     public convenience init(
         path: String, database: CKDatabase, settings: SyncSettings = SyncSettings(),
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
-        clock: SyncClock = SyncClock()
+        world: World = .live
     ) throws {
         try self.init(
             path: path, remote: CloudKitDatabase(database: database), settings: settings,
-            resolver: resolver, editDateKey: editDateKey, clock: clock)
+            resolver: resolver, editDateKey: editDateKey, world: world)
     }
 
     package init(
         path: String, remote: any RemoteDatabase, settings: SyncSettings = SyncSettings(),
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
-        clock: SyncClock = SyncClock()
+        world: World = .live
     ) throws {
-        self.clock = clock
+        self.world = world
         store = try CacheStore(
             path: path, settings: settings,
             resolver: resolver ?? LatestEditWins(editDateKey: editDateKey),
-            editDateKey: editDateKey, createsZones: remote.createsZones, clock: clock)
+            editDateKey: editDateKey, createsZones: remote.createsZones, world: world)
         driver = try SyncDriver(
-            store: store, remote: remote, settings: settings, clock: clock, observers: observers)
+            store: store, remote: remote, settings: settings, world: world, observers: observers)
     }
 
     /// Ends all observation and closes the file. Stop a running loop first.
@@ -73,7 +74,9 @@ public final class RecordCache: Sendable {
         let (outcome, wantedZones) = try store.commit(edits: edits, deletions: deletions)
         observers.tell(outcome)
         guard !outcome.changedIDs.isEmpty else { return }
-        Task { await driver.localChange(wantedZones: wantedZones) }
+        _ = world.startTask("local change") { [driver] in
+            await driver.localChange(wantedZones: wantedZones)
+        }
     }
 
     package func delete(_ ids: [RecordID]) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusRuntime
 import StratusSync
 
 /// An edit of one record: the fields that it sets, or removes with nil.
@@ -61,7 +62,7 @@ extension CacheStore {
     func commit(
         edits: [LocalEdit], deletions: [RecordID]
     ) throws -> (outcome: CacheOutcome, wantedZones: [ZoneID]) {
-        let now = clock.wallMilliseconds()
+        let now = world.nowMilliseconds()
         var wanted: [ZoneID] = []
         let outcome = try write { database, outcome in
             var zones: [ZoneID: ZoneRow] = [:]

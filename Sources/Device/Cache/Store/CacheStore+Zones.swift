@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusSync
 
 /// Zones, and what the service tells of a database.
@@ -283,6 +284,6 @@ extension CacheStore {
             sql: """
                 INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited)
                 SELECT zone, name, 0, 1, ? FROM record WHERE zone = ?
-                """, arguments: [clock.wallMilliseconds(), row.key])
+                """, arguments: [world.nowMilliseconds(), row.key])
     }
 }

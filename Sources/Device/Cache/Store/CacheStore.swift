@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusRuntime
 import StratusSync
 
 /// The cache's file: rows, the queue, tokens and flags, in one SQLite database.
@@ -23,18 +24,18 @@ final class CacheStore: Sendable {
     let selection: ZoneSelection
     /// False for the shared database: its zones are made by their owners.
     let createsZones: Bool
-    let clock: SyncClock
+    let world: World
 
     /// Opens or creates the file.
     ///
     /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
     init(
         path: String, settings: SyncSettings, resolver: any ConflictResolver, editDateKey: String?,
-        createsZones: Bool = true, clock: SyncClock
+        createsZones: Bool = true, world: World
     ) throws {
         self.resolver = resolver
         self.editDateKey = editDateKey
-        self.clock = clock
+        self.world = world
         self.createsZones = createsZones
         policy = createsZones ? settings.zoneDeletionPolicy : .remove
         selection = settings.zones

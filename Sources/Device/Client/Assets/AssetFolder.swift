@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import Synchronization
 
 /// Where the files of fetched assets are, and the copies of those that are on their way to the
@@ -24,24 +25,19 @@ final class AssetFolder: Sendable {
     }
 
     private let parent: URL
-    private let now: @Sendable () -> Date
-    private let makeUUID: @Sendable () -> UUID
+    private let world: World
     private let state = Mutex(State())
 
-    init(
-        parent: URL, now: @escaping @Sendable () -> Date = { Date() },
-        makeUUID: @escaping @Sendable () -> UUID = { UUID() }
-    ) {
+    init(parent: URL, world: World = .live) {
         self.parent = parent
-        self.now = now
-        self.makeUUID = makeUUID
+        self.world = world
     }
 
     /// Makes an empty file, and removes those that nobody uses any more.
     ///
     /// - Throws: `CKError.assetNotAvailable` when the disk has no room for it.
     func makeFile() throws -> AssetFile {
-        let date = now()
+        let date = world.now
         state.withLock { state in
             state.released.removeAll { released in
                 guard date.timeIntervalSince(released.date) >= Self.graceSeconds else {
@@ -59,7 +55,7 @@ final class AssetFolder: Sendable {
     /// - Returns: nil when the folder, which is forgotten if it is gone, takes no file.
     private func emptyFile() throws -> URL? {
         guard let folder = try state.withLock({ try self.folder(&$0) }) else { return nil }
-        let url = folder.appendingPathComponent(makeUUID().uuidString)
+        let url = folder.appendingPathComponent(world.makeUUID().uuidString)
         let isMade = FileManager.default.createFile(
             atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
         if isMade { return url }
@@ -73,7 +69,7 @@ final class AssetFolder: Sendable {
     }
 
     fileprivate func release(_ url: URL) {
-        let date = now()
+        let date = world.now
         state.withLock { $0.released.append((url, date)) }
     }
 
@@ -97,7 +93,7 @@ final class AssetFolder: Sendable {
     private func folder(_ state: inout State) throws -> URL? {
         if let folder = state.folder { return folder }
         removeOrphans()
-        let folder = parent.appendingPathComponent(Self.prefix + makeUUID().uuidString)
+        let folder = parent.appendingPathComponent(Self.prefix + world.makeUUID().uuidString)
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true,

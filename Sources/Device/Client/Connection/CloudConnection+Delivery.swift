@@ -39,7 +39,9 @@ extension CloudConnection {
         to receive: @escaping @Sendable (RemoteNotification) async -> RemoteNotificationResult
     ) async {
         await deliver(container, limitSeconds, whenListening, report) { notification, answer in
-            let task = Task { answer(await receive(notification)) }
+            let task = self.world.startTask("notification") {
+                answer(await receive(notification))
+            }
             return { task.cancel() }
         }
     }
@@ -75,7 +77,7 @@ extension CloudConnection {
         var budget = NotificationBudget()
         let inbox = NotificationInbox()
         let events = remoteNotifications(container: container)
-        let reader = Task {
+        let reader = world.startTask("notification inbox") {
             for await event in events { inbox.put(event) }
             inbox.close()
         }
@@ -105,7 +107,7 @@ extension CloudConnection {
         let (fetched, changed) = (fetchedItemCount, changedItemCount)
         let answer = FirstAnswer()
         let cancel = receive(notification) { answer.give($0) }
-        let timer = Task {
+        let timer = world.startTask("notification limit") { [world] in
             // Cancelled when the answer is there.
             guard (try? await world.sleep(limitSeconds)) != nil else { return }
             answer.give(nil)

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 extension CloudConnection {

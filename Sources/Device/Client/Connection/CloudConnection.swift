@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// A device's connection to a service, with or without an account.
@@ -14,43 +15,7 @@ import Synchronization
 /// ```
 public final class CloudConnection: Sendable {
     /// The clock, and chance, as arguments, so that tests own both.
-    public struct World: Sendable {
-        public var now: @Sendable () -> Date
-        /// Seconds of a clock that never goes back.
-        public var uptimeSeconds: @Sendable () -> Double
-        /// Waits for a number of seconds; throws when the task is cancelled.
-        public var sleep: @Sendable (_ seconds: Double) async throws -> Void
-        /// Waits until the time of a request or a transfer is over; throws when the task is cancelled.
-        /// Apart from ``sleep``, so that tests whose pauses take no time give answers all the time they
-        /// need.
-        public var timeout: @Sendable (_ seconds: Double) async throws -> Void
-        /// A number from 0 up to 1.
-        public var random: @Sendable () -> Double
-        public var makeUUID: @Sendable () -> UUID
-
-        public init(
-            now: @escaping @Sendable () -> Date = { Date() },
-            sleep: @escaping @Sendable (Double) async throws -> Void = {
-                // A duration cannot hold every number, and ends the process that tries.
-                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
-            },
-            random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-            makeUUID: @escaping @Sendable () -> UUID = { UUID() },
-            uptimeSeconds: @escaping @Sendable () -> Double = {
-                ProcessInfo.processInfo.systemUptime
-            },
-            timeout: @escaping @Sendable (Double) async throws -> Void = {
-                try await Task.sleep(for: .seconds(max(0, min($0, 1e9))))
-            }
-        ) {
-            self.now = now
-            self.uptimeSeconds = uptimeSeconds
-            self.sleep = sleep
-            self.random = random
-            self.makeUUID = makeUUID
-            self.timeout = timeout
-        }
-    }
+    public typealias World = StratusRuntime.World
 
     private struct Account {
         var isPresent: Bool
@@ -95,7 +60,8 @@ public final class CloudConnection: Sendable {
     ///   - world: time and chance; others in tests.
     public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
-        hasAccount: Bool, deviceID: String = UUID().uuidString, world: World = World(),
+        hasAccount: Bool, deviceID: String = World.live.makeUUID().uuidString,
+        world: World = World(),
         keyStore: any CloudKeyStore = FileKeyStore(), operationFolder: URL? = nil
     ) {
         self.init(

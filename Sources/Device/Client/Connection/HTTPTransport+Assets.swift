@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import StratusRecords
+import StratusRuntime
 import StratusWire
-import Synchronization
 
 extension HTTPTransport {
     /// Seconds that the bytes of an asset may take if they never stand still: a day.
@@ -12,20 +12,25 @@ extension HTTPTransport {
     /// Bytes of an answer that is no asset.
     private static let refusalBytes = 65_536
 
+    private static let standstill = TransportError(
+        .timedOut, "The asset's bytes stood still for too long.")
+
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
-        let watch = TransferWatch()
+        let progress = TransferProgress()
         var request = HTTPClientRequest(url: absolute(url))
         request.method = .POST
         request.headers.add(name: "Content-Type", value: "application/octet-stream")
         request.body = .stream(
             asset.map { piece in
-                watch.advance()
+                progress.advance()
                 return ByteBuffer(bytes: piece)
             }, length: .known(asset.sizeBytes))
         let prepared = request
-        let response = try await watch.guarding(timeoutSeconds) {
+        let response = try await progress.watch(
+            idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
+        ) {
             try await self.execute(prepared, timeoutSeconds: Self.transferSeconds)
         }
         try check(response)
@@ -36,11 +41,13 @@ extension HTTPTransport {
         from url: String, timeoutSeconds: Double,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        let watch = TransferWatch()
+        let progress = TransferProgress()
         // The service gives the client the choice of the file's name.
         let request = HTTPClientRequest(
             url: absolute(url).replacingOccurrences(of: "${f}", with: "asset"))
-        try await watch.guarding(timeoutSeconds) {
+        try await progress.watch(
+            idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
+        ) {
             do {
                 let response = try await Self.client.execute(
                     request, timeout: .seconds(Int64(Self.transferSeconds)))
@@ -54,7 +61,7 @@ extension HTTPTransport {
                         httpStatus: Int(response.status.code))
                 }
                 for try await piece in response.body {
-                    watch.advance()
+                    progress.advance()
                     try await receive(Array(piece.readableBytesView))
                 }
             } catch let error where error is CKError || error is ServiceFailure {
@@ -69,38 +76,5 @@ extension HTTPTransport {
     /// Addresses without an origin are of this service.
     private func absolute(_ url: String) -> String {
         url.hasPrefix("/") ? origin + url : url
-    }
-}
-
-/// Ends a transfer that stands still.
-private final class TransferWatch: Sendable {
-    private let pieces = Atomic<Int>(0)
-
-    func advance() {
-        pieces.add(1, ordering: .relaxed)
-    }
-
-    /// Runs a transfer as long as it calls ``advance()`` now and then.
-    ///
-    /// - Throws: ``TransportError`` with `timedOut` after so many seconds without a piece.
-    func guarding<Value: Sendable>(
-        _ idleSeconds: Double, _ transfer: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
-            group.addTask { try await transfer() }
-            group.addTask {
-                var seen = -1
-                while self.pieces.load(ordering: .relaxed) != seen {
-                    seen = self.pieces.load(ordering: .relaxed)
-                    try await Task.sleep(for: HTTPTransport.duration(ofSeconds: idleSeconds))
-                }
-                throw TransportError(.timedOut, "The asset's bytes stood still for too long.")
-            }
-            defer { group.cancelAll() }
-            while let result = try await group.next() {
-                if let result { return result }
-            }
-            throw CancellationError()
-        }
     }
 }

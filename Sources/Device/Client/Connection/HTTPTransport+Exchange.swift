@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 extension HTTPTransport {
@@ -22,21 +23,15 @@ extension HTTPTransport {
     ) async throws -> HTTPResponse {
         do {
             let duration = Self.duration(ofSeconds: timeoutSeconds)
-            return try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
-                group.addTask {
-                    let response = try await Self.client.execute(
-                        request, timeout: TimeAmount(duration))
-                    let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
-                    return HTTPResponse(
-                        status: Int(response.status.code), headers: response.headers, body: body)
-                }
-                group.addTask {
-                    try await Task.sleep(for: duration)
-                    throw TransportError(.timedOut, "The service did not answer in time.")
-                }
-                defer { group.cancelAll() }
-                guard let response = try await group.next() else { throw CancellationError() }
-                return response
+            return try await world.withTimeout(
+                seconds: duration / .seconds(1),
+                throwing: TransportError(.timedOut, "The service did not answer in time.")
+            ) {
+                let response = try await Self.client.execute(
+                    request, timeout: TimeAmount(duration))
+                let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
+                return HTTPResponse(
+                    status: Int(response.status.code), headers: response.headers, body: body)
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }

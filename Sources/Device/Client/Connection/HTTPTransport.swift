@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// The way to a service over HTTP (Wire.md, "Addresses").
@@ -31,6 +32,7 @@ public final class HTTPTransport: Transport {
         public var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
     }
 
+    let world = World.live
     /// Scheme, host and port, without a slash at the end.
     let origin: String
     let apiToken: String

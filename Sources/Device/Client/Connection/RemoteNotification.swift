@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// A hint from the service that something changed.
@@ -105,7 +106,7 @@ extension CloudConnection {
     /// ```
     public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
-            let task = Task {
+            let task = world.startTask("notification listener") {
                 await self.listenForAccounts(container: container) { continuation.yield($0) }
                 continuation.finish()
             }
@@ -151,7 +152,7 @@ extension CloudConnection {
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment), scope: nil)
         let sender = RequestSender(connection: self, target: target, pace: RequestPace())
-        var delaySeconds = RequestPace.firstDelaySeconds
+        var backoff = RequestPace.backoff
         while !Task.isCancelled {
             do {
                 let address = try await register(through: sender, changeCount)
@@ -160,16 +161,16 @@ extension CloudConnection {
                 while true {
                     // A cancelled poll ends without an error, and so would the next one.
                     try Task.checkCancellation()
-                    let begun = world.now()
+                    let begun = world.now
                     let payload = try await transport.nextNotification(
                         at: address, timeoutSeconds: Self.pollSeconds)
                     if payload == nil,
-                        world.now().timeIntervalSince(begun) < Self.shortestPollSeconds
+                        world.now.timeIntervalSince(begun) < Self.shortestPollSeconds
                     {
                         // The service holds nothing open; asking it without a pause would hurt both.
                         try await world.sleep(Self.shortestPollSeconds)
                     }
-                    delaySeconds = RequestPace.firstDelaySeconds
+                    backoff.reset()
                     // Another account's notification is not this one's.
                     guard accountChangeCount == changeCount else { return }
                     if let payload {
@@ -179,11 +180,11 @@ extension CloudConnection {
             } catch {
                 // Whatever it was, the answer is the same: wait, and register anew. A listener has
                 // no one to tell; requests tell the app of the same trouble.
-                let jittered = delaySeconds * (0.5 + world.random() / 2)
-                let wait = max(CKError(requestFailedWith: error).retryAfterSeconds ?? 0, jittered)
+                let wait = max(
+                    CKError(requestFailedWith: error).retryAfterSeconds ?? 0,
+                    backoff.nextSeconds(random: world.random()))
                 // A cancelled sleep ends the listening.
                 do { try await world.sleep(wait) } catch { return }
-                delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
             }
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// How the requests of one operation are made; from its configuration.
@@ -14,9 +15,8 @@ struct RequestPace: Sendable {
     /// Whether transient errors are retried here instead of being told.
     var retriesTransientErrors = false
 
-    /// Seconds before the first retry; doubled at each, up to ``maximumDelaySeconds``.
-    static let firstDelaySeconds: Double = 1
-    static let maximumDelaySeconds: Double = 60
+    /// The pauses before retries.
+    static let backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
 }
 
 /// Sends the requests of one operation, and hands out nothing but `CKError`.
@@ -75,7 +75,7 @@ struct RequestSender: Sendable {
         _ attempt: () async throws -> Value
     ) async throws -> Value {
         let world = connection.world
-        var delaySeconds = RequestPace.firstDelaySeconds
+        var backoff = RequestPace.backoff
         while true {
             do {
                 try Task.checkCancellation()
@@ -92,11 +92,10 @@ struct RequestSender: Sendable {
                 let error = CKError(requestFailedWith: error)
                 guard pace.retriesTransientErrors, error.isTransient else { throw error }
                 // Between half of the delay and all of it, so that devices do not return in step.
-                let jittered = delaySeconds * (0.5 + world.random() / 2)
-                let wait = max(error.retryAfterSeconds ?? 0, jittered)
+                let wait = max(
+                    error.retryAfterSeconds ?? 0, backoff.nextSeconds(random: world.random()))
                 if wait > remainingSeconds { throw error }
                 do { try await world.sleep(wait) } catch { throw CKError.cancelled }
-                delaySeconds = min(2 * delaySeconds, RequestPace.maximumDelaySeconds)
             }
         }
     }
@@ -110,19 +109,9 @@ struct RequestSender: Sendable {
     private func bounded<Value: Sendable>(
         by seconds: Double, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let tooLate = TransportError(.timedOut, "The service did not answer in time.")
-        guard seconds > 0 else { throw tooLate }
-        let timeout = connection.world.timeout
-        return try await withThrowingTaskGroup(of: Value.self) { group in
-            group.addTask { try await attempt() }
-            group.addTask {
-                try await timeout(seconds)
-                throw tooLate
-            }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() else { throw CancellationError() }
-            return value
-        }
+        try await connection.world.withTimeout(
+            seconds: seconds,
+            throwing: TransportError(.timedOut, "The service did not answer in time."), attempt)
     }
 
     /// Keeps what was meant for one account from being sent as another, however long it waited.

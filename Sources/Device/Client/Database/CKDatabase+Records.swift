@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 
 extension CKDatabase {
     // MARK: One record

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// One page of a query's matches.
@@ -16,7 +17,7 @@ extension DatabaseSession {
     func records(
         matching search: QuerySearch, resultsLimit: Int, desiredKeys: [CKRecord.FieldKey]?
     ) async throws -> QueryPage {
-        let now = search.now ?? sender.connection.world.now()
+        let now = search.now ?? sender.connection.world.now
         let translation = QueryTranslation(now: now)
         guard let query = try translation.query(search.query) else { return QueryPage() }
         if sender.scope == .shared, search.zoneID == nil {

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import StratusWire
 
 /// What became of each subscription of a request.
@@ -18,7 +19,7 @@ extension DatabaseSession {
         guard !subscriptions.isEmpty || !subscriptionIDs.isEmpty else {
             return SubscriptionsModification()
         }
-        let translation = QueryTranslation(now: sender.connection.world.now())
+        let translation = QueryTranslation(now: sender.connection.world.now)
         let saves = subscriptions.map { subscription in
             Result {
                 SubscriptionsModify.Operation(.create, try subscription.dictionary(translation))

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusWire
 
 /// The record in which the service keeps what a user's devices tell each other of their keys.

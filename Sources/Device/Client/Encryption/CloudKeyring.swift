@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// The keys of encrypted values that a device knows.

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 
 /// An operation whose arguments and outcome can be kept on the disk.
 ///
@@ -53,7 +54,7 @@ extension LongLivedOperation {
         let (coder, connection) = (writer.coder, effectiveDatabase.core.connection)
         coder.archive(account.user, "author")
         coder.archive(connection.deviceID, "deviceID")
-        coder.archive(connection.world.now(), "date")
+        coder.archive(connection.world.now, "date")
         coder.archive("\(type(of: self))", "class")
         coder.encode(Int64(effectiveDatabase.databaseScope.rawValue), forKey: "scope")
         coder.archive(group, "group")
@@ -86,7 +87,7 @@ extension CKOperation {
         if isCancelled {
             (journal ?? origin.flatMap { OperationJournal.opened($0.folder) })?.forget()
         } else if let journal, let operation = self as? CKDatabaseOperation {
-            journal.end(error, at: operation.effectiveDatabase.core.connection.world.now())
+            journal.end(error, at: operation.effectiveDatabase.core.connection.world.now)
         }
     }
 }
@@ -132,7 +133,7 @@ extension CKDatabaseOperation {
             throw CKError(
                 .invalidArguments, "Wait for the operation: it runs already under this identifier.")
         }
-        let age = connection.world.now().timeIntervalSince(description.date)
+        let age = connection.world.now.timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
         if changes, age > OperationFolder.operationLifetimeSeconds,
             OperationJournal.end(in: url) == nil

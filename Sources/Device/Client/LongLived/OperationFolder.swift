@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import StratusRecords
+import StratusRuntime
 
 /// Whose operations: a user's, in one environment of one container.
 struct OperationAccount: Hashable, Sendable {
@@ -80,7 +81,7 @@ struct OperationFolder: Sendable {
 
     /// Removes what is too old.
     private func isOver(_ description: OperationJournal.Description, _ url: URL) -> Bool {
-        let now = world.now()
+        let now = world.now
         if let end = OperationJournal.end(in: url) {
             guard now.timeIntervalSince(end.date) > Self.outcomeSeconds else { return false }
         } else if now.timeIntervalSince(description.date) <= Self.abandonedSeconds {
@@ -96,7 +97,7 @@ struct OperationFolder: Sendable {
         let path = url.path
         do {
             let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate]
-            guard let date = date as? Date, world.now().timeIntervalSince(date) > 86_400 else {
+            guard let date = date as? Date, world.now.timeIntervalSince(date) > 86_400 else {
                 return
             }
             try FileManager.default.removeItem(at: url)

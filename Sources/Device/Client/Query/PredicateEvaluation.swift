@@ -1,13 +1,14 @@
 import Foundation
 import StratusMatching
 import StratusRecords
+import StratusRuntime
 
 /// Judges an object of this process by a predicate: a record, or a dictionary.
 ///
 /// What a condition cannot compare does not hold.
 struct PredicateEvaluation {
     var object: Any?
-    var now = Date()
+    var now = World.live.now
 
     func holds(_ expression: PredicateExpression) -> Bool {
         switch expression {

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import Synchronization
 import Testing
 
@@ -13,7 +14,11 @@ import Testing
     @Test func unusedFileIsDeletedAfterGracePeriod() throws {
         let scratch = try Scratch()
         let clock = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
-        let folder = AssetFolder(parent: scratch.folder, now: { clock.withLock { $0 } })
+        let folder = AssetFolder(
+            parent: scratch.folder,
+            world: World(nowMilliseconds: {
+                clock.withLock { Int64($0.timeIntervalSince1970 * 1_000) }
+            }))
         let asset = CKAsset(.init(downloadURL: "x"), in: nil)
         let url = try {
             let file = try folder.makeFile()
@@ -49,14 +54,15 @@ import Testing
         let count = Mutex(0)
         let folder = AssetFolder(
             parent: scratch.folder,
-            makeUUID: {
+            world: World(randomBytes: { _ in
                 let place = count.withLock { count in
                     count += 1
                     return count
                 }
                 // The folder, then three times the same file.
-                return place == 1 ? names[0] : place < 5 ? names[1] : UUID()
-            })
+                let name = place == 1 ? names[0] : place < 5 ? names[1] : UUID()
+                return withUnsafeBytes(of: name.uuid) { [UInt8]($0) }
+            }))
         let url = try folder.makeFile().url
         // Where a folder is, no file can be made.
         try FileManager.default.removeItem(at: url)

@@ -68,7 +68,7 @@ struct AnswerFuzzTests {
     private static func container(_ cloud: DamagedCloud) -> CKContainer {
         let waits = Mutex(0)
         let world = CloudConnection.World(
-            now: { Date(timeIntervalSince1970: 1_800_000_000) },
+            nowMilliseconds: { 1_800_000_000_000 },
             sleep: { _ in
                 let count = waits.withLock { count in
                     count += 1
@@ -76,7 +76,7 @@ struct AnswerFuzzTests {
                 }
                 if count > 20 { throw CancellationError() }
             },
-            random: { 0.5 })
+            randomBytes: { [UInt8](repeating: 0x80, count: $0) })
         return CKContainer(
             identifier: "iCloud.org.example.Trails",
             connection: CloudConnection(

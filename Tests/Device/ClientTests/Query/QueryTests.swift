@@ -131,9 +131,9 @@ import Testing
         let seconds = Atomic(1_800_000_000)
         let connection = try await cloud.connect(
             user: "ida", device: "phone",
-            world: .init(now: {
+            world: .init(nowMilliseconds: {
                 let (_, now) = seconds.add(60, ordering: .relaxed)
-                return Date(timeIntervalSince1970: Double(now))
+                return Int64(now) * 1_000
             }))
         let database = CKContainer(identifier: "iCloud.x", connection: connection)
             .privateCloudDatabase
