@@ -174,7 +174,7 @@ struct Person: Sendable {
         let result = try await changes(
             zoneName, since: token, limit: limit, isReversed: isReversed, types: types)
         switch result {
-        case .page(let page): return page
+        case .success(let page): return page
         case .failure(let failure): throw failure.error
         }
     }

@@ -33,7 +33,7 @@ import Testing
                 ZonesModify.self, .init(operations: [.init(.delete, zone("Trips"))]))
             #expect(gone.items[0].zone?.isDeleted == true)
         }
-        let found = try await alice.ask(ZonesLookup.self, .init(zones: [zone("Trips")])).zones
+        let found = try await alice.ask(ZonesLookup.self, .init([zone("Trips")])).items
         #expect(found[0].failure?.code == .zoneNotFound)
         #expect(found[0].failure?.frameworkCode == .zoneNotFound)
     }
@@ -53,7 +53,7 @@ import Testing
         let alice = try await world.person("alice")
         let made = try await alice.ask(
             ZonesModify.self, .init(operations: [.init(.create, zone(name))]))
-        #expect(made.zones[0].failure?.code == .badRequest)
+        #expect(made.items[0].failure?.code == .badRequest)
     }
 
     /// A repeated deletion must not take the zone that another device created meanwhile.
@@ -69,7 +69,7 @@ import Testing
                         .init(.delete, zone("Trips")), .init(.create, zone("New")),
                         .init(.create, zone("_bad")),
                     ], operationID: "zones-1")
-            ).zones
+            ).items
         }
         let first = try await send()
         #expect(first.map { $0.failure?.code } == [nil, nil, .badRequest])
@@ -95,14 +95,14 @@ import Testing
         #expect(await send(.init(.create, zone("B")))?.frameworkCode == .invalidArguments)
         #expect(await send(.init(.delete, zone("A")))?.frameworkCode == .invalidArguments)
         #expect(await send(.init(.create, zone("A"))) == nil)
-        #expect(try await alice.ask(ZonesList.self, .init()).zones.count == 2)
+        #expect(try await alice.ask(ZonesList.self, .init()).items.count == 2)
     }
 
     @Test func defaultZoneCannotBeDeleted() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(
             ZonesModify.self, .init(operations: [.init(.delete, zone("_defaultZone"))]))
-        #expect(answer.zones[0].failure?.code == .badRequest)
+        #expect(answer.items[0].failure?.code == .badRequest)
     }
 
     @Test(arguments: [DatabaseScope.public, .shared])
@@ -121,7 +121,7 @@ import Testing
         let answer = try await alice.ask(
             ZonesModify.self,
             .init(operations: ["A", "B", "C"].map { .init(.create, zone($0)) }))
-        #expect(answer.zones.map { $0.failure?.frameworkCode } == [nil, nil, .limitExceeded])
+        #expect(answer.items.map { $0.failure?.frameworkCode } == [nil, nil, .limitExceeded])
         let twice = await alice.refusal(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("D")), .init(.delete, zone("D"))]))
@@ -138,7 +138,7 @@ import Testing
             (nil, true), ("__defaultOwner__", true), (alice.name, true), (bob.name, false),
         ] as [(String?, Bool)] {
             let zoneID = ZoneIDDictionary(zoneName: "Trips", ownerRecordName: owner)
-            let found = try await alice.ask(ZonesLookup.self, .init(zones: [zoneID])).zones[0]
+            let found = try await alice.ask(ZonesLookup.self, .init([zoneID])).items[0]
             #expect((found.zone != nil) == isFound)
             let saved = try await alice.ask(
                 RecordsModify.self, .init(operations: [hut(.forceUpdate, "hut")], zoneID: zoneID)
@@ -150,7 +150,7 @@ import Testing
 }
 
 extension ZoneResult {
-    var zone: ZoneDictionary? { if case .zone(let zone) = self { zone } else { nil } }
+    var zone: ZoneDictionary? { if case .success(let zone) = self { zone } else { nil } }
     var failure: ServiceError? {
         if case .failure(let failure) = self { failure.error } else { nil }
     }

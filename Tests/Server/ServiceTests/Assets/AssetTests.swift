@@ -391,12 +391,12 @@ func pieces(_ pieces: [UInt8]...) -> AsyncStream<[UInt8]> {
 func photo(_ asset: AssetReceipt) -> Field { Field(name: "photo", value: .asset(asset)) }
 
 extension AssetsUpload.TokenResult {
-    var token: AssetsUpload.Token? { if case .token(let token) = self { token } else { nil } }
+    var token: AssetsUpload.Token? { if case .success(let token) = self { token } else { nil } }
     var failure: AssetFailure? { if case .failure(let failure) = self { failure } else { nil } }
 }
 
 extension AssetsRereference.AssetResult {
-    var asset: AssetReceipt? { if case .asset(let asset) = self { asset } else { nil } }
+    var asset: AssetReceipt? { if case .success(let asset) = self { asset } else { nil } }
     var failure: AssetFailure? { if case .failure(let failure) = self { failure } else { nil } }
 }
 

@@ -59,7 +59,7 @@ import Testing
         let keyed = try await alice.ask(
             ChangesZone.self,
             .init(zones: [.init(zoneID: zone("Trips"), desiredKeys: ["beds"])]))
-        guard case .page(let cut) = keyed.items[0] else {
+        guard case .success(let cut) = keyed.items[0] else {
             Issue.record("There was no page.")
             return
         }
@@ -133,7 +133,7 @@ import Testing
             .init(zones: [
                 .init(zoneID: zone("Trips"), syncToken: "AQAB"), .init(zoneID: zone("Other")),
             ]))
-        guard case .failure = both.items[0], case .page = both.items[1] else {
+        guard case .failure = both.items[0], case .success = both.items[1] else {
             Issue.record("One zone's failure must stay its own.")
             return
         }
@@ -202,7 +202,9 @@ import Testing
         let answer = try await alice.ask(
             ChangesZone.self,
             .init(zones: [.init(zoneID: zone("Trips")), .init(zoneID: zone("Other"))]))
-        let pages = answer.items.compactMap { if case .page(let page) = $0 { page } else { nil } }
+        let pages = answer.items.compactMap {
+            if case .success(let page) = $0 { page } else { nil }
+        }
         #expect(pages.map(\.records.count) == [3, 1])
         #expect(pages.map(\.moreComing) == [true, true])
         let rest = try await alice.page("Trips", since: pages[0].syncToken)

@@ -69,7 +69,7 @@ import Testing
         let same = try await alice.ask(
             ChangesDatabase.self, .init(syncToken: next.syncToken))
         #expect(same.zones.isEmpty)
-        let refusal = await alice.refusal(ZonesChanges.self, .init(metaSyncToken: "AQAB"))
+        let refusal = await alice.refusal(ZonesChanges.self, .init(syncToken: "AQAB"))
         #expect(refusal?.error.reason == "Unknown sync continuation type")
     }
 
@@ -83,7 +83,7 @@ import Testing
         try await alice.modify([hut(.create, "a"), hut(.create, "b")], scope: .public)
         let request = ChangesZone.Request(zones: [.init(zoneID: zone("_defaultZone"))])
         let first = try await bob.ask(ChangesZone.self, request, in: .public)
-        guard case .page(let page) = first.items[0] else {
+        guard case .success(let page) = first.items[0] else {
             Issue.record("There was no page.")
             return
         }
@@ -92,7 +92,7 @@ import Testing
         var next = request
         next.zones[0].syncToken = page.syncToken
         guard
-            case .page(let rest) = try await world.nobody.ask(
+            case .success(let rest) = try await world.nobody.ask(
                 ChangesZone.self, next, in: .public
             ).items[0]
         else {
@@ -118,7 +118,7 @@ import Testing
         for person in [alice, bob] { _ = try await person.lookup([person.name], scope: .public) }
         let feed = try await bob.ask(
             ChangesZone.self, .init(zones: [.init(zoneID: zone("_defaultZone"))]), in: .public)
-        guard case .page(let page) = feed.items[0] else {
+        guard case .success(let page) = feed.items[0] else {
             Issue.record("There was no page.")
             return
         }
@@ -131,7 +131,7 @@ import Testing
         func feed(_ person: Person) async throws -> [String] {
             let answer = try await person.ask(
                 ChangesZone.self, .init(zones: [.init(zoneID: zone("_defaultZone"))]), in: .public)
-            guard case .page(let page) = answer.items[0] else { return ["none"] }
+            guard case .success(let page) = answer.items[0] else { return ["none"] }
             return page.records.compactMap(\.name)
         }
         for person in [alice, bob, world.nobody] {

@@ -141,7 +141,7 @@ import Testing
                         zoneID: zone("_defaultZone"), syncToken: token, isReversed: isReversed)
                 ]), in: .public)
             switch answer.items[0] {
-            case .page(let page): return page
+            case .success(let page): return page
             case .failure(let failure): throw failure.error
             }
         }

@@ -122,7 +122,7 @@ extension ZoneResult {
 }
 
 extension ChangesZone.Result {
-    var page: ChangesZone.Page? { if case .page(let page) = self { page } else { nil } }
+    var page: ChangesZone.Page? { if case .success(let page) = self { page } else { nil } }
     var error: ServiceError? {
         if case .failure(let failure) = self { failure.error } else { nil }
     }
