@@ -51,6 +51,7 @@ def measure_works(options, folder):
         for name in names:
             progress(f"measuring {name}")
             Works.BY_NAME[name](works)
+            generator.require_no_steal()
         if etcd:
             etcd.stop()
         service.stop()
@@ -75,10 +76,9 @@ def describe(options, began):
 def describe_validity(generator):
     shares = ", ".join(f"{work} {share:.2f}" for work, share in generator.shares().items())
     yield f"The load generator's processor time, as a share of the measured process's: {shares}."
-    steal = max((measurement.machine.steal_share for _, measurement in generator.measurements),
-                default=0.0)
-    yield (f"No answer was an error or a throttle. The hypervisor took at most {100 * steal:.2f} % in a "
-           f"measurement; other programs used {generator.other_cores():.1f} of {os.cpu_count()} cores.")
+    steal = max(generator.steal_shares(), default=0.0)
+    yield (f"No answer was an error or a throttle. The hypervisor took at most {100 * steal:.2f} % of a "
+           f"work's time; other programs used {generator.other_cores():.1f} of {os.cpu_count()} cores.")
 
 
 def run(options):
@@ -92,7 +92,7 @@ def run(options):
                      *describe_validity(generator)]
         is_cheap = True
         if options.what in ("all", "instructions"):
-            counts = instructions.count(options.stratus, folder)
+            counts = instructions.count(options.stratus, options.tools, folder)
             told, is_cheap = instructions.report(counts, options.save, options.compare)
             lines += ["", *told]
         print("\n".join(lines))

@@ -52,13 +52,26 @@ class Generator:
         result = json.loads(done.stdout)
         machine.require_good_answers(
             work, result["answers"], result["refused"], result["unexpected"], said[:700])
-        machine.require_no_steal(work, during)
         machine.require_fast_generator(work, result["processor_seconds"], used)
         measurement = Measurement(
             result["answers"], result["seconds"], result["p50_ms"], result["p99_ms"],
             result["processor_seconds"], used, during)
         self.measurements.append((work, measurement))
         return measurement
+
+    def _machine_by_work(self):
+        totals = {}
+        for work, measurement in self.measurements:
+            totals[work] = totals.get(work, Processor(0, 0, 0)) + measurement.machine
+        return totals
+
+    def require_no_steal(self):
+        """Looks at each work as a whole: a single replay is too short to be judged in ticks."""
+        for work, total in self._machine_by_work().items():
+            machine.require_no_steal(work, total)
+
+    def steal_shares(self):
+        return [total.steal_share for total in self._machine_by_work().values()]
 
     def shares(self):
         """Of each work: the generator's processor time as a share of the measured process's."""

@@ -2,7 +2,7 @@
 import os
 from dataclasses import dataclass
 
-GREATEST_STEAL_SHARE = 0.01  # of all processor time, taken by the hypervisor for others
+GREATEST_STEAL_SHARE = 0.02  # of a work's processor time, taken by the hypervisor for others
 GREATEST_GENERATOR_SHARE = 0.5  # of the measured process's processor time
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 CLEAR_SECONDS = 0.1  # of processor time, from which on its count in ticks says something
@@ -30,6 +30,9 @@ class Processor:
         """Reads the first line of /proc/stat (user, nice, system, idle, iowait, irq, softirq, steal)."""
         ticks = [int(word) / TICKS_PER_SECOND for word in line.split()[1:9]]
         return Processor(sum(ticks[:3] + ticks[5:7]), ticks[3] + ticks[4], ticks[7])
+
+    def __add__(self, other):
+        return Processor(self.busy + other.busy, self.idle + other.idle, self.stolen + other.stolen)
 
     def since(self, start):
         return Processor(self.busy - start.busy, self.idle - start.idle, self.stolen - start.stolen)

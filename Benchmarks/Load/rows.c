@@ -1,12 +1,12 @@
 // The peer "raw SQLite": inserts the very rows that the service wrote into fresh files, with the same
 // tables, indexes and triggers, durably (write-ahead log, synchronous=FULL), and does nothing else.
 //
-//   rows SOURCE FOLDER FILES TRANSACTIONS
+//   rows SOURCE FOLDER FILES TRANSACTIONS LIMIT
 //
 // Reads the rows of the database SOURCE into memory, then inserts them into each of FILES databases in
-// FOLDER, in TRANSACTIONS transactions of equal size; the files take turns, a transaction each. Tables
-// with fewer rows than transactions (zones, definitions of indexes) are filled beforehand. Prints one
-// line of JSON.
+// FOLDER, in TRANSACTIONS transactions of equal size; the files take turns, a transaction each. It ends
+// early after LIMIT transactions in all. Tables with fewer rows than transactions (zones, definitions of
+// indexes) are filled beforehand. Prints one line of JSON.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,12 +144,12 @@ static void transact(Target *target, long number, long transactions) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 5) {
-        fprintf(stderr, "usage: rows SOURCE FOLDER FILES TRANSACTIONS\n");
+    if (count != 6) {
+        fprintf(stderr, "usage: rows SOURCE FOLDER FILES TRANSACTIONS LIMIT\n");
         return 2;
     }
     int file_count = atoi(arguments[3]);
-    long transactions = atol(arguments[4]), row_count = 0;
+    long transactions = atol(arguments[4]), limit = atol(arguments[5]), done = 0;
     if (sqlite3_open_v2(arguments[1], &source, SQLITE_OPEN_READWRITE, NULL))
         fail(source, arguments[1]);
     sqlite3_stmt *names = prepare(
@@ -160,12 +160,9 @@ int main(int count, char **arguments) {
     for (int i = 0; i < file_count; i++) open_target(&targets[i], arguments[2], i, transactions);
 
     double start = seconds();
-    for (long number = 0; number < transactions; number++)
-        for (int i = 0; i < file_count; i++) transact(&targets[i], number, transactions);
-    double elapsed = seconds() - start;
-    for (int i = 0; i < table_count; i++)
-        if (is_timed(&tables[i], transactions)) row_count += tables[i].row_count;
-    printf("{\"seconds\": %.6f, \"transactions\": %ld, \"rows\": %ld}\n", elapsed,
-           transactions * file_count, row_count * file_count);
+    for (long number = 0; number < transactions && done < limit; number++)
+        for (int i = 0; i < file_count && done < limit; i++, done++)
+            transact(&targets[i], number, transactions);
+    printf("{\"seconds\": %.6f, \"transactions\": %ld}\n", seconds() - start, done);
     return 0;
 }

@@ -29,7 +29,7 @@ def end_with_parent():
 class Service:
     """A running service whose record type is deployed to production."""
 
-    def __init__(self, binary, folder, wrapper=(), start_seconds=60):
+    def __init__(self, binary, folder, wrapper=(), environment=None, start_seconds=60):
         self.binary = binary
         self.data = os.path.join(folder, "data")
         self._account_count = 0
@@ -39,7 +39,7 @@ class Service:
             self.process = subprocess.Popen(
                 [*wrapper, binary, "serve", "--data", self.data, "--port", "0", *limits],
                 stdout=subprocess.PIPE, stderr=errors, preexec_fn=end_with_parent,
-                env={**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"} if wrapper else None)
+                env={**os.environ, **(environment or {})})
         self.port = self._listening_port(start_seconds)
         self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
 

@@ -81,7 +81,7 @@ class Works:
         work = f"W2 one-record saves, {connections} connection{plural}"
         if users < connections:
             work += " of one user"
-        count = 1_280 if connections == 1 else 6_400
+        count = 640 if connections == 1 else 3_200
         names, identifiers = (messages.Names(f"{work} {number} {what}") for what in "rn")
         requests = [messages.save(accounts[index % users], "Items", [names.next()], [index], identifiers)
                     for index in range(count)]
