@@ -99,6 +99,9 @@ class InstructionChecks(unittest.TestCase):
         with self.assertRaises(Invalid):
             instructions.parse_totals("version: 1\n")
 
+    def test_rare_work_does_not_count(self):
+        self.assertEqual(instructions.lower_quartile([10, 11, 12, 13, 14, 15, 90, 99]), 12)
+
     def test_more_than_three_percent_fails(self):
         _, is_cheap = instructions.compare({"zones/list": 1_029}, {"zones/list": 1_000})
         self.assertTrue(is_cheap)

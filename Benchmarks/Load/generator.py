@@ -3,6 +3,8 @@ import json
 import os
 import struct
 import subprocess
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import machine
@@ -58,6 +60,16 @@ class Generator:
             result["processor_seconds"], used, during)
         self.measurements.append((work, measurement))
         return measurement
+
+    @contextmanager
+    def observe(self, work, answers, process_id):
+        """Takes down what this program itself sends meanwhile, as a replay of that many answers."""
+        before, start = Processor.now(), time.monotonic()
+        used, own = machine.processor_seconds(process_id), time.process_time()
+        yield
+        self.measurements.append((work, Measurement(
+            answers, time.monotonic() - start, 0, 0, time.process_time() - own,
+            machine.processor_seconds(process_id) - used, Processor.now().since(before))))
 
     def _machine_by_work(self):
         totals = {}

@@ -93,12 +93,13 @@ def measure_notifications(works):
     for _ in range(works.rounds):
         waiting = [(listener, listener.listen()) for listener in listeners]
         time.sleep(PAUSE_SECONDS)  # All polls wait, and no change of the round before is recent.
-        samples = [
-            seconds_until(
-                messages.save(listener.account, "Items", [names.next()], [1], identifiers),
-                wire, was_notified, writer)
-            for listener, wire in waiting
-        ]
+        with works.generator.observe(work, LISTENERS, works.service.process.pid):
+            samples = [
+                seconds_until(
+                    messages.save(listener.account, "Items", [names.next()], [1], identifiers),
+                    wire, was_notified, writer)
+                for listener, wire in waiting
+            ]
         add(works, work, "stratus", samples)
 
 
@@ -113,10 +114,11 @@ def measure_etcd_watch(works):
         {"key": encoded(b"watched"), "value": encoded(b"changed")}))
     for _ in range(works.rounds):
         samples = []
-        for _ in range(LISTENERS):
-            seen += 1
-            samples.append(seconds_until(
-                put, listener, lambda wire: wire.received.count(b'"events"') >= seen, writer))
+        with works.generator.observe(work + ", etcd", LISTENERS, works.etcd.process.pid):
+            for _ in range(LISTENERS):
+                seen += 1
+                samples.append(seconds_until(
+                    put, listener, lambda wire: wire.received.count(b'"events"') >= seen, writer))
         add(works, work, "etcd", samples)
     works.figures.compare(work, "stratus, p50", "etcd, p50")
 
