@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the release build of `stratus serve`, in turns with its peers; see Documentation/Benchmarks.md.
 
-Usage: Scripts/bench [all|W1|…|W6|instructions] [--quick] [--rounds N] [--save FILE] [--compare FILE]
+Usage: Scripts/bench [all|works|W1|…|W6|instructions] [--quick] [--rounds N] [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
 run is invalid.
@@ -27,7 +27,7 @@ from works import LARGE, MIDDLE, SMALL, Works
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="?", default="all",
-                        choices=["all", *Works.BY_NAME, "instructions"])
+                        choices=["all", "works", *Works.BY_NAME, "instructions"])
     parser.add_argument("--quick", action="store_true", help="without 1,000,000 records and etcd")
     parser.add_argument("--rounds", type=int, default=5, help="turns of product and peers (5)")
     parser.add_argument("--save", metavar="FILE", help="write instructions per request to a file")
@@ -42,14 +42,14 @@ def measure_works(options, folder):
     figures = Figures()
     generator = Generator(os.path.join(options.tools, "load"), folder)
     raw = RawSQLite(os.path.join(options.tools, "rows"), folder)
-    names = list(Works.BY_NAME) if options.what == "all" else [options.what]
+    names = [options.what] if options.what in Works.BY_NAME else list(Works.BY_NAME)
     sizes = (SMALL, MIDDLE) if options.quick else (SMALL, MIDDLE, LARGE)
     service = Service(options.stratus, folder)
     etcd = None if options.quick or not {"W1", "W2", "W5"} & set(names) else Etcd(folder)
     try:
         works = Works(service, generator, raw, etcd, figures, options.rounds, sizes)
         for name in names:
-            progress(f"measuring {name}")
+            progress(f"{time.strftime('%H:%M:%S')} measuring {name}")
             Works.BY_NAME[name](works)
             generator.require_no_steal()
         if etcd:

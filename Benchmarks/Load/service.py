@@ -19,6 +19,7 @@ LIFTED = {
     "requestsPerSecondPerAddress": 1_000_000, "requestsInBurstPerAddress": 1_000_000,
     "transferBytesPerDay": 0, "privateDatabaseBytes": 1_000_000_000_000,
 }
+IDLE_SECONDS = 30  # less than connectionIdleSeconds
 
 
 def end_with_parent():
@@ -41,6 +42,7 @@ class Service:
                 stdout=subprocess.PIPE, stderr=errors, preexec_fn=end_with_parent,
                 env={**os.environ, **(environment or {})})
         self.port = self._listening_port(start_seconds)
+        self._asked_at = time.monotonic()
         self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
 
     def command(self, *arguments, given=""):
@@ -81,6 +83,9 @@ class Service:
     def ask(self, request):
         """Sends one prepared request; the answer's JSON. An error anywhere in it ends the run."""
         head, body = request.split(b"\r\n\r\n", 1)
+        if time.monotonic() - self._asked_at > IDLE_SECONDS:
+            self._connection.close()  # The service may have closed it. The next request opens it again.
+        self._asked_at = time.monotonic()
         method, address, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         self._connection.request(method, address, body or None,
                                  {"Content-Type": "application/json"} if body else {})
