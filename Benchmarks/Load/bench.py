@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Measures the release build of `stratus serve`, in turns with its peers; see Documentation/Benchmarks.md.
+"""Measures the release build of `stratus serve`, in turns with its peers.
 
-Usage: Scripts/bench [all|works|W1|…|W6|instructions] [--quick] [--rounds N] [--save FILE] [--compare FILE]
+Documentation/Benchmarks.md says what each work does.
+
+Usage: Scripts/bench [all|works|W1|…|W6|instructions] [--quick] [--rounds N]
+                     [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
 run is invalid.
 """
 import argparse
+import http.client
 import os
 import platform
 import shutil
@@ -32,7 +36,7 @@ def parse(arguments):
     parser.add_argument("--rounds", type=int, default=5, help="turns of product and peers (5)")
     parser.add_argument("--save", metavar="FILE", help="write instructions per request to a file")
     parser.add_argument("--compare", metavar="FILE",
-                        help="fail where a route costs over 3 %% more instructions than in the file")
+                        help="fail where a route costs over 3 %% more than in the file")
     parser.add_argument("--stratus", metavar="FILE", required=True, help="the release build")
     parser.add_argument("--tools", metavar="FOLDER", required=True, help="where load and rows are")
     return parser.parse_args(arguments)
@@ -77,8 +81,9 @@ def describe_validity(generator):
     shares = ", ".join(f"{work} {share:.2f}" for work, share in generator.shares().items())
     yield f"The load generator's processor time, as a share of the measured process's: {shares}."
     steal = max(generator.steal_shares(), default=0.0)
-    yield (f"No answer was an error or a throttle. The hypervisor took at most {100 * steal:.2f} % of a "
-           f"work's time; other programs used {generator.other_cores():.1f} of {os.cpu_count()} cores.")
+    yield ("No answer was an error or a throttle. The hypervisor took at most "
+           f"{100 * steal:.2f} % of a work's time; other programs used "
+           f"{generator.other_cores():.1f} of {os.cpu_count()} cores.")
 
 
 def run(options):
@@ -107,7 +112,9 @@ def main():
         return run(options)
     except Invalid as invalid:
         print(f"bench: invalid: {invalid}", file=sys.stderr)
-        return 1
+    except (OSError, http.client.HTTPException) as error:
+        print(f"bench: invalid: the measured process cannot be reached ({error}).", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

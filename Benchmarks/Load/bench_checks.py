@@ -73,7 +73,8 @@ class GeneratorChecks(unittest.TestCase):
     def replay(self, *paths, expected=None):
         generator = Generator(self.binary, self.folder.name)
         requests = [messages.raw_http(path) for path in paths]
-        return generator.replay("check", requests, self.server.server_port, os.getpid(), 2, expected)
+        return generator.replay(
+            "check", requests, self.server.server_port, os.getpid(), 2, expected)
 
     def test_every_request_is_answered(self):
         measurement = self.replay(*["/200/aba"] * 7, expected=("a", 2))

@@ -1,4 +1,4 @@
-"""Instructions per request of the main routes, counted by valgrind's callgrind: the same in every run."""
+"""Instructions per request of the main routes, counted by valgrind's callgrind."""
 import glob
 import json
 import os
@@ -37,7 +37,7 @@ class Callgrind:
             text=True, check=False)
         paths = glob.glob(self._output + "*")
         if done.returncode or len(paths) != 1:
-            raise Invalid(f"callgrind made {len(paths)} dumps: {done.stdout[-300:]}{done.stderr[-300:]}")
+            raise Invalid(f"callgrind made {len(paths)} dumps: {(done.stdout + done.stderr)[-300:]}")
         with open(paths[0], encoding="utf-8", errors="replace") as file:
             return parse_totals(file.read())
 

@@ -3,10 +3,11 @@
 //
 //   load PORT CONNECTIONS REQUESTS [TEXT COUNT]
 //
-// REQUESTS is a file of requests, each four bytes of its length (little-endian) and then the bytes to
-// send. Each connection takes the next one as soon as it has its answer. An answer counts as refused
-// when its status is not 200 or its body has the name of an error; as unexpected when TEXT is not in it
-// exactly COUNT times. Prints one line of JSON; the first bad answer goes to the standard error.
+// REQUESTS is a file of requests, each four bytes of its length (little-endian) and then the bytes
+// to send. Each connection takes the next one as soon as it has its answer. An answer counts as
+// refused when its status is not 200 or its body has the name of an error; as unexpected when TEXT
+// is not in it exactly COUNT times. Prints one line of JSON; the first bad answer goes to the
+// standard error.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -89,7 +90,8 @@ static void send_more(Connection *connection) {
     while (connection->request_left) {
         ssize_t sent = send(connection->socket, connection->request, connection->request_left,
                             MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && errno == EAGAIN) return watch(connection, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
+        if (sent < 0 && errno == EAGAIN)
+            return watch(connection, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
         if (sent < 0) fail("send");
         connection->request += sent;
         connection->request_left -= sent;
@@ -143,7 +145,8 @@ static void read_head(Connection *connection) {
     connection->head_size = end + 4 - connection->answer;
     *end = 0; // put back below
     char *length = strcasestr(connection->answer, "\r\ncontent-length:");
-    connection->is_chunked = strcasestr(connection->answer, "\r\ntransfer-encoding: chunked") != NULL;
+    connection->is_chunked =
+        strcasestr(connection->answer, "\r\ntransfer-encoding: chunked") != NULL;
     if (!length && !connection->is_chunked) fail("an answer without a length");
     connection->body_size = length ? strtoul(length + 17, NULL, 10) : 0;
     *end = '\r';

@@ -14,7 +14,7 @@ class Invalid(Exception):
 
 @dataclass
 class Processor:
-    """Seconds of processor time on all cores: since the start of the machine, or between two moments."""
+    """Seconds of processor time on all cores, since the start or between two moments."""
 
     busy: float
     idle: float
@@ -27,7 +27,7 @@ class Processor:
 
     @staticmethod
     def parse(line):
-        """Reads the first line of /proc/stat (user, nice, system, idle, iowait, irq, softirq, steal)."""
+        """Reads the first line of /proc/stat: user nice system idle iowait irq softirq steal."""
         ticks = [int(word) / TICKS_PER_SECOND for word in line.split()[1:9]]
         return Processor(sum(ticks[:3] + ticks[5:7]), ticks[3] + ticks[4], ticks[7])
 
@@ -53,8 +53,9 @@ def processor_seconds(process_id):
 def require_no_steal(work, processor):
     if processor.steal_share > GREATEST_STEAL_SHARE:
         raise Invalid(
-            f"{work}: the hypervisor took {100 * processor.steal_share:.1f} % of the processor time "
-            f"for others, more than {100 * GREATEST_STEAL_SHARE:.0f} %; run again when it is quieter.")
+            f"{work}: the hypervisor took {100 * processor.steal_share:.1f} % of the processor "
+            f"time for others, more than {100 * GREATEST_STEAL_SHARE:.0f} %; "
+            "run again when it is quieter.")
 
 
 def require_good_answers(work, answers, refused, unexpected, first_bad):
@@ -73,5 +74,5 @@ def require_fast_generator(work, generator_seconds, measured_seconds):
     share = generator_seconds / measured_seconds
     if share > GREATEST_GENERATOR_SHARE:
         raise Invalid(
-            f"{work}: the load generator used {share:.2f} of the measured process's processor time, "
-            f"more than {GREATEST_GENERATOR_SHARE}; it would be the bottleneck.")
+            f"{work}: the load generator used {share:.2f} of the measured process's processor "
+            f"time, more than {GREATEST_GENERATOR_SHARE}; it would be the bottleneck.")

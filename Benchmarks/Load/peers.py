@@ -1,4 +1,4 @@
-"""What the product is measured beside: raw SQLite with the product's own rows, and Debian's etcd."""
+"""What the product is measured beside: raw SQLite with the very rows, and Debian's etcd."""
 import base64
 import json
 import os
@@ -77,7 +77,8 @@ class Etcd:
 
 def pair(name, number):
     """A record's name and its fields as they are in JSON."""
-    value = messages.compact({key: field["value"] for key, field in messages.fields(number).items()})
+    fields = messages.fields(number)
+    value = messages.compact({key: field["value"] for key, field in fields.items()})
     return {"key": encoded(name.encode()), "value": encoded(value)}
 
 

@@ -1,12 +1,13 @@
-// The peer "raw SQLite": inserts the very rows that the service wrote into fresh files, with the same
-// tables, indexes and triggers, durably (write-ahead log, synchronous=FULL), and does nothing else.
+// The peer "raw SQLite": inserts the very rows that the service wrote into fresh files, with the
+// same tables, indexes and triggers, durably (write-ahead log, synchronous=FULL), and does nothing
+// else.
 //
 //   rows SOURCE FOLDER FILES TRANSACTIONS LIMIT
 //
-// Reads the rows of the database SOURCE into memory, then inserts them into each of FILES databases in
-// FOLDER, in TRANSACTIONS transactions of equal size; the files take turns, a transaction each. It ends
-// early after LIMIT transactions in all. Tables with fewer rows than transactions (zones, definitions of
-// indexes) are filled beforehand. Prints one line of JSON.
+// Reads the rows of the database SOURCE into memory, then inserts them into each of FILES databases
+// in FOLDER, in TRANSACTIONS transactions of equal size; the files take turns, a transaction each.
+// It ends early after LIMIT transactions in all. Tables with fewer rows than transactions (zones,
+// definitions of indexes) are filled beforehand. Prints one line of JSON.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,9 @@ static void read_table(const char *name) {
 }
 
 // Whether a table's rows come with the transactions.
-static int is_timed(const Table *table, long transactions) { return table->row_count >= transactions; }
+static int is_timed(const Table *table, long transactions) {
+    return table->row_count >= transactions;
+}
 
 static void insert_rows(Target *target, int index, long from, long to) {
     Table *table = &tables[index];
@@ -154,7 +157,8 @@ int main(int count, char **arguments) {
         fail(source, arguments[1]);
     sqlite3_stmt *names = prepare(
         source, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-    while (sqlite3_step(names) == SQLITE_ROW) read_table((const char *)sqlite3_column_text(names, 0));
+    while (sqlite3_step(names) == SQLITE_ROW)
+        read_table((const char *)sqlite3_column_text(names, 0));
     sqlite3_finalize(names);
     Target *targets = calloc(file_count, sizeof *targets);
     for (int i = 0; i < file_count; i++) open_target(&targets[i], arguments[2], i, transactions);

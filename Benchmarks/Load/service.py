@@ -84,7 +84,8 @@ class Service:
         """Sends one prepared request; the answer's JSON. An error anywhere in it ends the run."""
         head, body = request.split(b"\r\n\r\n", 1)
         if time.monotonic() - self._asked_at > IDLE_SECONDS:
-            self._connection.close()  # The service may have closed it. The next request opens it again.
+            # The service may have closed it. The next request opens it again.
+            self._connection.close()
         self._asked_at = time.monotonic()
         method, address, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         self._connection.request(method, address, body or None,
@@ -107,8 +108,8 @@ class Service:
 
     def database_file(self, account):
         """The file that keeps an account's private database."""
-        found = glob.glob(os.path.join(self.data, "databases", "**", account.record_name + ".sqlite"),
-                          recursive=True)
+        pattern = os.path.join(self.data, "databases", "**", account.record_name + ".sqlite")
+        found = glob.glob(pattern, recursive=True)
         if len(found) != 1:
             raise Invalid(f"{account.record_name} has {len(found)} databases instead of one.")
         return found[0]

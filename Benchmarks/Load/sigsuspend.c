@@ -1,5 +1,5 @@
-// Loaded before libdispatch under valgrind, whose own sigsuspend (3.19) writes into the caller's mask;
-// libdispatch keeps that in read-only memory. This one hands over a copy.
+// Loaded before libdispatch under valgrind, whose handling of sigsuspend (3.19) writes into the
+// caller's mask; libdispatch keeps that in read-only memory. This one hands over a copy.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/syscall.h>

@@ -32,7 +32,7 @@ class Works:
         return account
 
     def zone_of(self, size):
-        """An account whose zone has so many records, the first ten of them changed after a token."""
+        """An account whose zone has so many records; and a token before its last ten changes."""
         if size not in self._zones:
             account = self.account_with_zone()
             requests = messages.batches(account, "Items", size, f"zone {size}")
@@ -69,7 +69,7 @@ class Works:
     # W2
 
     def single_saves(self):
-        """One record a request: at 1, 16 and 64 connections, each a user's own, then all one user's."""
+        """One record a request at 1, 16 and 64 connections: each a user's own, then one user's."""
         groups = [(1, 1), (16, 16), (64, 64), (16, 1), (64, 1)]
         accounts = {group: [self.account_with_zone() for _ in range(group[1])] for group in groups}
         for number in range(self.rounds):
@@ -83,8 +83,10 @@ class Works:
             work += " of one user"
         count = 640 if connections == 1 else 3_200
         names, identifiers = (messages.Names(f"{work} {number} {what}") for what in "rn")
-        requests = [messages.save(accounts[index % users], "Items", [names.next()], [index], identifiers)
-                    for index in range(count)]
+        requests = [
+            messages.save(accounts[index % users], "Items", [names.next()], [index], identifiers)
+            for index in range(count)
+        ]
         done = self.replay(work, requests, connections, expected=(CHANGED, 1))
         self.figures.add(work, "stratus", "saves/s", done.per_second)
         self.figures.add(work, "stratus, p50", "ms", done.p50_ms)
@@ -135,7 +137,8 @@ class Works:
             page = self.service.ask(requests[-1])["zones"][0]
             token, is_more = page["syncToken"], page["moreComing"]
             counts.append(len(page["records"]))
-        return [request for request, count in zip(requests, counts) if count == counts[0]], counts[0]
+        full = counts[0]
+        return [request for request, count in zip(requests, counts) if count == full], full
 
     # W5
 
@@ -159,7 +162,8 @@ class Works:
                 by_count = [messages.query_by_count(account, "Items", 31 * number % (size - 20))
                             for number in numbers]
                 for name, requests, results in (
-                        ("equality, 10 results", by_title, 10), ("range and sort, page of 20", by_count, 20)):
+                        ("equality, 10 results", by_title, 10),
+                        ("range and sort, page of 20", by_count, 20)):
                     done = self.replay(work, requests, expected=(CHANGED, results))
                     self.figures.add(work, f"{name}, of {size:,}", "ms, p50", done.p50_ms)
         for name in ("equality, 10 results", "range and sort, page of 20"):
