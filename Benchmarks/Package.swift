@@ -34,14 +34,6 @@ let package = Package(
                 .product(name: "StratusWire", package: "stratus"),
             ]),
         .executableTarget(
-            name: "ChangesBenchmark",
-            dependencies: [
-                .product(name: "StratusRecords", package: "stratus"),
-                .product(name: "StratusService", package: "stratus"),
-                .product(name: "StratusStorage", package: "stratus"),
-                .product(name: "StratusWire", package: "stratus"),
-            ]),
-        .executableTarget(
             name: "TestCloudBenchmark",
             dependencies: [
                 .product(name: "StratusClient", package: "stratus"),
