@@ -115,7 +115,7 @@ import Testing
 
     // MARK: The flow
 
-    @Test func somebodyMakesAnAccountAndTheOpenerIsTold() async throws {
+    @Test func signUpPageSendsTokenToOpener() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form()
             #expect(form.page.text.contains("<label for=\"email\">"))
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func anAppWithACallbackGetsTheTokenThere() async throws {
+    @Test func signUpRedirectsTokenToCallback() async throws {
         try await withServer { browser, service in
             let apiToken = try await service.accounts.createAPIToken(
                 for: Self.address, name: "web", callbackURL: "https://app.example.org/in?a=b")
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheTokensOriginsAreTold() async throws {
+    @Test func signInPageSendsTokenToAllowedOriginsOnly() async throws {
         try await withServer { browser, service in
             let apiToken = try await service.accounts.createAPIToken(
                 for: Self.address, name: "web",
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTypedComesBackAsTextAndNotAsMarkup() async throws {
+    @Test func formInputIsEscapedInPage() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form("sign-in")
             let evil = #""><script>alert(1)</script>"#
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: Forms from elsewhere
 
-    @Test func aFormFromAnotherSiteIsRefused() async throws {
+    @Test func crossSiteFormIsRefused() async throws {
         for origin in [nil, "https://cloud.example.org"] {
             try await withServer(publicOrigin: origin) { browser, service in
                 let form = try await browser.form()
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func behindTLSTheCookieIsSecureAndAddressesAreTheOutsideOnes() async throws {
+    @Test func publicOriginDeterminesSecureCookieAndPageURL() async throws {
         try await withServer(publicOrigin: "https://cloud.example.org") { browser, _ in
             let url = try await browser.redirectURL()
             #expect(url.hasPrefix("https://cloud.example.org/auth/sign-in?request="))
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func theNetworkAddressIsTheProxysWord() async throws {
+    @Test func proxyHeaderDeterminesNetworkAddress() async throws {
         try await withServer(publicOrigin: "https://cloud.example.org") { browser, _ in
             let form = try await browser.form("sign-in")
             func attempt(_ number: Int, from address: String) async throws -> Int {
@@ -266,7 +266,7 @@ import Testing
     }
 
     /// Bytes that no browser sends: a page says so, nothing breaks.
-    @Test func oddFormsAreRefusedAndHurtNobody() async throws {
+    @Test func malformedFormsAreRefused() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form("sign-in")
             let token = form.fields["form"] ?? ""
@@ -296,7 +296,7 @@ import Testing
 
     // MARK: Signing out
 
-    @Test func thePageSignsOut() async throws {
+    @Test func signOutPageEndsSession() async throws {
         try await withServer { browser, service in
             let signIn = try await service.signInForDevelopment(user: "alice")
             let token = signIn.webAuthToken
@@ -310,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func theEndpointSignsOut() async throws {
+    @Test func signOutEndpointEndsSession() async throws {
         try await withServer { browser, service in
             let token = try await service.signInForDevelopment(user: "alice").webAuthToken
             let path = callerPath(token: token).replacing("users/caller", with: "users/signout")
@@ -325,7 +325,7 @@ import Testing
 
     // MARK: Origins
 
-    @Test func onlyAllowedOriginsMayReadAndUseAToken() async throws {
+    @Test func apiTokenIsUsableFromAllowedOriginsOnly() async throws {
         try await withServer(isForDevelopment: false) { browser, service in
             let own = "https://app.example.org"
             let restricted = try await service.accounts.createAPIToken(

@@ -48,7 +48,9 @@ import Testing
     {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: false))
+            settings: ServiceSettings(
+                isForDevelopment: false,
+                world: .init(randomBytes: { Array(repeating: 0, count: $0) })))
         let key = P256.Signing.PrivateKey()
         let row = try await service.accounts.addServerKey(
             key.publicKey.pemRepresentation, name: "test", for: Self.address)
@@ -64,7 +66,7 @@ import Testing
 
     private static let base = "/database/1/iCloud.org.example.Trails/development/public"
 
-    @Test func recordsAreSavedAndReadByASignature() async throws {
+    @Test func signedRequestSavesAndReadsRecords() async throws {
         try await withServer { server in
             let saved = try await server.ask(
                 Self.base + "/records/modify?ckjsVersion=2.6.4&x=%2B%20",
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotSignedAsItIsSentIsRefusedAlike() async throws {
+    @Test func mismatchedSignaturesReturnTheSameError() async throws {
         try await withServer { server in
             let target = Self.base + "/zones/list"
             var answers: [TestResponse] = []
@@ -103,7 +105,7 @@ import Testing
                 #expect(answer.status.code == 401)
                 #expect(
                     answer.text
-                        == #"{"uuid":"uuid","serverErrorCode":"AUTHENTICATION_FAILED","#
+                        == #"{"uuid":"00000000-0000-4000-8000-000000000000","serverErrorCode":"AUTHENTICATION_FAILED","#
                         + #""reason":"Authentication failed"}"#)
             }
             let others = try await server.ask(
