@@ -40,12 +40,12 @@ let package = Package(
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusSyncEngine", targets: ["StratusSyncEngine"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
-        // Its face names types of StratusSchema.
-        .library(name: "StratusService", targets: ["StratusService", "StratusSchema"]),
-        .library(name: "StratusStorage", targets: ["StratusStorage"]),
+        // Their faces name types of StratusRuntime, the service's also some of StratusSchema.
+        .library(
+            name: "StratusService", targets: ["StratusService", "StratusRuntime", "StratusSchema"]),
+        .library(name: "StratusStorage", targets: ["StratusStorage", "StratusRuntime"]),
         .library(name: "StratusMapping", targets: ["StratusMapping"]),
         .library(name: "StratusRecords", targets: ["StratusRecords"]),
-        .library(name: "StratusRuntime", targets: ["StratusRuntime"]),
         .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
         .executable(name: "stratus", targets: ["stratus"]),

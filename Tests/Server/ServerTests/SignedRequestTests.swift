@@ -48,7 +48,9 @@ import Testing
     {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: false))
+            settings: ServiceSettings(
+                isForDevelopment: false,
+                world: .init(randomBytes: { Array(repeating: 0, count: $0) })))
         let key = P256.Signing.PrivateKey()
         let row = try await service.accounts.addServerKey(
             key.publicKey.pemRepresentation, name: "test", for: Self.address)
@@ -103,7 +105,7 @@ import Testing
                 #expect(answer.status.code == 401)
                 #expect(
                     answer.text
-                        == #"{"uuid":"uuid","serverErrorCode":"AUTHENTICATION_FAILED","#
+                        == #"{"uuid":"00000000-0000-4000-8000-000000000000","serverErrorCode":"AUTHENTICATION_FAILED","#
                         + #""reason":"Authentication failed"}"#)
             }
             let others = try await server.ask(

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["Zg", "Zg=", "Z===", "Zg==Zg==", "Zm9v\n", "Zm-_", "Zm9vé", "====", "Z"])
+    @Test(arguments: ["Zg", "Zg=", "Z===", "Zg==Zg==", "Zm9v\n", "Zm-_", "Zm9vé", "Z"])
     func textThatIsNotBase64HasNoBytes(_ text: String) {
         #expect(Base64.bytes(text) == nil)
         #expect(Data(base64Encoded: text) == nil)
@@ -48,6 +48,8 @@ import Testing
         #expect(Base64.bytes(addressText: "-_8=") == [0xFB, 0xFF])
         #expect(Base64.bytes(addressText: "+/8") == [0xFB, 0xFF])
         #expect(Base64.bytes(addressText: "Z") == nil)
+        // Foundation's gives a byte for padding alone.
+        #expect(Base64.bytes("====") == nil)
         #expect(Base64.bytes(addressText: "Zg==Zg") == nil)
     }
 }

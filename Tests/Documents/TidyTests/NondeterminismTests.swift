@@ -1,0 +1,184 @@
+import Testing
+
+/// Time, chance and the start of tasks come from the `World` that a type was given, so that a test owns
+/// all of them and repeats a run exactly.
+@Suite struct NondeterminismTests {
+    enum Kind: String, CaseIterable {
+        case clock = "reads the clock"
+        case uuid = "makes a UUID"
+        case sleep = "sleeps"
+        case random = "draws a random number"
+        case task = "starts a task"
+    }
+
+    /// Token sequences; the longer ones are calls whose shorter forms have other meanings.
+    static let patterns: [(Kind, [String])] = [
+        (.clock, ["Date", "(", ")"]), (.clock, ["Date", ".", "now"]),
+        (.clock, ["Date", ".", "init", "(", ")"]), (.clock, ["Date", "(", "timeIntervalSinceNow"]),
+        (.clock, ["ContinuousClock"]), (.clock, ["SuspendingClock"]), (.clock, ["systemUptime"]),
+        (.clock, ["DispatchTime"]), (.clock, ["clock_gettime"]), (.clock, ["gettimeofday"]),
+        (.uuid, ["UUID", "(", ")"]), (.uuid, ["UUID", ".", "init", "(", ")"]),
+        (.sleep, ["Task", ".", "sleep"]), (.sleep, ["Thread", ".", "sleep"]), (.sleep, ["usleep"]),
+        (.sleep, ["nanosleep"]), (.sleep, ["asyncAfter"]), (.sleep, ["scheduleTask"]),
+        (.random, ["random", "(", "in"]), (.random, ["SystemRandomNumberGenerator"]),
+        (.random, ["randomElement", "(", ")"]), (.random, ["shuffled", "(", ")"]),
+        (.random, ["shuffle", "(", ")"]), (.random, ["SymmetricKey", "(", "size"]),
+        (.random, ["Bool", ".", "random"]), (.random, ["getrandom"]), (.random, ["arc4random"]),
+        (.task, ["Task", "{"]), (.task, ["Task", "("]), (.task, ["Task", ".", "detached"]),
+        (.task, ["Task", ".", "immediate"]),
+    ]
+
+    /// The outermost layer, what examines concurrency itself, and what Apple's declarations have without
+    /// a world.
+    static let lasting: [Exception] =
+        Kind.allCases.map { kind in
+            Exception(
+                path: "Sources/Shared/Runtime/World.swift", about: kind.rawValue,
+                reason: "The live world.")
+        }
+        + exceptions(
+            .task, "The order of the tasks is what it examines.",
+            ["Sources/Testing/StoreConformance+Concurrency.swift"])
+        + exceptions(
+            .clock, "The default value of Apple's initializer.",
+            ["Sources/Device/CoreLocation/CLLocation.swift"])
+        + exceptions(
+            .uuid, "Apple's initializer names its object, which has no connection yet.",
+            [
+                "Operations/CKAcceptSharesOperation",
+                "Operations/CKDiscoverUserIdentitiesOperation",
+                "Operations/CKFetchDatabaseChangesOperation",
+                "Operations/CKFetchRecordZoneChangesOperation",
+                "Operations/CKFetchRecordZonesOperation", "Operations/CKFetchRecordsOperation",
+                "Operations/CKFetchShareMetadataOperation",
+                "Operations/CKFetchShareParticipantsOperation",
+                "Operations/CKFetchSubscriptionsOperation",
+                "Operations/CKFetchWebAuthTokenOperation",
+                "Operations/CKModifyRecordZonesOperation", "Operations/CKModifyRecordsOperation",
+                "Operations/CKModifySubscriptionsOperation", "Operations/CKOperation",
+                "Operations/CKOperationGroup", "Operations/CKQueryOperation",
+                "Operations/CKShareRequestAccessOperation", "Records/CKRecordID",
+                "Sharing/CKShareParticipant", "Sharing/ShareState",
+                "Subscriptions/CKDatabaseSubscription", "Subscriptions/CKQuerySubscription",
+                "Subscriptions/CKRecordZoneSubscription",
+            ].map { "Sources/Device/Client/\($0).swift" })
+        + exceptions(
+            .random,
+            "A user's key is as good as the crypto library's own source; nobody replaces it.",
+            ["Sources/Device/Client/Encryption/AccountKey.swift"])
+        + exceptions(
+            .task, "An app's outermost layer.",
+            [
+                "Apps/Shopping/Core/ShoppingStore.swift",
+                "Apps/Shopping/Terminal/ShoppingSession.swift",
+            ])
+        + exceptions(
+            .sleep, "An app's outermost layer.", ["Apps/Shopping/Terminal/ShoppingSession.swift"])
+        + exceptions(
+            .random, "An app's outermost layer: the default value of an argument.",
+            ["Apps/Shopping/Terminal/DeviceFolder.swift"])
+        + exceptions(
+            .uuid, "An app's outermost layer: the default value of an argument.",
+            ["Apps/Shopping/Core/ShoppingStore.swift"])
+        + exceptions(
+            .clock, "An app's outermost layer.",
+            [
+                "Apps/Shopping/Core/ShoppingStore.swift",
+                "Apps/Shopping/Terminal/ShoppingSession+Devices.swift",
+            ])
+
+    /// The client, sync and the cache until they take the world.
+    static let untilTheDeviceTakesTheWorld: [Exception] =
+        deviceExceptions(
+            .clock,
+            [
+                "Cache/Driver/SyncClock", "Client/Assets/AssetFolder",
+                "Client/Connection/CloudConnection", "Client/Query/PredicateEvaluation",
+            ])
+        + deviceExceptions(
+            .uuid, ["Client/Assets/AssetFolder", "Client/Connection/CloudConnection"])
+        + deviceExceptions(
+            .sleep,
+            [
+                "Cache/Driver/SyncClock", "Client/Connection/CloudConnection",
+                "Client/Connection/HTTPTransport+Assets",
+                "Client/Connection/HTTPTransport+Exchange",
+            ])
+        + deviceExceptions(.random, ["Client/Connection/CloudConnection"])
+        + deviceExceptions(
+            .task,
+            [
+                "Cache/Driver/CloudKitDatabase", "Cache/Driver/SyncDriver",
+                "Cache/Records/RecordCache", "Cache/Records/RecordCache+Sync",
+                "Client/Connection/CloudConnection+Delivery",
+                "Client/Connection/RemoteNotification", "Client/Connection/WebAuthSession",
+                "Client/Container/CKContainer+Account", "Client/Operations/CKOperation",
+                "Sync/Engine/CKSyncEngine", "Sync/Engine/EngineDriver",
+                "Sync/Engine/EngineDriver+Account", "Sync/WakeSignal",
+            ])
+
+    private static func exceptions(
+        _ kind: Kind, _ reason: String, _ paths: [String]
+    ) -> [Exception] {
+        paths.map { Exception(path: $0, about: kind.rawValue, reason: reason) }
+    }
+
+    private static func deviceExceptions(_ kind: Kind, _ names: [String]) -> [Exception] {
+        exceptions(
+            kind, "Still its own; it is to take the world.",
+            names.map { "Sources/Device/\($0).swift" })
+    }
+
+    static func violations(in file: SourceText) -> [Violation] {
+        let code = file.code
+        var found: [Violation] = []
+        for index in code.indices where code[index].kind == .word {
+            // A member of the same name, and a label.
+            let isMember = index > 0 && code[index - 1].text == "."
+            for (kind, pattern) in patterns where pattern[0] == code[index].text {
+                if isMember, pattern[0].first?.isUppercase == true { continue }
+                guard index + pattern.count <= code.count,
+                    zip(pattern, code[index...]).allSatisfy({ $0 == $1.text })
+                else { continue }
+                found.append(
+                    Violation(
+                        path: file.path, line: code[index].line,
+                        sentence:
+                            "\(pattern.joined()) \(kind.rawValue) past the world: take it as an "
+                            + "argument, a World of StratusRuntime."))
+            }
+        }
+        return found
+    }
+
+    @Test func timeChanceAndTasksComeFromTheWorld() {
+        expectNone(
+            Repository.sources.flatMap(Self.violations),
+            except: Self.lasting + Self.untilTheDeviceTakesTheWorld)
+    }
+
+    @Test func whatPassesTheWorldByIsFound() {
+        let text = """
+            let a = Date()
+            let b = Date(timeIntervalSince1970: 0)  // Not Date(), which reads the clock.
+            let c = UUID(uuidString: "UUID()")
+            let d = UUID().uuidString
+            func e(_ task: Task<Void, Never>) async throws { try await Task.sleep(for: .seconds(1)) }
+            let f = world.random()
+            let g = Double.random(in: 0..<1)
+            group.addTask { await e() }
+            Task { await e() }
+            let task: Task<Void, Never> = world.startTask("e") { await e() }
+            Task(priority: .high) { await e() }
+            let h: UInt8 = .random(in: 0...1)
+            func i(now: Date = Date.now) { for j in k.shuffled() {} }
+            let l = k.shuffled(using: &numbers)
+            """
+        let found = Self.violations(in: SourceText(path: "a.swift", text))
+        #expect(found.map(\.line) == [1, 4, 5, 7, 9, 11, 12, 13, 13])
+        #expect(
+            found.first?.description
+                == "a.swift:1: Date() reads the clock past the world: take it as an argument, a World "
+                + "of StratusRuntime.")
+    }
+}
