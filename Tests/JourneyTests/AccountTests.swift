@@ -5,7 +5,7 @@ import Testing
 @Suite struct AccountTests {
     static let container = "iCloud.org.example.Journeys"
 
-    @Test func withoutDevNobodySignsInByName() throws {
+    @Test func signInByNameNeedsDevMode() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
         let connection = try RawConnection(port: instance.port)
@@ -20,7 +20,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func keysOfTheCommandLineOpenTheDoor() throws {
+    @Test func tokensFromCommandLineAuthenticate() throws {
         let folder = try TemporaryFolder()
         let printed = try CommandRun([
             "token", "create", "--data", folder.path, "--container", Self.container,

@@ -75,7 +75,7 @@ import Testing
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    @Test func tokensComeAndGoWhileTheServiceRuns() async throws {
+    @Test func tokensAreCreatedAndRevokedWhileServing() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
         let connection = try RawConnection(port: instance.port)
@@ -106,7 +106,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func usersAreMadeDisabledAndDeletedWhileTheServiceRuns() async throws {
+    @Test func usersAreManagedWhileServing() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
         let connection = try RawConnection(port: instance.port)
@@ -144,7 +144,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func whatCannotBeDoneIsSaidInOneSentence() async throws {
+    @Test func refusedCommandPrintsOneSentence() async throws {
         let folder = try TemporaryFolder()
         let long = String(repeating: "x", count: 128)
         for (arguments, input, sentence) in [
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func theServiceSpeaksTLSByItself() async throws {
+    @Test func serviceServesTLS() async throws {
         let folder = try TemporaryFolder()
         let (certificate, key) = (folder.path + "/certificate.pem", folder.path + "/key.pem")
         let made = try await Self.output(
@@ -194,7 +194,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func certificatesThatCannotBeUsedAreSaidAtTheStart() async throws {
+    @Test func unusableCertificateFailsStart() async throws {
         let folder = try TemporaryFolder()
         let refused = try await Self.run(
             ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
@@ -206,7 +206,7 @@ import Testing
         #expect(half.error.contains("--tls-key"))
     }
 
-    @Test func identityProvidersThatCannotBeBelievedAreSaidAtTheStart() async throws {
+    @Test func invalidIdentityProvidersFailStart() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/providers.json"
         for text in [

@@ -3,7 +3,7 @@ import Testing
 
 /// What was acknowledged is there after a power cut; what was not leaves nothing.
 @Suite struct AssetDurabilityTests {
-    @Test func aSavedAssetSurvivesAPowerCutAndABrokenUploadDoesNot() throws {
+    @Test func savedAssetSurvivesKillButBrokenUploadDoesNot() throws {
         let folder = try TemporaryFolder()
         var instance = try ServedInstance(dataFolder: folder.path)
         var session = try Session(instance, user: "alice")

@@ -86,7 +86,7 @@ import Testing
         ])
     }
 
-    @Test(arguments: cases) func isAnsweredInTheProtocolsWords(_ bad: Case) throws {
+    @Test(arguments: cases) func badRequestGetsProtocolErrorCode(_ bad: Case) throws {
         let answer = try session.post(bad.action, bad.body())
         #expect(answer.status == bad.status, "\(answer.body.prefix(300))")
         #expect(try answer.errorCode() == bad.code, "\(answer.body.prefix(300))")
@@ -97,7 +97,7 @@ import Testing
         #expect(changes.body.contains(#""records":[]"#), "\(changes.body.prefix(300))")
     }
 
-    @Test func aTokenOfAnotherUserIsForeign() throws {
+    @Test func changeTokenOfOtherUserIsRefused() throws {
         let bob = try Session(instance, user: "bob")
         try bob.createZone("Trips")
         let page = try bob.post("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Trips"}}]}"#)
@@ -111,7 +111,7 @@ import Testing
         #expect(answer.body.contains("Unknown sync continuation type"))
     }
 
-    @Test func anOversizedBodyIsRefusedUnread() throws {
+    @Test func oversizedBodyIsRefusedUnread() throws {
         let connection = try RawConnection(port: instance.port)
         try connection.send(
             "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n"
@@ -121,7 +121,7 @@ import Testing
         #expect(answer.body.contains("BAD_REQUEST"))
     }
 
-    @Test func anOversizedChunkedBodyIsRefused() throws {
+    @Test func oversizedChunkedBodyIsRefused() throws {
         let connection = try RawConnection(port: instance.port)
         try connection.send(
             "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n"
@@ -134,7 +134,7 @@ import Testing
         #expect(try session.post("zones/list", "{}").status == 200)
     }
 
-    @Test func halfARequestHurtsNobody() throws {
+    @Test func incompleteRequestIsNotApplied() throws {
         do {
             let connection = try RawConnection(port: instance.port)
             try connection.send(
@@ -152,7 +152,7 @@ import Testing
         #expect(connection.readToEnd().hasPrefix("HTTP/1.1 400"))
     }
 
-    @Test func unknownAddressesAnswerInJSON() throws {
+    @Test func unknownPathAnswersNotFoundInJSON() throws {
         let connection = try RawConnection(port: instance.port)
         let answer = try Session.post(connection, "/database/1/nowhere", "{}")
         #expect(answer.status == 404)

@@ -3,7 +3,7 @@ import Testing
 
 /// `stratus doctor` beside a running service, after a power cut, and on a damaged folder.
 @Suite struct DoctorTests {
-    @Test func aFolderIsHealthyBesideItsServiceAndAfterAPowerCut() throws {
+    @Test func doctorFindsFolderHealthyWhileServingAndAfterKill() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let session = try Session(instance, user: "alice")
@@ -21,7 +21,7 @@ import Testing
         #expect(after.output.contains("1 records"), "\(after.output)")
     }
 
-    @Test func aDamagedFolderIsNotHealthy() throws {
+    @Test func doctorReportsDamagedFile() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let session = try Session(instance, user: "alice")
@@ -41,7 +41,7 @@ import Testing
         #expect(run.output.contains(file), "\(run.output)")
     }
 
-    @Test func aFolderThatIsNotThereIsNotMade() throws {
+    @Test func doctorDoesNotCreateMissingFolder() throws {
         let folder = try TemporaryFolder()
         let run = try CommandRun(["doctor", "--data", folder.path + "/nowhere"])
         #expect(run.status != 0)

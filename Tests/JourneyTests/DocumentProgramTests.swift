@@ -28,7 +28,7 @@
 
         @Test(
             "A memo saved on one device is loaded on the other; its zone is made when it is missed")
-        func memoTravels() throws {
+        func savedMemoReachesOtherDevice() throws {
             let phone = try memo("phone", home: 0)
             let tablet = try memo("tablet", home: 1)
             #expect(throws: DocumentDevice.Silence.self) { try phone.tap("load", "loaded") }
@@ -49,7 +49,7 @@
         }
 
         @Test("A silent push makes the other device fetch what changed since its kept token")
-        func memoIsPushed() throws {
+        func silentPushFetchesChangedMemo() throws {
             let phone = try memo("phone", home: 0)
             var tablet = try memo("tablet", home: 1)
             try phone.tap("save 100 Buy oats", "saved")
@@ -69,7 +69,7 @@
         }
 
         @Test("Of two conflicting saves the younger wins, on both sides")
-        func memoConflicts() throws {
+        func laterMemoWinsConflict() throws {
             let phone = try memo("phone", home: 0)
             let tablet = try memo("tablet", home: 1)
             try phone.tap("save 100 Buy oats", "saved")
@@ -87,7 +87,7 @@
         // MARK: Document 002
 
         @Test("A local copy follows adding, editing with kept system fields, and deleting")
-        func tasksTravel() throws {
+        func tasksSyncBetweenDevices() throws {
             let phone = try tasks("phone", home: 0)
             let tablet = try tasks("tablet", home: 1)
             try phone.tap("start", "started")
@@ -106,7 +106,7 @@
         }
 
         @Test("A database subscription's push brings the changes of the scope that it names")
-        func tasksArePushed() throws {
+        func databasePushFetchesChangedTasks() throws {
             let phone = try tasks("phone", home: 0)
             let tablet = try tasks("tablet", home: 1)
             try phone.tap("start", "started")
@@ -119,7 +119,7 @@
         }
 
         @Test("After a restart only what is new is fetched, page by page")
-        func tasksKeepTokens() throws {
+        func restartFetchesOnlyNewTasks() throws {
             let phone = try tasks("phone", home: 0)
             var tablet = try tasks("tablet", home: 1)
             try phone.tap("start", "started")
@@ -137,7 +137,7 @@
         }
 
         @Test("A zone that another device deleted leaves the local copy")
-        func tasksZoneGoes() throws {
+        func deletedTasksZoneClearsLocalCopy() throws {
             let phone = try tasks("phone", home: 0)
             let tablet = try tasks("tablet", home: 1)
             try phone.tap("start", "started")

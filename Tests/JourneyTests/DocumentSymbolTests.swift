@@ -19,7 +19,7 @@ struct DocumentSymbolTests {
     }
 
     @Test("Every symbol of the documents is used by the programs")
-    func used() throws {
+    func documentSymbolsAreUsedByPrograms() throws {
         let programs = Self.pressed(try Self.programs())
         for symbol in DocumentSymbol.all {
             let places = symbol.places.map(\.rawValue).joined(separator: "; ")
@@ -29,7 +29,7 @@ struct DocumentSymbolTests {
     }
 
     @Test("Every type of CloudKit that the programs use stands in the table")
-    func listed() throws {
+    func programSymbolsAreListedInTable() throws {
         let listed = Set(DocumentSymbol.all.map(\.spelling))
         let used = Set(
             try Self.programs().matches(of: /\bCK[A-Z][A-Za-z]+\b/).map { String($0.output) })

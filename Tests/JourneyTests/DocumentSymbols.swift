@@ -8,7 +8,7 @@ struct DocumentSymbol {
         case subscription = "001, making the subscription"
         case loading = "001, loading records"
         case saving = "001, saving records"
-        case news = "001, handling notifications"
+        case notifications = "001, handling notifications"
         case mapping = "001, from record to note"
         case note = "001, saving a note"
         case conflict = "001, resolving a conflict"
@@ -35,7 +35,7 @@ struct DocumentSymbol {
     /// Types, and the names that they had in Swift 3.
     private static let types: [Self] = [
         Self("CKAsset", .mapping, .note),
-        Self("CKContainer", .zone, .subscription, .loading, .saving, .news, .setUp),
+        Self("CKContainer", .zone, .subscription, .loading, .saving, .notifications, .setUp),
         Self("CKCurrentUserDefaultName", .setUp),
         Self("CKDatabase", .databaseChanges, .zoneChanges),
         Self("CKDatabaseNotification", .listening),
@@ -43,8 +43,8 @@ struct DocumentSymbol {
         Self("CKDatabaseSubscription", .subscribing),
         Self("CKError", .errorHelpers, .saving, .conflict),
         Self("CKFetchDatabaseChangesOperation", .databaseChanges),
-        Self("CKFetchRecordZoneChangesOperation", .news, .zoneChanges),
-        Self("CKFetchRecordZoneChangesOptions", .news, .zoneChanges),
+        Self("CKFetchRecordZoneChangesOperation", .notifications, .zoneChanges),
+        Self("CKFetchRecordZoneChangesOptions", .notifications, .zoneChanges),
         Self("CKFetchRecordsOperation", .loading),
         Self("CKModifyRecordZonesOperation", .zone, .setUp),
         Self("CKModifyRecordsOperation", .saving),
@@ -56,7 +56,7 @@ struct DocumentSymbol {
         Self("CKRecordID", .loading, .note),
         Self("CKRecordZone", .singleton, .zone, .setUp),
         Self("CKRecordZoneID", .singleton, .setUp, .databaseChanges),
-        Self("CKServerChangeToken", .news),
+        Self("CKServerChangeToken", .notifications),
     ]
 
     private static let members: [Self] = [
@@ -85,13 +85,14 @@ struct DocumentSymbol {
         Self("CKError.unknownItem as? Error", .loading),
         Self("CKModifyRecordsOperation(recordsToSave:", .saving),
         Self("recordIDsToDelete:", .saving), Self("modifyRecordsCompletionBlock", .saving),
-        Self("previousServerChangeToken = ", .news, .zoneChanges),
-        Self("optionsByRecordZoneID:", .news, .zoneChanges), Self("fetchAllChanges = true", .news),
-        Self("recordChangedBlock", .news, .zoneChanges),
+        Self("previousServerChangeToken = ", .notifications, .zoneChanges),
+        Self("optionsByRecordZoneID:", .notifications, .zoneChanges),
+        Self("fetchAllChanges = true", .notifications),
+        Self("recordChangedBlock", .notifications, .zoneChanges),
         Self("recordWithIDWasDeletedBlock = { (recordID) in", .zoneChanges),
-        Self("recordZoneChangeTokensUpdatedBlock", .news, .zoneChanges),
-        Self("recordZoneFetchCompletionBlock", .news, .zoneChanges),
-        Self("fetchRecordZoneChangesCompletionBlock", .news, .zoneChanges),
+        Self("recordZoneChangeTokensUpdatedBlock", .notifications, .zoneChanges),
+        Self("recordZoneFetchCompletionBlock", .notifications, .zoneChanges),
+        Self("fetchRecordZoneChangesCompletionBlock", .notifications, .zoneChanges),
         Self("record[\"version\"] as? NSNumber", .mapping),
         Self("record[\"text\"] as? CKAsset", .mapping),
         Self("record[\"modified\"] as? Date", .mapping),
@@ -124,10 +125,10 @@ struct DocumentSymbol {
     private static let foundation: [Self] = [
         Self("NSPredicate(value: true)", .subscription),
         Self("UserDefaults.standard.bool(forKey:", .subscription),
-        Self("UserDefaults.standard.data(forKey:", .news),
-        Self("UserDefaults.standard.set(", .news),
-        Self("NSKeyedUnarchiver.unarchiveObject(with:", .news),
-        Self("NSKeyedArchiver.archivedData(withRootObject:", .news),
+        Self("UserDefaults.standard.data(forKey:", .notifications),
+        Self("UserDefaults.standard.set(", .notifications),
+        Self("NSKeyedUnarchiver.unarchiveObject(with:", .notifications),
+        Self("NSKeyedArchiver.archivedData(withRootObject:", .notifications),
         Self("NSTemporaryDirectory()", .note), Self("NSUUID().uuidString", .note),
         Self("NSURL.fileURL(withPathComponents:", .note),
         Self("write(to: fileURL!, atomically: true, encoding: .utf8)", .note),

@@ -8,7 +8,7 @@ import Testing
     private static let largeBytes = 300 * megabyte
 
     #if os(Linux)
-        @Test func memoryIsFlatWhileALargeAssetIsUploadedAndFetched() throws {
+        @Test func memoryStaysFlatDuringLargeAssetTransfer() throws {
             let folder = try TemporaryFolder()
             let instance = try ServedInstance(
                 dataFolder: folder.path,

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Develop with --dev, deploy beside the running service, make a token, save in production.
-    @Test func whatWasDevelopedIsDeployedAndUsedInProduction() throws {
+    @Test func developedSchemaIsDeployedToProduction() throws {
         let folder = try TemporaryFolder()
         let development = try ServedInstance(dataFolder: folder.path)
         let alice = try Session(development, user: "alice")
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A text goes out, is edited, validated and comes in again, while the service runs.
-    @Test func aTextIsImportedUnderARunningService() throws {
+    @Test func schemaIsImportedWhileServing() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let alice = try Session(instance, user: "alice")
@@ -116,7 +116,7 @@ import Testing
         Issue.record("The service did not notice within ten seconds.")
     }
 
-    @Test func aResetNeedsAWordAndAStoppedService() throws {
+    @Test func schemaResetNeedsConfirmationAndStoppedService() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let alice = try Session(instance, user: "alice")
@@ -142,7 +142,7 @@ import Testing
         #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
     }
 
-    @Test func whatIsNotThereIsSaidAndNotMade() throws {
+    @Test func schemaCommandsRefuseMissingFolder() throws {
         let folder = try TemporaryFolder()
         #expect(try Self.schema("export", folder.path + "/nowhere").status == 1)
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/nowhere"))

@@ -3,7 +3,7 @@ import Testing
 
 /// How the service ends: cleanly when told to, with one sentence when it must.
 @Suite struct StoppingTests {
-    @Test func stopsOnRequestWithAPollOpen() throws {
+    @Test func serviceStopsWhilePollIsOpen() throws {
         let instance = try ServedInstance(dataFolder: nil)
         let session = try Session(instance, user: "alice")
         let created = try session.post(
@@ -18,7 +18,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func aHalfSentRequestDoesNotHoldUpTheStop() throws {
+    @Test func incompleteRequestDoesNotDelayStop() throws {
         let instance = try ServedInstance(dataFolder: nil)
         let half = try RawConnection(port: instance.port)
         try half.send(
@@ -31,7 +31,7 @@ import Testing
         _ = half
     }
 
-    @Test func refusesADataFolderThatCannotBe() throws {
+    @Test func serviceRefusesImpossibleDataFolder() throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/file"
         #expect(FileManager.default.createFile(atPath: file, contents: Data()))
@@ -41,7 +41,7 @@ import Testing
         #expect(error.contains(file), "\(error)")
     }
 
-    @Test func refusesAPortInUse() throws {
+    @Test func serviceRefusesPortInUse() throws {
         let instance = try ServedInstance(dataFolder: nil)
         let (status, error) = try Self.run(["serve", "--memory", "--port", "\(instance.port)"])
         #expect(status != 0)
@@ -50,7 +50,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func refusesADataFolderInUse() throws {
+    @Test func serviceRefusesDataFolderInUse() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let (status, error) = try Self.run(["serve", "--port", "0", "--data", folder.path])
@@ -62,7 +62,7 @@ import Testing
     static let isRoot = geteuid() == 0
 
     @Test(.enabled(if: isRoot, "Only root may mount the small disk that this test fills."))
-    func stopsWithOneSentenceWhenTheDiskIsFull() throws {
+    func serviceStopsWhenDiskIsFull() throws {
         let folder = try TemporaryFolder()
         try Self.tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder.path)
         // A mount that is left behind is gone with the machine at the latest.

@@ -3,7 +3,7 @@ import Testing
 
 /// What an operator does to a folder from the command line, beside the service and without it.
 @Suite struct UpkeepTests {
-    @Test func aPurgedZoneIsGoneBesideTheRunningService() throws {
+    @Test func zonePurgeWorksWhileServing() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let session = try Session(instance, user: "alice")
@@ -24,7 +24,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func afterARestoreEveryTokenExpires() throws {
+    @Test func restoreExpiresChangeTokens() throws {
         let folder = try TemporaryFolder()
         var instance = try ServedInstance(dataFolder: folder.path)
         let session = try Session(instance, user: "alice")
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// What a crashed upload left goes, beside the running service; an asset of a record never does.
-    @Test func collectingTakesWhatNoRecordHolds() throws {
+    @Test func collectRemovesUnreferencedFiles() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
         let session = try Session(instance, user: "alice")

@@ -1,5 +1,5 @@
 // Invariants
-// 1. A journal is a set of entries: order of arrival and repetition leave no trace.
+// 1. A journal is a set of entries: order of arrival and repeated entries leave no trace.
 // 2. An entry leaves the set only by compaction; `insert` never drops or changes one that is known.
 // 3. Two contents under one identifier break invariant 1 of JournalEntry. Should it happen, every
 //    device keeps the same one of the two.

@@ -22,7 +22,7 @@ extension ShoppingStore {
         root[ShoppingRecord.titleField] = title
         try cache.save([root, entry.record()])
         listsByID[listID] = KnownList(
-            journal: Journal(listID: listID, entries: [entry]), rootTitle: title, isTold: true)
+            journal: Journal(listID: listID, entries: [entry]), rootTitle: title, isNotified: true)
         _ = list(listID)
         return listID
     }

@@ -37,7 +37,7 @@ extension ShoppingStore {
         var known = KnownList(journal: Journal(listID: listID))
         known.insert(records)
         known.rebuilt = known.journal.list()
-        known.isTold = known.isVisible
+        known.isNotified = known.isVisible
         listsByID[listID] = known
     }
 
@@ -47,12 +47,12 @@ extension ShoppingStore {
         var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID))
         let fresh = known.insert(records)
         if !fresh.isEmpty || known.rebuilt == nil { known.rebuilt = known.journal.list() }
-        let isNew = !known.isTold && known.isVisible
-        if isNew { known.isTold = true }
+        let isNew = !known.isNotified && known.isVisible
+        if isNew { known.isNotified = true }
         listsByID[listID] = known
         if isNew {
             tell(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
-        } else if known.isTold, let before, let after = known.rebuilt {
+        } else if known.isNotified, let before, let after = known.rebuilt {
             tell(fresh, before: before, after: after, title: known.title)
         }
     }

@@ -44,7 +44,7 @@ public actor ShoppingStore {
         /// The root record's title; nil while that record has not arrived.
         var rootTitle: String?
         /// Whether its appearance was told, or the list was made or found here.
-        var isTold = false
+        var isNotified = false
         /// The list as rebuilt; nil after a new entry.
         var rebuilt: ShoppingList?
 

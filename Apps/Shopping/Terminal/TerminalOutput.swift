@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Standard output, shared by commands and by news that arrive at any time; nothing is ever mixed
+/// Standard output, shared by commands and by changes that arrive at any time; nothing is ever mixed
 /// within a line or within a command's output.
 final class TerminalOutput: Sendable {
     let isInteractive: Bool

@@ -24,7 +24,7 @@ public struct SyncSession: Sendable {
     public var focus = FetchFocus()
     /// Zones that somebody hinted at while a page of theirs was under way.
     var zonesToFetchAgain: Set<ZoneID> = []
-    /// Those of the zones to fetch that failed for good; they wait for a reason to try again: news,
+    /// Those of the zones to fetch that failed for good; they wait for a reason to try again: a change,
     /// the next fetch of the database, or a person.
     var zonesGivenUp: Set<ZoneID> = []
     /// Zones that were missing: the database's changes tell whether somebody deleted them.

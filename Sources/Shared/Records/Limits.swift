@@ -197,7 +197,7 @@ public struct Limits: Hashable, Sendable {
     /// 14 minutes.
     public var signInRequestSeconds: Double = 3600
 
-    /// How long a long poll is held open without news, in seconds.
+    /// How long a long poll is held open without a notification, in seconds.
     public var longPollSeconds: Double = 50
 
     /// How long a client may take to send its request's body, in seconds.

@@ -21,7 +21,7 @@ public struct NamedLimit: Sendable {
         public var name: String
     }
 
-    fileprivate enum Property: Sendable {
+    enum Property: Sendable {
         case integer(WritableKeyPath<Limits, Int> & Sendable)
         case integer64(WritableKeyPath<Limits, Int64> & Sendable)
         case number(WritableKeyPath<Limits, Double> & Sendable)
@@ -36,9 +36,9 @@ public struct NamedLimit: Sendable {
     public let source: String
     /// The values that the limit can have.
     public let range: ClosedRange<Double>
-    fileprivate let property: Property
+    let property: Property
 
-    private init(
+    init(
         _ name: String, _ property: WritableKeyPath<Limits, Int> & Sendable, _ unit: Unit,
         _ meaning: String, source: String = "own", minimum: Int = 1, maximum: Int = 1 << 52
     ) {
@@ -50,7 +50,7 @@ public struct NamedLimit: Sendable {
         range = Double(minimum)...Double(maximum)
     }
 
-    private init(
+    init(
         _ name: String, seconds property: WritableKeyPath<Limits, Double> & Sendable,
         _ meaning: String, source: String = "own", maximum: Double = 1e10
     ) {
@@ -62,7 +62,7 @@ public struct NamedLimit: Sendable {
         range = 0.001...maximum
     }
 
-    private init(
+    init(
         _ name: String, share property: WritableKeyPath<Limits, Double> & Sendable,
         _ meaning: String
     ) {
@@ -74,7 +74,7 @@ public struct NamedLimit: Sendable {
         range = 0...1
     }
 
-    private init(
+    init(
         _ name: String, long property: WritableKeyPath<Limits, Int64> & Sendable,
         _ meaning: String, unit: Unit = .count, source: String = "own"
     ) {
@@ -142,291 +142,4 @@ extension NamedLimit {
 extension Limits {
     /// Fields that a record's bytes can have to be read at all: the bound of ``fieldsPerRecord``.
     public static let readableFieldsPerRecord = 4_096
-}
-
-extension NamedLimit {
-    private static let metrics = "Property Metrics"
-    private static let plan = "CloudKit's published free plan"
-
-    /// Every limit; a test holds that no property of ``Limits`` is missing.
-    public static let all: [NamedLimit] =
-        requests + sizes + schema + history + assets + notifications + quotas + rates + connections
-        + times
-
-    private static let requests: [NamedLimit] = [
-        .init(
-            "operationsPerRequest", \.operationsPerRequest, .count,
-            "operations of a modify request, items of a lookup",
-            source: "CKError.limitExceeded (\(metrics): 200)"),
-        .init(
-            "recordsPerPage", \.recordsPerPage, .count,
-            "records of a page when the request asks for no number", source: metrics),
-        .init(
-            "maximumRecordsPerPage", \.maximumRecordsPerPage, .count,
-            "records of a page, whatever the request asks for"),
-        .init(
-            "changedBytesPerAnswer", \.changedBytesPerAnswer, .bytes,
-            "records of an answer with changes; the rest comes with the next pages"),
-        .init(
-            "recordBytesPerLookup", \.recordBytesPerLookup, .bytes,
-            "records of a lookup's answer; a larger one is refused"),
-        .init(
-            "recordBytesPerModify", \.recordBytesPerModify, .bytes,
-            "stored records that a modify request names; more are refused"),
-        .init(
-            "queriedBytesPerAnswer", \.queriedBytesPerAnswer, .bytes,
-            "records of a query's answer; the rest comes with the next pages"),
-        .init(
-            "recordsScannedPerQuery", \.recordsScannedPerQuery, .count,
-            "records that a query looks at; then it answers what it has and a marker"),
-        .init(
-            "bytesScannedPerQuery", \.bytesScannedPerQuery, .bytes,
-            "records that a query looks at, to the same effect"),
-        .init(
-            "recordsSortedTogether", \.recordsSortedTogether, .count,
-            "records with equal first sort keys that are put in order in memory"),
-        .init(
-            "recordsPerIndexStep", \.recordsPerIndexStep, .count,
-            "records added to new indexes in a transaction"),
-        .init(
-            "bytesPerIndexStep", \.bytesPerIndexStep, .bytes,
-            "records added to new indexes in a transaction"),
-        .init(
-            "entriesPerIndexStep", \.entriesPerIndexStep, .count,
-            "entries of a given-up index removed in a transaction"),
-        .init(
-            "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
-        .init(
-            "valuesPerFilter", \.valuesPerFilter, .count, "values in the list of a filter",
-            source: "the live service's refusal"),
-    ]
-
-    private static let sizes: [NamedLimit] = [
-        .init(
-            "recordBytes", \.recordBytes, .bytes, "a record without its assets", source: metrics),
-        .init(
-            "fieldsPerRecord", \.fieldsPerRecord, .count, "fields of a record", source: "TN3164",
-            maximum: Limits.readableFieldsPerRecord),
-        .init("requestBodyBytes", \.requestBodyBytes, .bytes, "a request's body"),
-        .init(
-            "zonesPerDatabase", \.zonesPerDatabase, .count, "zones of a database",
-            source: "TN3164"),
-        .init(
-            "participantsPerShare", \.participantsPerShare, .count,
-            "participants of a share beside its owner", source: "CKError.tooManyParticipants"),
-        .init(
-            "accessRequestsPerShare", \.accessRequestsPerShare, .count,
-            "people who wait for access to a share"),
-        .init(
-            "blockedIdentitiesPerShare", \.blockedIdentitiesPerShare, .count,
-            "people who may not ask for access to a share"),
-        .init(
-            "recordsPerShareChange", \.recordsPerShareChange, .count,
-            "records that one request brings under a share, or out of it"),
-        .init(
-            "subscriptionsPerUser", \.subscriptionsPerUser, .count,
-            "subscriptions of a user in a database"),
-        .init("subscriptionBytes", \.subscriptionBytes, .bytes, "a subscription"),
-        .init(
-            "notificationsPerDevice", \.notificationsPerDevice, .count,
-            "notifications kept for a device that does not listen"),
-        .init(
-            "devicesPerUser", \.devicesPerUser, .count, "devices of a user that are notified"),
-    ]
-
-    private static let schema: [NamedLimit] = [
-        .init(
-            "fieldsPerRecordType", \.fieldsPerRecordType, .count, "fields of a record type",
-            source: "TN3164"),
-        .init(
-            "recordTypesPerContainer", \.recordTypesPerContainer, .count,
-            "record types of a container"),
-        .init("rolesPerContainer", \.rolesPerContainer, .count, "roles of a container"),
-        .init("schemaTextBytes", \.schemaTextBytes, .bytes, "a schema in the text language"),
-    ]
-
-    private static let history: [NamedLimit] = [
-        .init(
-            "referencesPerRecord", \.referencesPerRecord, .count,
-            "references of a record that delete or validate"),
-        .init(
-            "sourcesPerTarget", \.sourcesPerTarget, .count,
-            "records that refer to one with DELETE_SELF", source: metrics),
-        .init(
-            "recordsPerCascade", \.recordsPerCascade, .count,
-            "records that a request deletes by DELETE_SELF"),
-        .init(
-            "ancestorChanges", long: \.ancestorChanges,
-            "changes of a zone after which replaced states are forgotten"),
-        .init(
-            "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
-        .init(
-            "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
-        ),
-        .init(
-            "tombstoneShare", share: \.tombstoneShare,
-            "the part of a zone that tombstones must be to be purged"),
-        .init(
-            "tombstonesPerPurge", \.tombstonesPerPurge, .count,
-            "tombstones purged in a transaction"),
-        .init(
-            "purgeIntervalSeconds", seconds: \.purgeIntervalSeconds,
-            "how often old tombstones are looked for"),
-        .init(
-            "changeTokenSeconds", seconds: \.changeTokenSeconds, "how long a change token lasts",
-            maximum: .infinity),
-    ]
-
-    private static let assets: [NamedLimit] = [
-        .init(
-            "assetBytes", long: \.assetBytes, "an asset", unit: .bytes, source: metrics),
-        .init(
-            "assetTokensPerRequest", \.assetTokensPerRequest, .count,
-            "assets of a request for addresses or receipts", source: metrics),
-        .init("assetsPerRecord", \.assetsPerRecord, .count, "assets of a record"),
-        .init("uploadsPerUser", \.uploadsPerUser, .count, "uploads that a user has under way"),
-        .init(
-            "uploadAddressSeconds", seconds: \.uploadAddressSeconds,
-            "how long an address for an upload is good", source: "Uploading Assets"),
-        .init(
-            "assetReceiptSeconds", seconds: \.assetReceiptSeconds, "how long a receipt can be saved"
-        ),
-        .init(
-            "downloadAddressSeconds", seconds: \.downloadAddressSeconds,
-            "how long an address for a download is good"),
-        .init(
-            "unreferencedAssetSeconds", seconds: \.unreferencedAssetSeconds,
-            "how long an asset is kept that no record holds"),
-        .init(
-            "assetCollectionSeconds", seconds: \.assetCollectionSeconds,
-            "how often such assets are looked for"),
-        .init(
-            "assetsPerCollection", \.assetsPerCollection, .count,
-            "rows that a transaction of that takes away"),
-        .init("assetUploadSeconds", seconds: \.assetUploadSeconds, "how long an upload may take"),
-        .init(
-            "assetIdleSeconds", seconds: \.assetIdleSeconds, "how long an upload may stand still"),
-    ]
-
-    private static let notifications: [NamedLimit] = [
-        .init(
-            "notificationBytes", \.notificationBytes, .bytes,
-            "a notification; of a larger one parts are dropped", source: "Apple's push service"),
-        .init(
-            "additionalFieldsPerNotification", \.additionalFieldsPerNotification, .count,
-            "additional fields of a notification", source: "CKQueryNotification"),
-        .init(
-            "notificationFieldCharacters", \.notificationFieldCharacters, .count,
-            "characters of a record's text in a notification"),
-        .init(
-            "coalescingSeconds", seconds: \.coalescingSeconds,
-            "how long changes are gathered after subscribers were told"),
-        .init(
-            "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
-            "how long a device that does not poll is kept more than one notification"),
-        .init(
-            "pollsPerDevice", \.pollsPerDevice, .count, "long polls that wait under a push token"),
-        .init(
-            "protectedPollSeconds", seconds: \.protectedPollSeconds,
-            "how long a poll waits before a further one may end it"),
-        .init(
-            "waitingDevices", \.waitingDevices, .count, "devices for which notifications are kept"),
-        .init(
-            "waitingPushes", \.waitingPushes, .count,
-            "notifications that wait for Apple's push service"),
-        .init(
-            "pushesAtOnce", \.pushesAtOnce, .count,
-            "notifications on their way to Apple's push service"),
-        .init("attemptsPerPush", \.attemptsPerPush, .count, "attempts to hand over a notification"),
-        .init(
-            "pushLifetimeSeconds", seconds: \.pushLifetimeSeconds,
-            "how long Apple's push service keeps a notification"),
-        .init("pushTokensPerDevice", \.pushTokensPerDevice, .count, "push tokens of a device"),
-        .init(
-            "apnsTokenSeconds", seconds: \.apnsTokenSeconds,
-            "how long a token of Apple's push service is used"),
-    ]
-
-    private static let quotas: [NamedLimit] = [
-        .init(
-            "publicRecordBytes", \.publicRecordBytes, .bytes,
-            "the records of a container's public database", source: plan, minimum: 0),
-        .init(
-            "publicAssetBytes", \.publicAssetBytes, .bytes,
-            "the assets of a container's public database", source: plan, minimum: 0),
-        .init(
-            "privateDatabaseBytes", \.privateDatabaseBytes, .bytes,
-            "the records and assets of a user's private database", source: "iCloud's free storage",
-            minimum: 0),
-        .init(
-            "transferBytesPerDay", \.transferBytesPerDay, .bytes,
-            "what a container's clients send and receive in a day (UTC); 0 is no limit",
-            source: plan, minimum: 0),
-    ]
-
-    private static let rates: [NamedLimit] = [
-        .init(
-            "requestsPerSecond", \.requestsPerSecond, .count,
-            "requests of a user of a container in a second, on average", source: plan),
-        .init(
-            "requestsInBurst", \.requestsInBurst, .count,
-            "requests that a user may send at once after a pause"),
-        .init(
-            "requestsPerSecondPerAddress", \.requestsPerSecondPerAddress, .count,
-            "requests from a network address in a second, on average"),
-        .init(
-            "requestsInBurstPerAddress", \.requestsInBurstPerAddress, .count,
-            "requests that may come from an address at once after a pause"),
-        .init(
-            "badRequestsBeforePenalty", \.badRequestsBeforePenalty, .count,
-            "bad requests in series after which a sender's rates are halved"),
-        .init(
-            "requestsInWorkPerUser", \.requestsInWorkPerUser, .count,
-            "requests of a user that are worked on at once"),
-        .init(
-            "requestsInWork", \.requestsInWork, .count,
-            "requests of everybody that are worked on at once"),
-        .init(
-            "waitingRequestsPerUser", \.waitingRequestsPerUser, .count,
-            "requests of a user that may wait", minimum: 0),
-        .init(
-            "waitingRequests", \.waitingRequests, .count, "requests of everybody that may wait",
-            minimum: 0),
-    ]
-
-    private static let connections: [NamedLimit] = [
-        .init("connections", \.connections, .count, "open connections"),
-        .init(
-            "connectionsPerAddress", \.connectionsPerAddress, .count,
-            "open connections from a network address"),
-        .init("requestHeadBytes", \.requestHeadBytes, .bytes, "a request's line and headers"),
-        .init("headersPerRequest", \.headersPerRequest, .count, "headers of a request"),
-        .init(
-            "parametersPerRequest", \.parametersPerRequest, .count,
-            "parameters in a request's address"),
-    ]
-
-    private static let times: [NamedLimit] = [
-        .init(
-            "webAuthTokenSeconds", seconds: \.webAuthTokenSeconds,
-            "how long a web-auth token is good", source: "Setting Up Web Services"),
-        .init(
-            "staySignedInSeconds", seconds: \.staySignedInSeconds,
-            "how long it is good for who stays signed in", source: "Setting Up Web Services"),
-        .init(
-            "signInRequestSeconds", seconds: \.signInRequestSeconds,
-            "how long the address of a sign-in page is good"),
-        .init(
-            "longPollSeconds", seconds: \.longPollSeconds, "how long a poll waits for news"),
-        .init(
-            "requestReadSeconds", seconds: \.requestReadSeconds,
-            "how long a request's body may take to arrive"),
-        .init(
-            "connectionIdleSeconds", seconds: \.connectionIdleSeconds,
-            "how long a connection may be silent"),
-        .init(
-            "pushTokenSeconds", seconds: \.pushTokenSeconds,
-            "how long a push token is good after its last use",
-            source: "the live service's address of the long poll"),
-    ]
 }

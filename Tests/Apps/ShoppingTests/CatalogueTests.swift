@@ -4,7 +4,7 @@ import Testing
 @Suite struct CatalogueTests {
     private let catalogue = Catalogue.standard
 
-    @Test func catalogueKnowsASupermarket() {
+    @Test func catalogueCoversSupermarketByAisle() {
         let names = Set(catalogue.products.map { $0.name.lowercased() })
         #expect(names.count >= 500)
         #expect(names.count == catalogue.products.count)
@@ -17,7 +17,7 @@ import Testing
         #expect(catalogue.aisles.first?.name == "Fruit & Vegetables")
     }
 
-    @Test func noNameStandsForTwoProducts() {
+    @Test func productNamesAndSynonymsAreUnique() {
         var owners: [String: [String]] = [:]
         for product in catalogue.products {
             for name in [product.name] + product.synonyms {
@@ -72,7 +72,7 @@ import Testing
         #expect(catalogue.suggestions(for: "bro").first?.product.name == "Broccoli")
     }
 
-    @Test func suggestionsTakeFinishedWordsAndQuantities() {
+    @Test func suggestionsUnderstandSeveralWordsAndQuantities() {
         let chicken = catalogue.suggestions(for: "chicken br").map(\.product.name)
         #expect(chicken.first == "Chicken Breasts")
         #expect(chicken.allSatisfy { $0.contains("Chicken") })
@@ -93,7 +93,7 @@ import Testing
         #expect(catalogue.suggestions(for: "qqq").isEmpty)
     }
 
-    @Test func ownCatalogueIsReadLineByLine() {
+    @Test func customCatalogueIsParsedLineByLine() {
         let own = Catalogue(text: "Nail\tTools\tnails,tack\nSaw\tTools\n\nMystery\nPlank\tWood\t\n")
         #expect(own.products.map(\.name) == ["Nail", "Saw", "Mystery", "Plank"])
         #expect(own.aisles.map(\.name) == ["Tools", "Wood"])

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.forTest("ConvergenceTests", count: 60))
-    func anyArrivalOrderWithDuplicatesGivesTheSameList(seed: UInt64) {
+    func arrivalOrderAndDuplicatesDoNotChangeList(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let entries = randomEntries(using: &generator)
         let journal = Journal(listID: "weekly", entries: entries)
@@ -58,7 +58,7 @@ import Testing
 
     /// Two devices that edit, meet and edit again, with `editTime`: their edits stand as made.
     @Test(arguments: Seeds.forTest("ConvergenceTests, meeting", count: 20))
-    func devicesThatMeetAgree(seed: UInt64) {
+    func mergedDevicesConverge(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let people = [alice, bob]
         // Bob's clock is a minute slow.

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Lists that were made before anybody signed in go to the first account, what lies in the log included.
-    @Test func listsFromBeforeSigningInAreTakenOnce() throws {
+    @Test func listsMadeBeforeSignInMoveToFirstAccount() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let before = try folder.listsPath(of: nil)

@@ -16,7 +16,7 @@ import Testing
             ])
     }
 
-    @Test func fieldsComeBackAsTheEntry() {
+    @Test func entryRoundTripsThroughFields() {
         #expect(JournalEntry(id: "e", fields: entry.fields) == entry)
         let bare = alice.writer.tick("milk", id: "t", at: 3)
         #expect(JournalEntry(id: "t", fields: bare.fields) == bare)
@@ -45,7 +45,7 @@ import Testing
         #expect(JournalEntry(id: "e", fields: fields) == nil)
     }
 
-    @Test func recordWithoutAVersionIsOlderThanAny() throws {
+    @Test func missingAppVersionCountsAsZero() throws {
         var fields = entry.fields
         fields["appVersion"] = nil
         let read = try #require(JournalEntry(id: "e", fields: fields))

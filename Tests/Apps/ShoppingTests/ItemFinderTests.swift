@@ -14,7 +14,7 @@ import Testing
         ("Milk", "Milk"), ("milk", "Milk"), ("oat", "Oat Milk"), ("rye", "Rye Bread"),
         ("hite", "White Bread"), ("1", "Rye Bread"),
     ])
-    func anItemIsFoundByNumberNameBeginningOrPart(text: String, name: String) throws {
+    func itemIsFoundByNumberNamePrefixOrPart(text: String, name: String) throws {
         #expect(try finder.item(text).name == name)
     }
 
@@ -23,7 +23,7 @@ import Testing
         ("tea", "There is no item \"tea\" on this list."), ("2", "Number 2 was removed meanwhile."),
         ("3", "There was no number 3 when the list was last shown."), ("", "Name an item."),
     ])
-    func whyNoSingleItemIsMeantIsSaid(text: String, sentence: String) {
+    func ambiguousOrMissingItemThrowsReason(text: String, sentence: String) {
         #expect(throws: ItemFinder.NotFound(description: sentence)) { try finder.item(text) }
     }
 }

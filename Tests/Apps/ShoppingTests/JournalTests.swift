@@ -30,7 +30,7 @@ import Testing
         #expect(names(entries) == ["tea", "milk", "eggs", "bread"])
     }
 
-    @Test func movedItemGoesAloneAndAdditionsFollowIt() {
+    @Test func movedItemMovesAloneAndTakesLaterAdditions() {
         let entries = [
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
             alice.add("eggs", after: "bread", at: 3), alice.move("milk", after: "eggs", at: 4),
@@ -40,7 +40,7 @@ import Testing
         #expect(names(entries + [bob.move("eggs", after: nil, at: 6)]).first == "eggs")
     }
 
-    @Test func untickTakesTheMarkAway() {
+    @Test func untickRemovesMark() {
         let entries = [
             alice.add("milk", after: nil, at: 1), bob.tick("milk", at: 2),
             alice.untick("milk", at: 3),
@@ -58,13 +58,13 @@ import Testing
         #expect(journal.list().items.count == 1)
     }
 
-    @Test func entryOfAnotherListIsNotTaken() {
+    @Test func entryOfOtherListIsRefused() {
         var journal = Journal(listID: "party")
         #expect(journal.insert(alice.add("milk", after: nil, at: 1)) == .otherList)
         #expect(journal.isEmpty)
     }
 
-    @Test func twoContentsOfOneIdentifierEndTheSameEverywhere() {
+    @Test func conflictingEntriesWithSameIDConverge() {
         let one = alice.writer.add("milk", itemID: "m", after: nil, id: "same", at: 1)
         let two = alice.writer.add("bread", itemID: "m", after: nil, id: "same", at: 9)
         let journal = Journal(listID: "weekly", entries: [one, two])
@@ -86,7 +86,7 @@ import Testing
         #expect(!Journal(listID: "weekly", entries: known).needsNewerApp)
     }
 
-    @Test func editTimeIsPastEverythingKnown() {
+    @Test func editTimeIsLaterThanEveryEntry() {
         var journal = Journal(listID: "weekly")
         #expect(journal.editTime(nowMilliseconds: 5) == 5)
         journal.insert(alice.add("milk", after: nil, at: 100))
@@ -96,7 +96,7 @@ import Testing
         #expect(journal.editTime(nowMilliseconds: 200) == 200)
     }
 
-    @Test func pastedRunKeepsItsOrder() {
+    @Test func pastedItemsKeepOrder() {
         var number = 0
         let entries = alice.writer.addAll(["milk", "bread", "eggs"], after: nil, at: 10) {
             number += 1

@@ -16,7 +16,7 @@ import Testing
         screen.rows.map(\.item.name)
     }
 
-    @Test func planningAppliesEverythingAtOnce() {
+    @Test func planningModeAppliesChangesAtOnce() {
         var screen = screen(.planning)
         screen.receive(
             list(start + [bob.add("tea", after: "milk", at: 10), bob.remove("bread", at: 11)]))
@@ -62,7 +62,7 @@ import Testing
         #expect(screen.notices.isEmpty)
     }
 
-    @Test func acceptedItemStaysAndNoticeThatIsRemovedGoes() {
+    @Test func acceptedItemStaysAndRemovedNoticeDisappears() {
         var screen = screen(.shopping)
         let more =
             start + [

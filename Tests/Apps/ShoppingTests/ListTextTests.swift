@@ -55,7 +55,7 @@ import Testing
         #expect(ListText().render(list([])) == "Untitled list (0 to buy, 0 ticked)\n")
     }
 
-    @Test func namesCanNotBreakLinesOrSteerTheTerminal() {
+    @Test func itemNamesCannotInjectControlCharacters() {
         let text = ListText().render(
             list([
                 alice.add("a\nb\u{1B}[2J\u{2028}c", after: nil, at: 1),

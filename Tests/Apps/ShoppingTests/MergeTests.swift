@@ -13,14 +13,14 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
 @Suite struct MergeTests {
     private let milk = alice.add("milk", after: nil, at: 10)
 
-    @Test func twoOfflineAddsAfterTheSameItemLoseNothing() {
+    @Test func concurrentAddsAfterSameItemAreKept() {
         let list = merged([
             milk, alice.add("bread", after: "milk", at: 20), bob.add("eggs", after: "milk", at: 21),
         ])
         #expect(list.items.map(\.name) == ["milk", "eggs", "bread"])
     }
 
-    @Test func twoOfflineRunsAreNotMixed() {
+    @Test func concurrentRunsDoNotInterleave() {
         let list = merged([
             milk, alice.add("a1", after: "milk", at: 20), bob.add("b1", after: "milk", at: 21),
             alice.add("a2", after: "a1", at: 22), bob.add("b2", after: "b1", at: 23),
@@ -29,7 +29,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(list.items.map(\.name) == ["milk", "b1", "b2", "a1", "a2", "a3"])
     }
 
-    @Test func laterOfTwoOfflineListRenamesWins() {
+    @Test func laterListRenameWins() {
         let list = merged([
             alice.writer.create(title: "List", id: "c", at: 1),
             alice.renameList(to: "Weekly shop", at: 1_000),
@@ -38,7 +38,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(list.title == "Alice's and Bob's list")
     }
 
-    @Test func renamesAtTheSameTimeAreDecidedByDevice() {
+    @Test func simultaneousRenamesAreDecidedByDevice() {
         let list = merged([
             bob.renameList(to: "Bob's", at: 1_000), alice.renameList(to: "Alice's", at: 1_000),
         ])
@@ -54,21 +54,21 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
     }
 
     @Test(arguments: [[20, 30], [30, 20]] as [[Int64]])
-    func removedStaysRemovedWhenSomebodyTicks(times: [Int64]) {
+    func removedItemStaysRemovedAfterTick(times: [Int64]) {
         let list = merged([
             milk, alice.tick("milk", at: times[0]), bob.remove("milk", at: times[1]),
         ])
         #expect(list.items.isEmpty)
     }
 
-    @Test func laterAddBringsTheItemBackUnticked() {
+    @Test func laterAddRestoresItemUnticked() {
         let again = alice.writer.add("fresh milk", itemID: "milk", after: nil, id: "again", at: 40)
         let list = merged([milk, alice.tick("milk", at: 20), bob.remove("milk", at: 30), again])
         #expect(list.items.map(\.name) == ["fresh milk"])
         #expect(list.items.map(\.isTicked) == [false])
     }
 
-    @Test func addAfterRemovedItemStandsWhereTheItemWas() {
+    @Test func addAfterRemovedItemTakesItsPlace() {
         let list = merged([
             milk, alice.add("bread", after: "milk", at: 11),
             alice.add("eggs", after: "bread", at: 12),
@@ -86,7 +86,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(merged(early + [bread]).items.map(\.name) == ["a", "bread", "butter", "milk"])
     }
 
-    @Test func changesOfAnUnknownItemTakeEffectWhenItArrives() {
+    @Test func changesOfUnknownItemApplyWhenItArrives() {
         let early = [
             bob.tick("milk", at: 20), bob.rename("milk", to: "oat milk", at: 21),
             bob.move("milk", after: "bread", at: 22), bob.add("bread", after: nil, at: 15),
@@ -97,7 +97,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(list.items.map(\.isTicked) == [false, true])
     }
 
-    @Test func slowClockLosesNothingAgainstTheFirstAdd() {
+    @Test func changesWithSlowClockApplyAfterFirstAdd() {
         let list = merged([
             milk, bob.tick("milk", at: 3), bob.rename("milk", to: "oat milk", at: 4),
             bob.add("bread", after: "milk", at: 5),
@@ -107,7 +107,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(merged([milk, bob.remove("milk", at: 3)]).items.isEmpty)
     }
 
-    @Test func laterOfTwoOfflineMovesWins() {
+    @Test func laterMoveWins() {
         let list = merged([
             milk, alice.add("bread", after: "milk", at: 11),
             alice.add("eggs", after: "bread", at: 12),
@@ -116,7 +116,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(list.items.map(\.name) == ["bread", "milk", "eggs"])
     }
 
-    @Test func movesAfterEachOtherLoseNothing() {
+    @Test func mutualMovesLoseNoItem() {
         let list = merged([
             milk, alice.add("bread", after: "milk", at: 11),
             alice.move("milk", after: "bread", at: 20), bob.move("bread", after: "milk", at: 20),
@@ -124,7 +124,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(Set(list.items.map(\.name)) == ["milk", "bread"])
     }
 
-    @Test func ringsOfAnchorsLoseNothing() {
+    @Test func anchorCyclesLoseNoItem() {
         let list = merged([
             milk, alice.add("a", after: "c", at: 20), bob.add("b", after: "a", at: 21),
             alice.add("c", after: "b", at: 22), bob.add("self", after: "self", at: 23),
@@ -133,7 +133,7 @@ private func merged(_ entries: [JournalEntry]) -> ShoppingList {
         #expect(list.items.map(\.name) == ["milk", "c", "a", "d", "b", "self"])
     }
 
-    @Test func ringThroughAMoveWithASlowClockLosesNothing() {
+    @Test func anchorCycleThroughMoveLosesNoItem() {
         let list = merged([
             milk, alice.add("bread", after: "milk", at: 100),
             bob.move("milk", after: "bread", at: 95),

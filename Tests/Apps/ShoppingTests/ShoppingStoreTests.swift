@@ -16,9 +16,9 @@ struct ShoppingStoreTests {
         world = try World()
     }
 
-    @Test func aListAppearsOnTheOtherDevice() async throws {
+    @Test func createdListAppearsOnOtherDevice() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
-        var told = await tablet.changes().makeAsyncIterator()
+        var received = await tablet.changes().makeAsyncIterator()
         let weekly = try await phone.create(title: "Groceries")
         try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
         try await phone.sync()
@@ -26,11 +26,11 @@ struct ShoppingStoreTests {
         #expect(await tablet.lists.map(\.title) == ["Groceries"])
         #expect(await tablet.list(weekly) == phone.list(weekly))
         #expect(await tablet.list(weekly)?.items.map(\.name) == ["Milk", "Bread"])
-        let change = await told.next()
+        let change = await received.next()
         #expect(change?.sentence == "list Groceries appeared")
     }
 
-    @Test func changesAreToldInWordsInTheirOrderAndOnce() async throws {
+    @Test func changesAreReportedInOrderOnce() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
         let changes = await tablet.changes()
@@ -59,7 +59,7 @@ struct ShoppingStoreTests {
     }
 
     @Test(arguments: [true, false])
-    func twoOfflineAddsAfterTheSameItemLoseNothing(phoneFirst: Bool) async throws {
+    func offlineAddsAfterSameItemAreMerged(phoneFirst: Bool) async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
         let milk = await phone.list(weekly)?.items.first?.id
@@ -77,12 +77,12 @@ struct ShoppingStoreTests {
     }
 
     @Test(arguments: [true, false])
-    func ofTwoOfflineRenamesTheLaterWinsWhoeverSyncsFirst(phoneFirst: Bool) async throws {
+    func laterRenameWinsInEitherSyncOrder(phoneFirst: Bool) async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Bread"], phone, tablet)
         let first = await phone.list(weekly)?.items.first
         let bread = try #require(first?.id)
-        let toldTablet = await tablet.changes()
+        let notifiedTablet = await tablet.changes()
         try await phone.perform(
             [.rename(itemID: bread, name: "Rye"), .renameList(title: "Food")], in: weekly)
         try await tablet.perform(
@@ -101,13 +101,13 @@ struct ShoppingStoreTests {
         #expect(root["title"] == "Weekly")
         try await tablet.close()
         var sentences: [String] = []
-        for await change in toldTablet { sentences.append(change.sentence) }
+        for await change in notifiedTablet { sentences.append(change.sentence) }
         #expect(
             sentences.first
                 == "Rolls renamed to Rye by alice on phone; the later name Rolls stays")
     }
 
-    @Test func aRestartWithTheSameFileGoesOnWithTheSameWork() async throws {
+    @Test func restartKeepsListAndPendingChanges() async throws {
         let first = try await world.open("phone")
         let weekly = try await first.create(title: "Groceries")
         try await first.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
@@ -125,7 +125,7 @@ struct ShoppingStoreTests {
         #expect(await tablet.list(weekly) == list)
     }
 
-    @Test func offlineChangesWaitUntilTheDeviceIsBack() async throws {
+    @Test func offlineChangesWaitUntilOnline() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
         await phone.setOnline(false)
@@ -140,19 +140,19 @@ struct ShoppingStoreTests {
         #expect(await tablet.list(weekly)?.items.map(\.name) == ["Eggs", "Milk"])
     }
 
-    @Test func aRunningDeviceHearsOfChangesByItself() async throws {
+    @Test func runningDeviceReceivesChangesAutomatically() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
-        var told = await tablet.changes().makeAsyncIterator()
+        var received = await tablet.changes().makeAsyncIterator()
         await phone.start()
         await tablet.start()
         try await phone.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
-        #expect(await told.next()?.sentence == "Eggs added by alice on phone")
+        #expect(await received.next()?.sentence == "Eggs added by alice on phone")
         try await phone.close()
         try await tablet.close()
     }
 
-    @Test func anEntryOfOneActionIsLaterThanAllThatIsKnown() async throws {
+    @Test func entriesOfOneActionHaveIncreasingEditTimes() async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
         let entries = try await phone.perform(
@@ -162,7 +162,7 @@ struct ShoppingStoreTests {
         #expect(await phone.journal(weekly)?.history.suffix(3) == entries[...])
     }
 
-    @Test func aListThatWasDeletedElsewhereIsNotMadeAnewByAnAction() async throws {
+    @Test func remotelyDeletedListIsNotRecreatedByAction() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
         let database = try await world.container("web").privateCloudDatabase
@@ -178,7 +178,7 @@ struct ShoppingStoreTests {
 
     /// What another client wrote must not end the app, now and at every start.
     @Test(arguments: [9.3e15, 1e300])
-    func anEntryOfATimeThatCannotBeCountedIsIgnored(_ seconds: Double) async throws {
+    func entryWithOverflowingEditTimeIsIgnored(_ seconds: Double) async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
         try await phone.sync()
@@ -198,7 +198,7 @@ struct ShoppingStoreTests {
         #expect(await tablet.list(weekly)?.colour != "red")
     }
 
-    @Test func aChangeByANewerAppIsKeptAndTold() async throws {
+    @Test func changeByNewerAppIsKeptAndReported() async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
         try await phone.sync()
@@ -218,7 +218,7 @@ struct ShoppingStoreTests {
             await phone.journal(weekly)?.history.contains { $0.action.rawValue == "sing" } == true)
     }
 
-    @Test func anUnknownListIsRefused() async throws {
+    @Test func unknownListIsRefused() async throws {
         let phone = try await world.open("phone")
         await #expect(throws: ShoppingStore.UnknownList.self) {
             try await phone.perform([.renameList(title: "Food")], in: "nowhere")

@@ -19,14 +19,14 @@ import Testing
         #expect(journal == "wal")
     }
 
-    @Test func aFileOfANewerAppIsRefused() throws {
+    @Test func newerSchemaVersionIsRefused() throws {
         let device = try Device(MemoryCloud())
         try device.cache.store.pool.write { try $0.execute(sql: "PRAGMA user_version = 99") }
         let error = #expect(throws: CacheError.self) { try device.restart() }
         #expect(error?.code == .newerFormat)
     }
 
-    @Test func aFileOfTheFirstVersionIsTakenOverWithItsQueue() async throws {
+    @Test func versionOneFileIsMigratedWithItsQueue() async throws {
         let cloud = MemoryCloud()
         let device = try Device(cloud)
         try device.save("a", "1")
@@ -55,7 +55,7 @@ import Testing
         #expect(cloud.names() == ["b"])
     }
 
-    @Test func aFileThatIsNoCacheIsCalledDamaged() throws {
+    @Test func fileThatIsNotSQLiteIsDamaged() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         try Data(repeating: 0x55, count: 8_192).write(to: URL(fileURLWithPath: path))
         defer {
@@ -68,14 +68,14 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
-    @Test func aFolderThatIsNotThereIsOneClearSentence() {
+    @Test func missingFolderIsUnwritableError() {
         let error = #expect(throws: CacheError.self) {
             try RecordCache(path: "/nowhere/at/all/cache.sqlite", remote: CloudLink(MemoryCloud()))
         }
         #expect(error?.code == .unwritable)
     }
 
-    @Test func everyKindOfValueComesBackAsItWas() throws {
+    @Test func fieldValuesRoundTripThroughFieldWriter() throws {
         let place = Location(
             latitude: -12.5, longitude: 99, horizontalAccuracy: 1, altitude: -3,
             timestampMilliseconds: -5)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func systemFieldsComeBackAsTheyWere() throws {
+    @Test func systemFieldsRoundTripThroughFieldWriter() throws {
         let full = RecordSnapshot.SystemFields(
             changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a",
             modifiedMilliseconds: 2, modifierRecordName: "_b", shareRecordName: "s")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func systemFieldsThatAreCutOffAreAnErrorOrNoShare() throws {
+    @Test func truncatedSystemFieldsThrowOrLoseShare() throws {
         var system = RecordSnapshot.SystemFields(
             changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a")
         let withoutPeople = FieldWriter.encode(system)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func aRowAndItsPendingChangeAreOneTransaction() throws {
+    @Test func rowAndPendingChangeAreOneTransaction() throws {
         let device = try Device(MemoryCloud())
         // The second edit cannot be written: the first must not be there either.
         try device.cache.store.pool.write { database in
@@ -151,7 +151,7 @@ import Testing
         #expect(try device.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    @Test func theQueueHasOneChangeARecordAndForgetsNothingAtRestart() throws {
+    @Test func pendingChangesAreOnePerRecordAndSurviveRestart() throws {
         let device = try Device(MemoryCloud())
         try device.save("a", "1")
         try device.save("b", "1")
@@ -165,7 +165,7 @@ import Testing
         #expect(changes.map(\.change.generation) == [2, 2])
     }
 
-    @Test func aBatchKeepsToBothLimits() throws {
+    @Test func batchKeepsItemAndByteLimits() throws {
         let device = try Device(MemoryCloud())
         for number in 0..<10 { try device.save("r\(number)", String(repeating: "x", count: 1_000)) }
         try device.cache.store.zonesModified(created: [.list], deleted: [])
@@ -175,7 +175,7 @@ import Testing
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1).count == 1)
     }
 
-    @Test func savingTheSameAgainIsNoChange() throws {
+    @Test func savingSameValueMakesNoChange() throws {
         let device = try Device(MemoryCloud())
         try device.save("a", "1")
         let before = try device.cache.snapshot(RecordID(name: "a", zoneID: .list))
@@ -184,7 +184,7 @@ import Testing
         #expect(try device.cache.snapshot(RecordID(name: "a", zoneID: .list)) == before)
     }
 
-    @Test func ofTwoEditsInOneMillisecondTheSecondIsTheLater() throws {
+    @Test func secondEditInSameMillisecondGetsLaterDate() throws {
         let device = try Device(MemoryCloud())
         func edited() throws -> FieldValue? {
             try device.cache.snapshot(RecordID(name: "a", zoneID: .list))?["editedAt"]

@@ -37,7 +37,7 @@ import Testing
         return (phone, share)
     }
 
-    @Test func aShareHasItsPeopleAndItsLink() async throws {
+    @Test func cachedShareKeepsParticipantsAndURL() async throws {
         let (phone, share) = try await shared()
         // Nothing in memory is left.
         try phone.restart()
@@ -55,7 +55,7 @@ import Testing
         #expect(all.map { $0 is CKShare } == [true])
     }
 
-    @Test func whatPeopleDoComesWithTheNextSync() async throws {
+    @Test func participantChangeArrivesWithNextSync() async throws {
         let (phone, share) = try await shared()
         let kept = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
         let bo = try #require(kept.participants.last)
@@ -71,7 +71,7 @@ import Testing
         #expect(now.participants.map(\.role) == [.owner])
     }
 
-    @Test func aNewShareIsNotTheCachesBusiness() async throws {
+    @Test func cacheRefusesNewShare() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.save("root", "1")
         let record = try #require(try phone.cache.record(for: root))
@@ -81,7 +81,7 @@ import Testing
         #expect(error?.code == .unsavedShare)
     }
 
-    @Test func aShareThatAnOlderAppKeptIsAShareOfNobodyUntilItChanges() async throws {
+    @Test func shareOfOlderFormatHasNoParticipants() async throws {
         let (phone, share) = try await shared()
         // As it was written before shares had their people.
         try await phone.cache.store.pool.write { database in
@@ -103,7 +103,7 @@ import Testing
 
     @Test(
         arguments: [[], [0xFF], Array("{}".utf8), Array("{\"dictionary\":\"\"}".utf8)] as [[UInt8]])
-    func damagedPeopleAreNobody(_ sharing: [UInt8]) throws {
+    func damagedSharingDataGivesNoParticipants(_ sharing: [UInt8]) throws {
         let snapshot = RecordSnapshot(
             id: RecordID(name: "s", zoneID: ZoneID(name: "Z")), type: CKRecord.SystemType.share,
             system: .init(changeTag: "1", sharing: sharing))

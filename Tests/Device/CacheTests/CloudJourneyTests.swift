@@ -7,7 +7,7 @@ import Testing
 
 /// Caches on the real service, in one process.
 @Suite struct CloudJourneyTests {
-    @Test func whatOneDeviceSavesTheOtherSees() async throws {
+    @Test func savedRecordsReachOtherDeviceOverService() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -29,7 +29,7 @@ import Testing
         #expect(try await phone.cache.status().summary == "Done")
     }
 
-    @Test func everyKindOfValueGoesThereAndBackWithoutAConflict() async throws {
+    @Test func everyValueTypeSyncsWithoutConflict() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Whatever an encrypted value looks like, it stays in the clear here, and encrypted there.
-    @Test func encryptedValuesGoThereAndBack() async throws {
+    @Test func encryptedValuesSyncBetweenDevices() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -113,7 +113,7 @@ import Testing
 
     private var friend: CKRecord.ID { CKRecord.ID(recordName: "friend", zoneID: .list) }
 
-    @Test func theLaterOfTwoOfflineEditsWinsOnBoth() async throws {
+    @Test func laterOfflineEditWinsOnBothDevices() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(wallMilliseconds: 5_000))
@@ -131,7 +131,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "later"])
     }
 
-    @Test func twoOfflineAddsOfTheSameRecordEndTheSame() async throws {
+    @Test func offlineCreatesOfSameRecordConverge() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone", time: TestTime(wallMilliseconds: 9_000))
         let tablet = try await CloudDevice(
@@ -145,7 +145,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "phone"])
     }
 
-    @Test func aDeletionWinsOverAnOfflineEdit() async throws {
+    @Test func deletionWinsOverOfflineEdit() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -161,7 +161,7 @@ import Testing
         #expect(try tablet.texts().isEmpty)
     }
 
-    @Test func aReadRecordThatIsStaleTakesNothingBack() async throws {
+    @Test func savingStaleRecordMergesFetchedFields() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -183,7 +183,7 @@ import Testing
         #expect(merged["colour"] == "red")
     }
 
-    @Test func aZoneDeletedOnOneDeviceGoesOnTheOther() async throws {
+    @Test func deletedZoneDisappearsOnOtherDevice() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func runningLoopsBringAChangeAcrossByThemselves() async throws {
+    func notificationBringsChangeToRunningLoop() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -220,7 +220,7 @@ import Testing
     }
 
     /// The story of `RecoveryTests`, on the real service.
-    @Test func whateverRequestIsCutShortARestartEndsTheSame() async throws {
+    @Test func restartAfterAnyLostRequestConvergesOverService() async throws {
         let outcome = [
             "a": "phone later", "d": "tablet", "e": "tablet", "mine": "2", "new": "x",
         ]

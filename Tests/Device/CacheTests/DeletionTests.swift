@@ -19,7 +19,7 @@ import Testing
         return (cloud, phone)
     }
 
-    @Test func anAnswerToASaveOfBeforeItsZoneWasDeletedConfirmsNothing() async throws {
+    @Test func saveAnswerAfterZoneDeletionConfirmsNothing() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "old")
@@ -32,7 +32,7 @@ import Testing
         #expect(try phone.texts() == ["a": "new"])
     }
 
-    @Test func aRecordMadeAnewSurvivesTheEndOfTheOldOne() async throws {
+    @Test func recreatedRecordSurvivesUnansweredDelete() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
         // The database's changes, the zone's, then the upload.
@@ -45,7 +45,7 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("new"))
     }
 
-    @Test func aRecordMadeAnewSurvivesItsDeletionElsewhere() async throws {
+    @Test func recreatedRecordSurvivesRemoteDelete() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
         try phone.save("a", "new")
@@ -62,7 +62,7 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("new"))
     }
 
-    @Test func aStaleRecordDoesNotBringADeletedOneBack() async throws {
+    @Test func savingStaleRecordKeepsItDeleted() async throws {
         let (cloud, phone) = try await synced()
         let stale = try #require(try phone.cache.record(for: id("a")))
         try phone.delete("a")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aStaleRecordOfADeletedZoneDoesNotBringItBack() async throws {
+    @Test func savingStaleRecordKeepsZoneDeleted() async throws {
         let (cloud, phone) = try await synced()
         let stale = try #require(try phone.cache.record(for: id("a")))
         stale["colour"] = "red"
@@ -95,7 +95,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func aRecordThatWasMadeHereAndDeletedElsewhereStaysDeleted() async throws {
+    @Test func resavingRemotelyDeletedRecordKeepsItDeleted() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let record = CKRecord(recordType: "Item", recordID: id("a"))
@@ -120,7 +120,7 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("3"))
     }
 
-    @Test func aResolverMayBringBackWhatAStaleRecordSays() async throws {
+    @Test func resolverResurrectsStaleRecord() async throws {
         struct Keeper: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
             func resolveDeletion(
@@ -141,7 +141,7 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("1"))
     }
 
-    @Test func aRecordFetchedByOtherMeansKeepsItsParentAndItsTag() async throws {
+    @Test func recordFetchedOutsideCacheKeepsParentAndTag() async throws {
         let cloud = MemoryCloud()
         let tablet = try Device(cloud)
         try tablet.cache.save([
@@ -163,7 +163,7 @@ import Testing
         #expect(cloud.record("a")?.parentRecordName == "root")
     }
 
-    @Test func aRecordWhoseMakingWasNeverAnsweredAndThatWasDeletedStaysDeleted() async throws {
+    @Test func unansweredCreateDeletedRemotelyStaysDeleted() async throws {
         let (cloud, phone) = try await synced()
         try phone.save("b", "1")
         phone.link.fail(call: 2, .answerLost)

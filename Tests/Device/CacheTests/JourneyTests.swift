@@ -7,7 +7,7 @@ import Testing
 
 /// Two devices and a cloud.
 @Suite(.timeLimit(.minutes(1))) struct TwoDeviceTests {
-    @Test func whatOneSavesTheOtherSees() async throws {
+    @Test func savedRecordsReachOtherDevice() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -27,7 +27,7 @@ import Testing
         #expect(try await phone.cache.status().summary == "Done")
     }
 
-    @Test func zonesAndSubscriptionAreMadeOnceAndRemembered() async throws {
+    @Test func zonesAndSubscriptionAreCreatedOnce() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -39,7 +39,7 @@ import Testing
         #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 1)
     }
 
-    @Test func theLaterOfTwoOfflineEditsWinsOnBothWhoeverSyncsFirst() async throws {
+    @Test func laterOfflineEditWinsInEitherSyncOrder() async throws {
         for phoneIsFirst in [true, false] {
             let cloud = MemoryCloud()
             let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aCustomResolverMergesWithTheAncestor() async throws {
+    @Test func customResolverMergesWithAncestor() async throws {
         struct Union: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
                 guard case .string(let mine) = conflict.client["text"],
@@ -83,7 +83,7 @@ import Testing
         #expect(try tablet.text("a") == phone.text("a"))
     }
 
-    @Test func anEditThatGaveWayIsToldToTheApp() async throws {
+    @Test func overruledEditIsReportedToApp() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
         let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
@@ -100,7 +100,7 @@ import Testing
         #expect(server["text"] == "late")
     }
 
-    @Test func aRecordDeletedHereNeverComesBackByALatePage() async throws {
+    @Test func locallyDeletedRecordStaysDeletedAfterFetch() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -117,7 +117,7 @@ import Testing
         #expect(try tablet.text("a") == nil)
     }
 
-    @Test func anEditOfARecordDeletedElsewhereIsGivenUpAloud() async throws {
+    @Test func editOfRemotelyDeletedRecordIsReported() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -138,7 +138,7 @@ import Testing
         #expect(cloud.record("a") == nil)
     }
 
-    @Test func aResolverMayBringADeletedRecordBack() async throws {
+    @Test func resolverResurrectsDeletedRecord() async throws {
         struct Keeper: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
             func resolveDeletion(
@@ -159,7 +159,7 @@ import Testing
         #expect(try phone.text("a") == "2")
     }
 
-    @Test func aDeletedRecordMayBeMadeAnew() async throws {
+    @Test func deletedRecordCanBeRecreated() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -176,7 +176,7 @@ import Testing
         #expect(try phone.text("a") == "3")
     }
 
-    @Test func fieldsOfNewerAppsAreKept() async throws {
+    @Test func unknownFieldsOfNewerAppAreKept() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -195,7 +195,7 @@ import Testing
         #expect(cloud.record("a")?["fromTheFuture"] == .doubleList([1, 2]))
     }
 
-    @Test func observersHearOfEachChangedRecord() async throws {
+    @Test func observersReceiveEachChangedRecordID() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)

@@ -7,7 +7,7 @@ import Testing
 
 /// The running loop, its switch, and what a sync answers.
 @Suite(.timeLimit(.minutes(1))) struct LoopTests {
-    @Test func aStartDuringAStopRuns() async throws {
+    @Test func startDuringStopRestartsLoop() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let gate = Gate()
@@ -26,7 +26,7 @@ import Testing
         await phone.cache.stop()
     }
 
-    @Test func aSyncDuringAStopIsDone() async throws {
+    @Test func syncDuringStopCompletes() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let gate = Gate()
@@ -44,7 +44,7 @@ import Testing
         #expect(cloud.names() == ["a", "b"])
     }
 
-    @Test func aSyncThatIsTurnedOffMeanwhileSaysSo() async throws {
+    @Test func disablingDuringSyncThrowsDisabled() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -57,7 +57,7 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test func theSwitchStaysOffOverARestart() async throws {
+    @Test func disabledStateSurvivesRestart() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         await phone.cache.setEnabled(false)
@@ -72,7 +72,7 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test func whatAResolverHaltedAtComesAgainInTheSameProcess() async throws {
+    @Test func syncAfterResolverHaltFetchesPageAgain() async throws {
         final class Undecided: ConflictResolver {
             let isDecided = Gate()
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
@@ -95,7 +95,7 @@ import Testing
         #expect(try tablet.texts().count == 5)
     }
 
-    @Test func aServiceThatLostTrackIsAskedForNotificationsAgain() async throws {
+    @Test func expiredTokensRenewSubscription() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")

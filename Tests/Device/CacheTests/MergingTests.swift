@@ -18,7 +18,7 @@ import Testing
             parent: parent)
     }
 
-    @Test func aLaterEditTakesNothingBackThatItDidNotTouch() async throws {
+    @Test func laterEditKeepsUntouchedServerFields() async throws {
         let cloud = MemoryCloud()
         let newer = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
         let older = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
@@ -45,7 +45,7 @@ import Testing
         #expect(try older.cache.pendingRecordIDs().isEmpty)
     }
 
-    @Test func anAssetThatWasReplacedElsewhereIsNotSentBack() async throws {
+    @Test func remotelyReplacedAssetIsNotOverwritten() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
         let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
@@ -63,7 +63,7 @@ import Testing
         #expect(cloud.record("a")?["title"] == .string("y"))
     }
 
-    @Test func whereBothMadeARecordNeitherLosesItsFields() async throws {
+    @Test func concurrentCreatesMergeAllFields() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
         let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
@@ -80,7 +80,7 @@ import Testing
         #expect(record.parentRecordName == "root")
     }
 
-    @Test func aResolversFieldsGoWithTheParentThatWasSetHere() async throws {
+    @Test func resolvedFieldsKeepLocalParent() async throws {
         struct Mine: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
                 var merged = conflict.server
@@ -102,7 +102,7 @@ import Testing
         #expect(cloud.record("a")?["size"] == .int64(1))
     }
 
-    @Test func theSameRecordSavedTwiceSendsEachFieldOnce() async throws {
+    @Test func recordSavedTwiceSendsEachFieldOnce() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -126,7 +126,7 @@ import Testing
         #expect(cloud.record("a")?.parentRecordName == "other")
     }
 
-    @Test func whatCouldNotBeSavedIsStillChanged() throws {
+    @Test func failedSaveKeepsChangedKeys() throws {
         let guest = try Device(MemoryCloud(), createsZones: false)
         let record = CKRecord(recordType: "Item", recordID: CKRecord.ID(id))
         record["name"] = "mine"

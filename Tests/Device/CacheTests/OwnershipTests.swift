@@ -8,7 +8,7 @@ import Testing
 
 /// A file is one user's.
 @Suite struct OwnershipTests {
-    @Test func withAnotherUserNothingIsSentOrFetchedOrLost() async throws {
+    @Test func otherAccountHaltsSyncWithoutLoss() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func aRunningLoopHaltsAndGoesOnWithTheAccount() async throws {
+    func runningLoopHaltsUntilAccountReturns() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -42,7 +42,7 @@ import Testing
         await phone.cache.stop()
     }
 
-    @Test func onARealServiceASwitchOfAccountsMixesNothing() async throws {
+    @Test func accountSwitchKeepsRecordsSeparate() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone", user: "alice")
         let bob = try await CloudDevice(cloud, "other", user: "bob")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct QueueTests {
     /// The trap of the founding document: two queued edits, the first confirmed, the second must win.
     @Test(arguments: ["editedAt", nil])
-    func theSecondOfTwoQueuedEditsWins(editDateKey: String?) async throws {
+    func secondQueuedEditWins(editDateKey: String?) async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, editDateKey: editDateKey)
         try phone.save("a", "first")
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["editedAt", nil])
-    func theSecondEditWinsThoughTheAnswerToTheFirstWasLost(editDateKey: String?) async throws {
+    func secondEditWinsAfterLostFirstAnswer(editDateKey: String?) async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, editDateKey: editDateKey)
         try phone.save("a", "zero")
@@ -41,7 +41,7 @@ import Testing
         #expect(await events.next() == nil, "our own write is no conflict")
     }
 
-    @Test func aDeleteDuringTheUploadOfASaveIsNotForgotten() async throws {
+    @Test func deleteDuringSaveUploadIsSent() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -51,7 +51,7 @@ import Testing
         #expect(try phone.text("a") == nil)
     }
 
-    @Test func aSaveDuringTheUploadOfADeleteIsNotForgotten() async throws {
+    @Test func saveDuringDeleteUploadIsSent() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -62,7 +62,7 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("again"))
     }
 
-    @Test func workIsCutToWhatTheServiceTakes() async throws {
+    @Test func batchIsHalvedToServiceItemLimit() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.itemLimit = 7 }
         let phone = try Device(cloud)
@@ -71,7 +71,7 @@ import Testing
         #expect(cloud.names().count == 40)
     }
 
-    @Test func oneRefusedItemIsSetAsideAndTheRestGoesOn() async throws {
+    @Test func refusedRecordIsSetAsideAndOthersAreSaved() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.refusals["b"] = SyncFailure(.invalidArguments, message: "no") }
         let phone = try Device(cloud)
@@ -93,7 +93,7 @@ import Testing
         #expect(try phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func aHaltKeepsTheQueueAndIsToldToWhoeverSyncs() async throws {
+    @Test func haltKeepsQueueAndThrowsReason() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "x")
@@ -106,7 +106,7 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test func offlineItIsSaidAtOnceAndNothingIsLost() async throws {
+    @Test func offlineSyncThrowsAtOnceAndKeepsQueue() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "x")
@@ -118,7 +118,7 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test func turnedOffNothingIsSentAndTheWorkIsKept() async throws {
+    @Test func disabledSyncSendsNothingAndKeepsQueue() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         await phone.cache.setEnabled(false)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func theRunningLoopUploadsLocalChangesAndFetchesOnHints() async throws {
+    func runningLoopUploadsEditsAndFetchesOnHints() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -148,7 +148,7 @@ import Testing
         await tablet.cache.stop()
     }
 
-    @Test func aResolverMayHaltForANewerApp() async throws {
+    @Test func resolverHaltsSyncWithReason() async throws {
         struct Cautious: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
                 .halt(reason: "Update the app.")

@@ -13,7 +13,7 @@ import Testing
         return settings
     }
 
-    @Test func aFullQuotaDoesNotHoldUpTheDeletionsThatMakeRoom() async throws {
+    @Test func deletionsAreSentWhenQuotaIsExceeded() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, settings: smallBatches)
         for number in 0..<9 { try phone.save("old\(number)", "1") }
@@ -27,7 +27,7 @@ import Testing
         #expect(try await phone.cache.status().isQuotaExceeded == false)
     }
 
-    @Test func aFullQuotaIsToldAndWhatNeedsNoRoomGoesOn() async throws {
+    @Test func exceededQuotaIsReportedWhileFetchContinues() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, settings: smallBatches)
         for number in 0..<2 { try phone.save("old\(number)", "1") }
@@ -51,7 +51,7 @@ import Testing
         #expect(cloud.names().count == 7)
     }
 
-    @Test func anOwnerWithoutRoomHoldsUpNobodyElse() async throws {
+    @Test func exceededQuotaOfOneOwnerBlocksNoOther() async throws {
         let cloud = MemoryCloud()
         let full = ZoneID(name: "Full", ownerName: "_full")
         let free = ZoneID(name: "Free", ownerName: "_free")
@@ -72,7 +72,7 @@ import Testing
             changes: [Field(name: "text", value: .string("1"))], parent: .set(parent))
     }
 
-    @Test func aParentAndItsManyChildrenAreDeletedInWhateverOrder() async throws {
+    @Test func parentAndChildrenAreDeletedInAnyOrder() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.checksParents = true }
         let phone = try Device(cloud, settings: smallBatches)
@@ -87,7 +87,7 @@ import Testing
         #expect(try phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func aChildThatWasSavedLongBeforeItsParentFollowsIt() async throws {
+    @Test func childSavedBeforeParentIsSentAfterIt() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.checksParents = true }
         let phone = try Device(cloud, settings: smallBatches)
@@ -99,7 +99,7 @@ import Testing
         #expect(try phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func aChildWhoseParentNeverComesNeedsAttention() async throws {
+    @Test func childWithoutParentNeedsAttention() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.checksParents = true }
         let phone = try Device(cloud, settings: smallBatches)

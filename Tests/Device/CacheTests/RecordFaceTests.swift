@@ -12,7 +12,7 @@ import Testing
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
 
-    @Test func everyKindOfValueComesBackAsItWas() async throws {
+    @Test func everyValueTypeRoundTripsThroughCache() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -45,7 +45,7 @@ import Testing
         #expect(copy.parent?.recordID == id("root"))
     }
 
-    @Test func aRecordReadBeforeASyncTakesNothingBack() async throws {
+    @Test func savingRecordReadBeforeSyncMergesFields() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -65,7 +65,7 @@ import Testing
         #expect(merged["colour"] == "red")
     }
 
-    @Test func aFieldSetToNilIsRemovedEverywhere() async throws {
+    @Test func fieldSetToNilIsRemovedOnService() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -78,7 +78,7 @@ import Testing
         #expect(cloud.record("a") != nil)
     }
 
-    @Test func aRecordFetchedFromElsewhereIsTakenInWhole() throws {
+    @Test func savingFetchedRecordKeepsAllFields() throws {
         let phone = try Device(MemoryCloud())
         let fetched = try RecordSnapshot(
             id: RecordID(name: "a", zoneID: .list), type: "Item",
@@ -89,7 +89,7 @@ import Testing
         #expect(try phone.text("a") == "1")
     }
 
-    @Test func aValueThatNoFieldCanHoldIsRefusedAndNothingIsSaved() throws {
+    @Test func unsupportedValueRefusesWholeSave() throws {
         let phone = try Device(MemoryCloud())
         let good = CKRecord(recordType: "Item", recordID: id("good"))
         good["text"] = "1"
@@ -100,7 +100,7 @@ import Testing
         #expect(try phone.cache.record(for: id("good")) == nil)
     }
 
-    @Test func typesAndZonesAreKeptApart() throws {
+    @Test func recordsAreReadByTypeAndZone() throws {
         let phone = try Device(MemoryCloud())
         let other = CKRecordZone.ID(zoneName: "Other")
         try phone.save("a", "1")
@@ -124,7 +124,7 @@ import Testing
 @Suite struct OutgoingRecordTests {
     private let id = RecordID(name: "a", zoneID: .list)
 
-    @Test func onlyWhatDiffersFromTheBaseCountsAsChanged() throws {
+    @Test func changedKeysAreDifferencesFromBase() throws {
         let base = RecordSnapshot(
             id: id, type: "Item", system: .init(changeTag: "7", modifiedMilliseconds: 5),
             parentRecordName: "root",
@@ -146,7 +146,7 @@ import Testing
         #expect(try client.record(changedSince: base).isParentChanged)
     }
 
-    @Test func withoutABaseEverythingIsNew() throws {
+    @Test func recordWithoutBaseHasAllKeysChanged() throws {
         var client = RecordSnapshot(id: id, type: "Item", system: .init(changeTag: "stale"))
         client["a"] = .int64(1)
         let record = try client.record(changedSince: nil)

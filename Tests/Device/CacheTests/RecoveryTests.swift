@@ -32,7 +32,7 @@ import Testing
         "a": "phone later", "d": "tablet", "e": "tablet", "mine": "2", "new": "x",
     ]
 
-    @Test func whateverRequestIsCutShortARestartEndsTheSame() async throws {
+    @Test func restartAfterAnyLostRequestConverges() async throws {
         // First without a fault, to know how many requests there are.
         let calm = MemoryCloud()
         let device = try Device(calm)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func replayingAPageChangesNothing() async throws {
+    @Test func replayedPageChangesNothing() async throws {
         let cloud = MemoryCloud()
         let tablet = try Device(cloud)
         for name in ["a", "b", "c", "d"] { try tablet.save(name, "1") }
@@ -71,12 +71,12 @@ import Testing
         try await phone.sync()
         let before = try phone.cache.snapshots(ofType: nil, in: .list)
         let page = try await phone.link.zoneChanges(.list, since: nil, limit: nil)
-        let news = try phone.cache.store.apply(page, of: .list)
-        #expect(news.changedIDs.isEmpty)
+        let outcome = try phone.cache.store.apply(page, of: .list)
+        #expect(outcome.changedIDs.isEmpty)
         #expect(try phone.cache.snapshots(ofType: nil, in: .list) == before)
     }
 
-    @Test func anExpiredTokenIsReplacedAndDeletionsAreFoundByComparison() async throws {
+    @Test func fullFetchAfterExpiredTokenFindsDeletions() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -96,7 +96,7 @@ import Testing
         #expect(cloud.names() == ["a", "c", "d", "e", "f", "local"])
     }
 
-    @Test func aFullFetchThatIsCutShortDeletesNothingTooSoon() async throws {
+    @Test func interruptedFullFetchDeletesNothing() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         for number in 0..<9 { try phone.save("r\(number)", "1") }
@@ -114,7 +114,7 @@ import Testing
         #expect(cloud.record("r0")?["text"] == .string("2"))
     }
 
-    @Test func aZoneDeletedElsewhereGoesAndTheAppIsTold() async throws {
+    @Test func remotelyDeletedZoneIsRemovedAndReported() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -134,7 +134,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func underTheOtherPolicyTheZoneIsMadeAnewWithEveryRecord() async throws {
+    @Test func recreatePolicyRestoresDeletedZone() async throws {
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate
         let cloud = MemoryCloud()
@@ -147,7 +147,7 @@ import Testing
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    @Test func aZoneThatTheServiceLostIsMadeAnewWithEveryRecord() async throws {
+    @Test func zoneLostByServiceIsRecreatedWithRecords() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         for name in ["a", "b"] { try phone.save(name, "1") }
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// As `stratus restored` does: the zone came after the backup, and no token counts any more.
-    @Test func whatARestoredServiceDoesNotHaveIsSentAgain() async throws {
+    @Test func zoneMissingAfterRestoreIsUploadedAgain() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         for name in ["a", "b"] { try phone.save(name, "1") }
@@ -179,7 +179,7 @@ import Testing
         #expect(try phone.texts().isEmpty)
     }
 
-    @Test func theLastCopiesOfWhatAFullFetchDoesNotBringAreHandedToTheApp() async throws {
+    @Test func recordsMissingFromFullFetchAreReported() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         for name in ["a", "b"] { try phone.save(name, "1") }
@@ -201,7 +201,7 @@ import Testing
         #expect(cloud.record("b")?["text"] == .string("1"))
     }
 
-    @Test func aPersonWhoRemovesTheDataOfAnAppIsToldToIt() async throws {
+    @Test func purgedZoneIsReportedToApp() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -221,7 +221,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func aZoneDeletedHereGoesEverywhere() async throws {
+    @Test func locallyDeletedZoneIsDeletedEverywhere() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)

@@ -10,7 +10,7 @@ import Testing
     private let refusedZone = ZoneID(name: "Einkäufe")
     private let refusal = SyncFailure(.invalidArguments, message: "ASCII only")
 
-    @Test func aZoneThatIsRefusedIsSetAsideAndTheOthersGoOn() async throws {
+    @Test func refusedZoneIsSetAsideAndOthersSync() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.zoneRefusals[refusedZone] = refusal }
         let phone = try Device(cloud)
@@ -44,7 +44,7 @@ import Testing
         #expect(try phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func anEditInARefusedZoneIsAnotherChanceForAllThatWaits() async throws {
+    @Test func editInRefusedZoneRetriesWaitingRecords() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.zoneRefusals[refusedZone] = refusal }
         let phone = try Device(cloud)
@@ -56,7 +56,7 @@ import Testing
         #expect(cloud.names(in: refusedZone) == ["a", "b"])
     }
 
-    @Test func aZoneThatIsRefusedItsDeletionComesBack() async throws {
+    @Test func refusedZoneDeletionRestoresZone() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -68,7 +68,7 @@ import Testing
         #expect(try phone.texts() == ["a": "1"])
     }
 
-    @Test func moreZonesThanARequestTakesAreMadeInSeveral() async throws {
+    @Test func zonesBeyondRequestLimitAreCreatedInBatches() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.zoneLimit = 7 }
         let phone = try Device(cloud)
@@ -78,7 +78,7 @@ import Testing
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    @Test func inASharedDatabaseOnlyItsOwnerMakesAZone() async throws {
+    @Test func participantCannotCreateSharedZone() async throws {
         let cloud = MemoryCloud()
         cloud.createZone(.list)
         cloud.createZone(.other)
@@ -108,7 +108,7 @@ import Testing
         #expect(!guest.link.callNames.contains("zones"))
     }
 
-    @Test func inASharedDatabaseAZoneThatIsMissingGoesHereToo() async throws {
+    @Test func missingSharedZoneIsRemovedLocally() async throws {
         let cloud = MemoryCloud()
         cloud.createZone(.list)
         var settings = SyncSettings.quick
@@ -127,7 +127,7 @@ import Testing
         #expect(!guest.link.callNames.contains("zones"))
     }
 
-    @Test func aLateHintDoesNotBringADeletedZoneBack() async throws {
+    @Test func lateHintKeepsDeletedZoneDeleted() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -144,7 +144,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func theLastPageThatNamesAZoneHasTheLastWord() async throws {
+    @Test func lastDatabasePageDecidesZoneDeletion() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -163,7 +163,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func theDefaultZoneCannotBeDeletedAndGoesOn() async throws {
+    @Test func defaultZoneCannotBeDeletedFromCache() async throws {
         let cloud = MemoryCloud()
         cloud.createZone(ZoneID())
         let phone = try Device(cloud)
@@ -176,7 +176,7 @@ import Testing
         #expect(cloud.names(in: ZoneID()) == ["a"])
     }
 
-    @Test func aZoneThatIsNotKnownYetIsDeletedOverARestartToo() async throws {
+    @Test func deletionOfUnknownZoneSurvivesRestart() async throws {
         let cloud = MemoryCloud()
         cloud.createZone(.list)
         let phone = try Device(cloud)
@@ -187,7 +187,7 @@ import Testing
         #expect(try phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func aPageUnderWayDoesNotFillADeletedZoneAgain() async throws {
+    @Test func pageInFlightDoesNotRefillDeletedZone() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)

@@ -4,7 +4,7 @@ import Testing
 @testable import StratusSync
 
 @Suite struct PendingChangeTests {
-    @Test func theLastEditWinsAndADeleteDropsTheSave() {
+    @Test func deduplicationKeepsLastChangePerRecord() {
         let a = RecordID(name: "a", zoneID: .list)
         let b = RecordID(name: "b", zoneID: .list)
         let merged = PendingChange.deduplicated([
@@ -29,7 +29,7 @@ import Testing
             ancestor: nil, client: mine, server: theirs, clientEditedMilliseconds: 500)
     }
 
-    @Test func theLaterEditWinsEvenWhenItWasSavedFirst() {
+    @Test func laterEditDateWins() {
         let resolver = LatestEditWins()
         let later = FieldValue.timestamp(milliseconds: 700)
         let earlier = FieldValue.timestamp(milliseconds: 600)
@@ -37,12 +37,12 @@ import Testing
         #expect(resolver.resolve(conflict(client: earlier, server: later)) == .keepServer)
     }
 
-    @Test func atEqualTimesAllDevicesKeepTheServices() {
+    @Test func equalEditDatesKeepServerRecord() {
         let time = FieldValue.int64(7)
         #expect(LatestEditWins().resolve(conflict(client: time, server: time)) == .keepServer)
     }
 
-    @Test func aRecordWithAnEditDateWinsOverOneWithout() {
+    @Test func recordWithEditDateWinsOverRecordWithout() {
         let time = FieldValue.timestamp(milliseconds: 1)
         #expect(LatestEditWins().resolve(conflict(client: time, server: nil)) == .keepClient)
         #expect(LatestEditWins().resolve(conflict(client: nil, server: time)) == .keepServer)
@@ -50,7 +50,7 @@ import Testing
             LatestEditWins().resolve(conflict(client: .double(.nan), server: time)) == .keepServer)
     }
 
-    @Test func withoutEditDatesTheLocalEditMeetsTheModificationDate() {
+    @Test func localEditTimeIsComparedWithModificationDate() {
         var both = conflict(client: nil, server: nil)
         #expect(LatestEditWins(editDateKey: nil).resolve(both) == .keepServer)
         both.clientEditedMilliseconds = 1_001
@@ -59,7 +59,7 @@ import Testing
 }
 
 @Suite struct RecordSnapshotTests {
-    @Test func theSameFieldsAreTheSameContentInWhateverOrder() {
+    @Test func contentComparisonIgnoresFieldOrder() {
         let id = RecordID(name: "a", zoneID: .list)
         let one = RecordSnapshot(
             id: id, type: "Item",

@@ -13,16 +13,16 @@ import Testing
         PendingChange(id: id, kind: kind)
     }
 
-    @Test func aChangeLeavesThePendingWhenItIsSentAndComesBackInItsPlace() {
+    @Test func failedChangeReturnsToItsPlaceInPending() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .save), (id: b, kind: .save)])
         ledger.send([change(a)], askedAt: ledger.additionCount)
         #expect(Array(ledger.pending.keys) == [b] && Array(ledger.inFlight.keys) == [a])
-        ledger.settle([change(a)], [.pending])
+        ledger.resolve([change(a)], [.pending])
         #expect(Array(ledger.pending.keys) == [a, b] && ledger.inFlight.isEmpty)
     }
 
-    @Test func whatIsAddedMeanwhileOutlivesTheFlight() {
+    @Test func changeAddedInFlightStaysPending() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .save)])
         let asked = ledger.additionCount
@@ -31,18 +31,18 @@ import Testing
         ledger.send([change(a)], askedAt: asked)
         #expect(ledger.pending[a]?.kind == .save && ledger.inFlight[a] != nil)
         ledger.add([(id: a, kind: .delete)])
-        ledger.settle([change(a)], [.pending])
+        ledger.resolve([change(a)], [.pending])
         #expect(ledger.pending[a]?.kind == .delete && ledger.pending.count == 1)
     }
 
-    @Test func aDeletionAddedAfterTheAskingIsNotTakenForTheSave() {
+    @Test func sentSaveKeepsPendingDelete() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .delete)])
         ledger.send([change(a, .save)], askedAt: ledger.additionCount)
         #expect(ledger.pending[a]?.kind == .delete)
     }
 
-    @Test func theStateHasWhatIsInFlightAsPending() throws {
+    @Test func encodedLedgerKeepsInFlightAsPending() throws {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .save), (id: b, kind: .delete)])
         ledger.send([change(a)], askedAt: ledger.additionCount)
@@ -59,7 +59,7 @@ import Testing
         #expect(again.userRecordName == "_ida")
     }
 
-    @Test func onlyTheFirstSignInKeepsWhatWasAddedBefore() {
+    @Test func onlyFirstSignInKeepsPendingChanges() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .save)])
         #expect(ledger.account(is: "_ida") == .signIn("_ida"))

@@ -7,7 +7,7 @@ import Testing
 /// One test per row of the error table: what the session does, not what the table says.
 @Suite struct ErrorTableTests {
     @Test(arguments: [CKError.Code.networkUnavailable, .networkFailure, .serverResponseLost])
-    func theNetworkIsRetriedForAsLongAsItTakes(code: CKError.Code) {
+    func networkFailuresAreRetriedWithoutLimit(code: CKError.Code) {
         var session = SyncSession.sending()
         var now = 0.0
         for _ in 0..<40 {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [CKError.Code.serviceUnavailable, .requestRateLimited, .zoneBusy])
-    func theServiceIsObeyedWhenItSaysSlowDown(code: CKError.Code) {
+    func sessionObeysRetryAfterAndBacksOff(code: CKError.Code) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -45,7 +45,7 @@ import Testing
         #expect(session.lastFailure == SyncFailure(code))
     }
 
-    @Test func whatTheServiceAskedToWaitIsWaitedOverARestart() {
+    @Test func retryAfterSurvivesRestart() {
         var session = SyncSession.sending()
         var now = 10.0
         _ = session.perform(&now)
@@ -68,7 +68,7 @@ import Testing
         #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func limitExceededHalvesAgainAndAgainAndSetsASingleItemAside() {
+    @Test func limitExceededHalvesBatchThenSetsItemAside() {
         var session = SyncSession.sending()
         var now = 0.0
         var sizes: [Int] = []
@@ -84,7 +84,7 @@ import Testing
         #expect(session.halt == nil)
     }
 
-    @Test func aChangedServerRecordIsAConflictWithBoundedRounds() {
+    @Test func serverRecordChangedIsConflictWithBoundedRounds() {
         let failure = SyncFailure(.serverRecordChanged)
         #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .conflict)
         let weary = PendingChange(
@@ -93,7 +93,7 @@ import Testing
             SyncSession.verdict(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
     }
 
-    @Test func theInnocentOfAnAtomicBatchGoBackAsTheyWere() {
+    @Test func otherItemsOfFailedAtomicBatchStayPending() {
         let culprit = SyncFailure(.invalidArguments)
         var session = SyncSession.sending()
         var now = 0.0
@@ -107,7 +107,7 @@ import Testing
         #expect(session.retryCount == 0)
     }
 
-    @Test func aPartialFailureIsJudgedItemByItem() {
+    @Test func partialFailureGivesVerdictPerItem() {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -122,13 +122,13 @@ import Testing
             verdicts == [.confirmed, .conflict, .setAside(refused), .deletedElsewhere, .pending])
     }
 
-    @Test func anUnknownItemOnSaveIsADeletionElsewhereAndOnDeleteASuccess() {
+    @Test func unknownItemMeansDeletionOnSaveSuccessOnDelete() {
         let failure = SyncFailure(.unknownItem)
         #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .deletedElsewhere)
         #expect(SyncSession.verdict(on: .failedDelete(failure)) == .confirmed)
     }
 
-    @Test func aMissingZoneIsCreatedUnlessSomebodyDeletedIt() {
+    @Test func missingZoneIsCreatedUnlessDeleted() {
         for isDeleted in [false, true] {
             var session = SyncSession.sending()
             var now = 0.0
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func aZoneThatThePersonDeletedIsNotFetchedAgain() {
+    @Test func userDeletedZoneIsNotFetchedAgain() {
         var session = SyncSession.fetching(.list)
         var now = 0.0
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
@@ -154,7 +154,7 @@ import Testing
         #expect(session.perform(&now) == nil)
     }
 
-    @Test func aZoneThatIsMissingAndChangesIsThere() {
+    @Test func zoneNotFoundThenChangedIsFetchedAgain() {
         var session = SyncSession.fetching(.list)
         var now = 0.0
         _ = session.perform(&now)
@@ -164,7 +164,7 @@ import Testing
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
     }
 
-    @Test func aHundredExpiredTokensAreReplacedWithoutAPenalty() {
+    @Test func expiredZoneTokensCostNoDelay() {
         let zones = (0..<100).map { ZoneID(name: "Z\($0)") }
         var session = SyncSession.prepared(zonesToFetch: zones)
         session.needsDatabaseFetch = false
@@ -181,7 +181,7 @@ import Testing
         #expect(session.retryCount == 0)
     }
 
-    @Test func aServiceWhoseEveryTokenExpiresIsAFailingOne() {
+    @Test func repeatedTokenExpiryHaltsSession() {
         var session = SyncSession.fetching(.list)
         var now = 0.0
         for _ in 0..<20 where session.perform(&now) != nil {
@@ -190,7 +190,7 @@ import Testing
         #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
     }
 
-    @Test func anExpiredTokenIsDroppedAndEverythingFetchedAgain() {
+    @Test func expiredChangeTokenStartsFullFetch() {
         var zones = SyncSession.fetching(.list)
         var now = 0.0
         _ = zones.perform(&now)
@@ -207,7 +207,7 @@ import Testing
         #expect(database.perform(&now) == .fetchDatabaseChanges)
     }
 
-    @Test func aFullQuotaKeepsTheQueueAndTheFetching() {
+    @Test func quotaExceededKeepsQueueAndFetching() {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: [CKError.Code.notAuthenticated, .accountTemporarilyUnavailable])
-    func aMissingAccountHaltsUntilItIsBack(code: CKError.Code) {
+    func missingAccountHaltsUntilAccountChanges(code: CKError.Code) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -252,7 +252,7 @@ import Testing
         CKError.Code.badContainer, .badDatabase, .missingEntitlement, .permissionFailure,
         .incompatibleVersion, .managedAccountRestricted, .invalidArguments,
     ])
-    func aRefusedRequestHaltsWithItsReason(code: CKError.Code) {
+    func refusedRequestHaltsWithReason(code: CKError.Code) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -269,7 +269,7 @@ import Testing
         .serverRejectedRequest, .assetFileNotFound, .assetFileModified,
         .assetNotAvailable, .limitExceeded,
     ])
-    func aRefusedItemIsSetAsideAndTheRestGoesOn(code: CKError.Code) {
+    func refusedItemIsSetAsideAndOthersConfirmed(code: CKError.Code) {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
@@ -278,7 +278,7 @@ import Testing
         #expect(session.halt == nil)
     }
 
-    @Test func aCancelledOperationIsPendingAgainAtNoCharge() {
+    @Test func cancelledOperationIsRepeatedWithoutDelay() {
         var session = SyncSession.sending()
         var now = 0.0
         let first = session.perform(&now)
@@ -293,14 +293,14 @@ import Testing
         CKError.Code.participantMayNeedVerification, .alreadyShared, .tooManyParticipants,
         .participantAlreadyInvited,
     ])
-    func anErrorOfSharingIsNotRepeated(code: CKError.Code) {
+    func sharingErrorIsNotRetried(code: CKError.Code) {
         #expect(
             SyncSession.verdict(on: .failedSave("a", SyncFailure(code)))
                 == .setAside(SyncFailure(code)))
     }
 
     @Test(arguments: [CKError.Code.internalError, .resultsTruncated, .referenceViolation])
-    func anUnexplainedErrorIsRetriedUpToTheBound(code: CKError.Code) {
+    func unexplainedErrorIsRetriedUpToLimit(code: CKError.Code) {
         var change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
         let failure = SyncFailure(code)
         var verdicts: [ItemVerdict?] = []
@@ -321,7 +321,7 @@ import Testing
         #expect(session.halt == .retriesExhausted(failure))
     }
 
-    @Test func whateverFailsNothingIsDropped() {
+    @Test func noErrorCodeDropsPendingChanges() {
         for code in CKError.Code.allCases {
             // A save is only confirmed by a success.
             #expect(RecoveryAction.forSave(code) != .confirm)

@@ -3,7 +3,7 @@ import Testing
 @testable import StratusSync
 
 @Suite struct PacerTests {
-    @Test func thePauseDoublesAtFailureAndLosesAThirdAtSuccess() {
+    @Test func backoffDoublesOnFailureAndShrinksOnSuccess() {
         var pacer = Pacer(SyncSettings())
         #expect(pacer.delaySeconds == 2)
         pacer.succeeded(at: 0)
@@ -19,7 +19,7 @@ import Testing
         #expect(pacer.delaySeconds == 2)
     }
 
-    @Test func theServiceHasTheLastWord() {
+    @Test func retryAfterOverridesBackoff() {
         var pacer = Pacer(SyncSettings())
         pacer.failed(at: 100, retryAfterSeconds: 1_000)
         #expect(pacer.readyUptimeSeconds == 1_100)
@@ -34,7 +34,7 @@ import Testing
         #expect(pacer.readyUptimeSeconds <= 2_000)
     }
 
-    @Test func withoutAPauseThereIsNoneUntilSomethingFails() {
+    @Test func zeroMinimumDelayWaitsOnlyAfterFailure() {
         var settings = SyncSettings()
         settings.minimumDelaySeconds = 0
         var pacer = Pacer(settings)
@@ -46,7 +46,7 @@ import Testing
         #expect(pacer.delaySeconds == 0)
     }
 
-    @Test func thePauseHasACeiling() {
+    @Test func backoffHasCeiling() {
         var pacer = Pacer(SyncSettings())
         for _ in 0..<30 { pacer.failed(at: 0) }
         #expect(pacer.delaySeconds == 300)
@@ -56,7 +56,7 @@ import Testing
 }
 
 @Suite struct BatchSizeTests {
-    @Test func whatTheServiceTakesIsLearnedOnceAndWonBackSlowly() {
+    @Test func batchLimitHalvesOnRefusalAndGrowsBack() {
         var size = BatchSize(maximum: 400)
         let canShrink = size.refused(itemCount: 400)
         #expect(canShrink)
@@ -70,7 +70,7 @@ import Testing
         #expect(size.itemLimit == 400)
     }
 
-    @Test func aSmallBatchThatIsTooLargeIsHalvedToo() {
+    @Test func smallRefusedBatchIsHalved() {
         var size = BatchSize(maximum: 400)
         let canShrink = size.refused(itemCount: 7)
         #expect(canShrink)

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aFetchThatFailsForGoodIsNotRepeatedUntilThereIsAReason() {
+    @Test func permanentFetchFailureWaitsForNotification() {
         var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list])
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
         #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A device that is offline asks seldom, and at last every half minute.
-    @Test func theListIsRetriedWithoutEndAndEverMoreSlowly() {
+    @Test func retriedErrorsBackOffToCeiling() {
         for (code, ceiling) in [
             (CKError.Code.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),
             (.notAuthenticated, 300), (.operationCancelled, 300),
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func anExpiredTokenCostsNoPause() {
+    @Test func expiredTokenCostsNoDelay() {
         var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list])
         _ = session.next(at: 0, only: .fetching)
         #expect(session.failed(SyncFailure(.changeTokenExpired), at: 0) == .dropDatabaseToken)
@@ -83,7 +83,7 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
     }
 
-    @Test func oneActivityAtATimeWhenItIsAskedForByHand() {
+    @Test func manualCallRunsOneActivityOnly() {
         var session = SyncSession.prepared(
             settings: settings, hasPendingChanges: true, zonesToFetch: [.list])
         session.setZonesToModify(create: [.other], delete: [])
@@ -101,7 +101,7 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func theFocusSaysWhichZonesAndWhichFirst() {
+    @Test func fetchFocusLimitsAndOrdersZones() {
         let third = ZoneID(name: "Third")
         var session = SyncSession.prepared(
             settings: settings, zonesToFetch: [.list, .other, third])
@@ -116,7 +116,7 @@ import Testing
         #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
     }
 
-    @Test func zonesThatFailForGoodDoNotHoldUpTheOthers() {
+    @Test func permanentZoneFailureDoesNotBlockOthers() {
         var session = SyncSession.prepared(settings: settings)
         session.setZonesToModify(create: [.list, .other], delete: [])
         _ = session.next(at: 0, only: .sending)
@@ -132,7 +132,7 @@ import Testing
         #expect(session.next(at: 0, only: .sending) == .wait(untilUptimeSeconds: 5))
     }
 
-    @Test func aTooLargeBatchIsHalvedWithoutAPause() {
+    @Test func limitExceededHalvesBatchWithoutDelay() {
         var session = SyncSession.sending(settings: settings)
         #expect(
             session.next(at: 0) == .perform(.send(itemLimit: 250, bytesLimit: 1_500_000)))
@@ -140,7 +140,7 @@ import Testing
         #expect(session.next(at: 0) == .perform(.send(itemLimit: 4, bytesLimit: 1_500_000)))
     }
 
-    @Test func whatFailsAgainAndAgainSlowsTheAppDown() {
+    @Test func repeatedItemFailuresAreSlowedDown() {
         var session = SyncSession.sending(settings: settings)
         for batch in 1...40 {
             guard case .perform = session.next(at: 0) else {

@@ -4,7 +4,7 @@ import Testing
 @testable import StratusSync
 
 @Suite struct SyncSessionTests {
-    @Test func aFirstStartMakesZonesAndSubscriptionOnceThenFetchesThenSends() {
+    @Test func firstSyncCreatesZonesThenFetchesThenSends() {
         var session = SyncSession(
             backlog: SyncBacklog(zonesToCreate: [.list], hasPendingChanges: true))
         var now = 0.0
@@ -31,7 +31,7 @@ import Testing
         #expect(later.perform(&now) == .fetchDatabaseChanges)
     }
 
-    @Test func onlyTheZonesThatAreKeptAreFetched() {
+    @Test func onlyConfiguredZonesAreFetched() {
         var settings = SyncSettings()
         settings.zones = .only([.list])
         var session = SyncSession.prepared(settings: settings)
@@ -41,7 +41,7 @@ import Testing
         #expect(session.zonesToFetch == [.list])
     }
 
-    @Test func theDefaultZoneIsNeverMadeOrFetched() {
+    @Test func defaultZoneIsNeverCreatedOrFetched() {
         var session = SyncSession.sending()
         session.zoneWanted(ZoneID())
         session.notified(of: ZoneID())
@@ -49,7 +49,7 @@ import Testing
         #expect(session.zonesToFetch.isEmpty)
     }
 
-    @Test func aLocalChangeWaitsALittleForMore() {
+    @Test func localChangeIsDebouncedBeforeSend() {
         var session = SyncSession.prepared()
         var now = 10.0
         _ = session.perform(&now)
@@ -61,14 +61,14 @@ import Testing
         #expect(session.next(at: 50.1) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
-    @Test func syncingNowWaitsForNothing() {
+    @Test func syncNowSkipsDebounce() {
         var session = SyncSession.sending()
         session.localChange(at: 5)
         session.syncNow(at: 5)
         #expect(session.next(at: 5) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func neitherFetchingNorSendingStarves() {
+    @Test func fetchingAndSendingAlternate() {
         var session = SyncSession.prepared(hasPendingChanges: true)
         var now = 0.0
         var turns: [String] = []
@@ -90,7 +90,7 @@ import Testing
         #expect(turns == ["fetch", "zone", "send", "fetch", "zone", "send", "fetch", "zone"])
     }
 
-    @Test func aHintDuringAFetchAsksForAnother() {
+    @Test func notificationDuringFetchCausesAnotherFetch() {
         var session = SyncSession.prepared()
         var now = 0.0
         #expect(session.perform(&now) == .fetchDatabaseChanges)
@@ -105,7 +105,7 @@ import Testing
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
     }
 
-    @Test func aFailedFetchIsTriedAgain() {
+    @Test func failedFetchIsRetried() {
         var session = SyncSession.prepared()
         var now = 0.0
         _ = session.perform(&now)
@@ -115,7 +115,7 @@ import Testing
         #expect(session.perform(&now) == .fetchDatabaseChanges)
     }
 
-    @Test func aRunningSessionFetchesNowAndThenWithoutHints() {
+    @Test func sessionFetchesAtIntervalWithoutNotifications() {
         var settings = SyncSettings()
         settings.fetchIntervalSeconds = 30
         var session = SyncSession.prepared(settings: settings)
@@ -125,7 +125,7 @@ import Testing
         #expect(session.next(at: 31) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func theNetworkComingBackEndsThePause() {
+    @Test func reachableNetworkEndsBackoff() {
         var session = SyncSession.sending()
         var now = 0.0
         for _ in 0..<6 {
@@ -136,7 +136,7 @@ import Testing
         #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func turnedOffItRestsAndKeepsItsWork() {
+    @Test func disabledSessionRestsAndKeepsPendingChanges() {
         var session = SyncSession.sending()
         session.setEnabled(false, at: 0)
         session.localChange(at: 1)
@@ -146,7 +146,7 @@ import Testing
         #expect(session.hasPendingChanges)
     }
 
-    @Test func anUnwantedZoneIsDeletedAndNotFetched() {
+    @Test func unwantedZoneIsDeletedAndNotFetched() {
         var session = SyncSession.prepared(zonesToFetch: [.list])
         session.zoneUnwanted(.list)
         var now = 0.0
@@ -158,7 +158,7 @@ import Testing
         #expect(session.perform(&now) == .fetchDatabaseChanges)
     }
 
-    @Test func aZoneThatCannotBeMadeIsSetAsideInsteadOfLooping() {
+    @Test func refusedZoneCreationIsSetAside() {
         var session = SyncSession(backlog: SyncBacklog(zonesToCreate: [.list]))
         var now = 0.0
         _ = session.perform(&now)
@@ -169,7 +169,7 @@ import Testing
         #expect(session.perform(&now) == .saveSubscription)
     }
 
-    @Test func aZoneThatFailsForNoReasonIsSetAsideInTheEnd() {
+    @Test func repeatedlyFailingZoneCreationIsSetAside() {
         var session = SyncSession(backlog: SyncBacklog(zonesToCreate: [.list]))
         var now = 0.0
         var refused: [ZoneID: SyncFailure] = [:]
@@ -185,7 +185,7 @@ import Testing
         #expect(session.halt == nil)
     }
 
-    @Test func zonesAreMadeAndDeletedByTheFourHundred() {
+    @Test func zonesAreModifiedInBatchesOfFourHundred() {
         let zones = (0..<500).map { ZoneID(name: "Z\($0)") }
         var session = SyncSession(
             backlog: SyncBacklog(zonesToCreate: zones, zonesToDelete: [.list]))
@@ -204,7 +204,7 @@ import Testing
         #expect(session.perform(&now) == .modifyZones(create: [zones[1]], delete: []))
     }
 
-    @Test func uploadsThatGetLostAreTriedSmallerAndGrowAgain() {
+    @Test func lostUploadsShrinkBatchBytesThenGrow() {
         var session = SyncSession.sending()
         var now = 0.0
         func bytes(_ operation: SyncOperation?) -> Int? {
@@ -221,7 +221,7 @@ import Testing
         #expect(bytes(session.perform(&now)) == 750_000)
     }
 
-    @Test func aFullQuotaWithholdsTheSavesOfItsOwnerUntilThereIsRoom() {
+    @Test func exceededQuotaWithholdsSavesOfOwner() {
         var session = SyncSession.sending()
         session.nextFetchUptimeSeconds = nil
         var now = 0.0
@@ -243,7 +243,7 @@ import Testing
         #expect(session.withheldOwners.isEmpty)
     }
 
-    @Test func anotherAccountHaltsUntilTheAccountChanges() {
+    @Test func otherAccountHaltsUntilAccountChanges() {
         var session = SyncSession.sending()
         session.halt(.otherAccount)
         #expect(session.next(at: 0) == .halted(.otherAccount))
@@ -251,7 +251,7 @@ import Testing
         #expect(session.next(at: 1) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func aBatchThatIsEmptyAfterAllCostsNothing() {
+    @Test func emptyBatchLeavesSessionAtRest() {
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func anEventBeforeTheWaitEndsItAtOnceAndOnlyOnce() async {
+    @Test func wakeBeforeWaitEndsOneWait() async {
         pause.wake()
         pause.wake()
         await wait()
@@ -33,7 +33,7 @@ import Testing
         await ended
     }
 
-    @Test func whatIsForgottenWakesNobody() async {
+    @Test func forgottenWakeEndsNoWait() async {
         pause.wake()
         pause.forget()
         async let ended: Void = wait(5)
@@ -42,7 +42,7 @@ import Testing
         await ended
     }
 
-    @Test func anEventEndsTheWaitAndItsTimer() async {
+    @Test func wakeEndsWaitAndItsTimer() async {
         async let ended: Void = wait(5)
         await clock.waitForSleeper(seconds: 5)
         pause.wake()
@@ -57,7 +57,7 @@ import Testing
         await next
     }
 
-    @Test func aCancelledTaskDoesNotWait() async {
+    @Test func cancelledTaskDoesNotWait() async {
         let task = Task { await wait() }
         task.cancel()
         await task.value

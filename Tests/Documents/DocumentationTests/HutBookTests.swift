@@ -17,14 +17,14 @@ import Testing
         return book
     }
 
-    @Test func aHutIsOnEveryDeviceOfItsOwner() async throws {
+    @Test func savedHutReachesOwnersOtherDevice() async throws {
         let phone = try await book("ida@example.org", on: "phone")
         let tablet = try await book("ida@example.org", on: "tablet")
         try await phone.save(phone.makeHut("Gipfelblick", beds: 24))
         #expect(try await tablet.huts().map { $0["name"] } == ["Gipfelblick"])
     }
 
-    @Test func twoPeopleShareAHut() async throws {
+    @Test func participantEditsSharedHut() async throws {
         let ida = try await book("ida@example.org", on: "Ida's phone")
         let bo = try await book("bo@example.org", on: "Bo's phone")
         let hut = try await ida.save(ida.makeHut("Gipfelblick", beds: 24))
@@ -38,7 +38,7 @@ import Testing
         #expect(try await ida.huts().map { $0["beds"] } == [26])
     }
 
-    @Test func editsOfTwoDevicesAreBothKept() async throws {
+    @Test func conflictKeepsEditsOfBothDevices() async throws {
         let phone = try await book("ida@example.org", on: "phone")
         let tablet = try await book("ida@example.org", on: "tablet")
         let onPhone = try await phone.save(phone.makeHut("Gipfelblick", beds: 24))
@@ -52,7 +52,7 @@ import Testing
         #expect(hut["beds"] == 26)
     }
 
-    @Test func aLostAnswerMakesNoSecondHut() async throws {
+    @Test func retryAfterLostAnswerSavesOneHut() async throws {
         let phone = try await book("ida@example.org", on: "phone")
         let hut = phone.makeHut("Gipfelblick", beds: 24)
         cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
@@ -62,7 +62,7 @@ import Testing
         #expect(cloud.faults.remaining.isEmpty)
     }
 
-    @Test func aBusyServiceIsAskedAgainAnHourLater() async throws {
+    @Test func throttledSaveWaitsForRetryAfter() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = HutBook(

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func theSnippetsOfTheCataloguesRun() async throws {
+    @Test func catalogueSnippetsRun() async throws {
         let wire = try CatalogueSnippets.wire()
         #expect(wire.0 == wire.1 && wire.2 == "records/lookup")
         #expect(CatalogueSnippets.records().0.count == 2)
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// What a reader copies is what is tested: whole files.
-    @Test func theArticleShowsItsExampleInFull() throws {
+    @Test func articleShowsExampleInFull() throws {
         let shown = try Self.snippets(in: Self.text(Self.article))
         for path in Self.articleSources {
             let lines = try Self.text(path).split(separator: "\n")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func theManifestOfTheArticleNamesProducts() throws {
+    @Test func articleManifestNamesProducts() throws {
         let manifest = try Self.text("Package.swift")
         let named = try Self.text(Self.article)
             .matches(of: /\.product\(name: "([^"]+)", package: "stratus"\)/)
@@ -133,14 +133,14 @@ import Testing
         }
     }
 
-    @Test func theEnginesOfTheGuideDoAsItSays() async throws {
+    @Test func guideEngineSnippetsSync() async throws {
         let names = try await Snippets.enginesByHand()
         #expect(names == ["Alpenrose", "Alpenrose"])
         let saved = try await Snippets.anEngineByTheClock()
         #expect(saved.first == saved.hut)
     }
 
-    @Test func everyLinkLeadsSomewhere() throws {
+    @Test func everyLinkHasTarget() throws {
         let link = try Regex(#"\]\(([^)#:]+)(#[^)]*)?\)"#)
         var count = 0
         for page in try Self.pages {
@@ -155,7 +155,7 @@ import Testing
         #expect(count > 10)
     }
 
-    @Test func theTestSnippetDoesWhatItSays() async throws {
+    @Test func testSnippetSavesAndFetches() async throws {
         let (saved, seen) = try await Snippets.insideATest()
         #expect(seen.recordID == saved.recordID)
     }

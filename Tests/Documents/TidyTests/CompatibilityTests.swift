@@ -86,11 +86,11 @@ import Testing
         }
     }
 
-    @Test func whatWorksIsUsedByTheTestThatItsRowNames() throws {
+    @Test func workingSymbolIsUsedByItsNamedTest() throws {
         expectNone(Self.violations(in: Self.rows(of: try Repository.text(Self.path)), .all))
     }
 
-    @Test func rowsWhoseTestsDoNotUseTheSymbolAreFound() {
+    @Test func rowsWithoutUseOfSymbolAreFound() {
         let file = SourceText(
             path: "a.swift",
             """

@@ -67,7 +67,7 @@ import Testing
         expectNone(Self.violations(in: rows, .all, programs: programs))
     }
 
-    @Test func testsThatAreNotThereAreFound() {
+    @Test func missingTestsAreFound() {
         let file = SourceText(
             path: "a.swift", "@Suite struct ATests { @Test func one() {}; func two() {} }")
         let text = """

@@ -125,7 +125,7 @@ import Testing
         return names
     }
 
-    @Test func whatDocumentsNameIsThere() throws {
+    @Test func symbolsNamedInDocumentsExist() throws {
         let index = try Self.tree()
         expectNone(
             try Repository.documents.flatMap {
@@ -133,7 +133,7 @@ import Testing
             }, except: Self.exceptions)
     }
 
-    @Test func namesThatAreNotThereAreFound() {
+    @Test func missingSymbolsAreFound() {
         let index = Index(
             [SourceText(path: "Sources/A/There.swift", "struct There { func doIt(now: Int) {} }")],
             paths: ["Sources/A/There.swift"])

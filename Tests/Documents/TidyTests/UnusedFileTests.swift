@@ -35,7 +35,7 @@ import Testing
         let added = SourceText(path: "added.swift", "extension Used { func more(_ a: Int) {} }")
         let unused = SourceText(
             path: "unused.swift",
-            "struct Unused { let a: Used }\nextension Used { var left: Int { 1 } }")
+            "struct Unused { let a: Used }\nextension Used { var rest: Int { 1 } }")
         let program = SourceText(path: "main.swift", "let run = Used()")
         let other = SourceText(path: "test.swift", "func test() { Used().more(1) }")
         let found = Self.violations(in: [used, added, unused, program], others: [other])

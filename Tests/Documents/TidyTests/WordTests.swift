@@ -128,20 +128,20 @@ import Testing
         return words
     }
 
-    @Test func codeHasTheFieldsWords() {
+    @Test func codeHasNoBannedWords() {
         expectNone(
             (Repository.sources + Repository.tests).flatMap(Self.violations),
             except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
     }
 
-    @Test func documentsHaveTheFieldsWords() throws {
+    @Test func documentsHaveNoBannedWords() throws {
         let found = try Repository.documents.flatMap {
             Self.violations(inDocument: try Repository.text($0), $0)
         }
         expectNone(found, except: Self.exceptions.filter { $0.path.hasSuffix(".md") })
     }
 
-    @Test func namesAreCutIntoWords() {
+    @Test func identifiersAreSplitIntoWords() {
         #expect(
             Self.words(of: "let HTTPKnockURL = a_lawOf") == [
                 "let", "http", "knock", "url", "a", "law", "of",

@@ -11,12 +11,12 @@ import Testing
 /// The rules of the service, held in process on both stores and across real sockets.
 @Suite struct ServiceConformanceTests {
     @Test(arguments: ServiceConformance.cases)
-    func holdsInProcessInMemory(_ rule: ServiceConformance.Case) async throws {
+    func serviceInMemoryConforms(_ rule: ServiceConformance.Case) async throws {
         try await rule.run(on: Self.inProcess(SQLiteStorageEngine.inMemory()))
     }
 
     @Test(arguments: ServiceConformance.cases)
-    func holdsInProcessOnFiles(_ rule: ServiceConformance.Case) async throws {
+    func serviceOnDiskConforms(_ rule: ServiceConformance.Case) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-conformance-\(UUID().uuidString)").path
         defer {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ServiceConformance.cases)
-    func holdsOverHTTP(_ rule: ServiceConformance.Case) async throws {
+    func serviceOverHTTPConforms(_ rule: ServiceConformance.Case) async throws {
         try await Self.withServer { port in
             let stage = ServiceConformance.Stage { user, device in
                 guard

@@ -16,7 +16,7 @@ import Testing
     }
 
     /// Every place between two distances lies in the ranges for them, whatever is asked.
-    @Test func keyRangesCoverTheRing() {
+    @Test func keyRangesCoverTheDistanceRange() {
         var numbers = SeededNumbers(seed: 9)
         for _ in 0..<300 {
             func coordinate(_ maximum: Double) -> Double {

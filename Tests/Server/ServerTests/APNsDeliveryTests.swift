@@ -62,7 +62,7 @@ import Testing
         try await standIn.stop()
     }
 
-    @Test func aRequestIsAsThePushServiceWantsIt() async throws {
+    @Test func requestCarriesAPNsHeadersAndSignedToken() async throws {
         try await withDelivery { delivery, standIn in
             let payload = #"{"aps":{"alert":{"body":"New hut"}}}"#
             #expect(await delivery.send(Self.push(payload: payload)) == .delivered)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func answersAreUnderstood() async throws {
+    @Test func apnsStatusDeterminesPushOutcome() async throws {
         let cases: [(APNsStandIn.Answer, PushOutcome)] = [
             (
                 .init(status: 410, body: #"{"reason":"Unregistered","timestamp":1700000000000}"#),
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aPushServiceThatIsNotThereIsTriedLater() async throws {
+    @Test func unreachablePushServiceReturnsTryLater() async throws {
         let delivery = try APNsDelivery(
             APNsSettings(
                 privateKey: Self.key.pemRepresentation, keyIdentifier: "k", teamIdentifier: "t",
@@ -148,7 +148,7 @@ import Testing
         #expect(await delivery.send(Self.push()) == .tryLater(seconds: nil))
     }
 
-    @Test func aKeyThatIsNoneIsRefused() {
+    @Test func invalidAPNsKeyIsRefused() {
         #expect(throws: APNsKeyError.self) {
             try APNsDelivery(
                 APNsSettings(privateKey: "nonsense", keyIdentifier: "k", teamIdentifier: "t"))
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// From a save to the push service; a token that it does not know is forgotten.
-    @Test func aSaveReachesThePushServiceAndABadTokenGoes() async throws {
+    @Test func saveSendsPushAndForgetsUnregisteredToken() async throws {
         let gone = APNsStandIn.Answer(status: 410, body: #"{"reason":"Unregistered"}"#)
         try await withDelivery([gone]) { delivery, standIn in
             let storage = SQLiteStorageEngine.inMemory()

@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Up
 
-    @Test func bytesAndFormsAreUploadedTheSame() async throws {
+    @Test func rawBodyAndFormUploadTheSameAsset() async throws {
         try await withService { server in
             let raw = try await server.upload(Self.bytes)
             #expect(raw.status == 200)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func anAnnouncedSizeIsRefusedBeforeTheBytes() async throws {
+    @Test func tooLargeContentLengthIsRefusedBeforeBody() async throws {
         try await withService { server in
             // No byte of the body is ever sent.
             let answer = try await server.exchange(
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func bytesBeyondTheLimitAreRefusedAsTheyCome() async throws {
+    @Test func chunkedUploadBeyondSizeLimitIsRefused() async throws {
         var limits = Limits()
         limits.assetBytes = 50_000
         try await withService(limits) { server in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func anUploadThatStandsStillIsGivenUp() async throws {
+    @Test func stalledUploadTimesOut() async throws {
         var limits = Limits()
         limits.assetIdleSeconds = 0.1
         try await withService(limits) { server in
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Down
 
-    @Test func anAssetIsFetchedWholeOrInParts() async throws {
+    @Test func assetIsDownloadedWholeOrByRange() async throws {
         try await withService { server in
             let path = try await server.savedPath(Self.bytes)
             #expect(path.hasSuffix("/${f}"))
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func theHeadOfAnAssetHasNoBody() async throws {
+    @Test func assetHeadRequestReturnsNoBody() async throws {
         try await withService { server in
             let path = try await server.savedPath(Self.bytes)
             let head = try await server.exchange(
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// A page of another origin may fetch what it was given the address of, and sees the ranges.
-    @Test func browsersOfOtherOriginsMayFetch() async throws {
+    @Test func assetDownloadAllowsOtherOrigins() async throws {
         try await withService { server in
             let path = try await server.savedPath([1, 2])
             let answer = try await server.get(path, "Origin: https://app.example.org\r\n")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func anAddressThatWasChangedOpensNothing() async throws {
+    @Test func alteredDownloadURLIsNotFound() async throws {
         try await withService { server in
             let path = try await server.savedPath([1, 2])
             for index in [13, 40, 90] {
@@ -155,18 +155,18 @@ import Testing
         ("bytes=0-1,3-4", .whole), ("bytes=-", .whole), ("bytes=a-b", .whole),
         ("items=0-1", .whole), ("bytes=99999999999999999999-", .whole), ("bytes=+1-2", .whole),
     ])
-    func rangesAreReadAsTheStandardHasThem(header: String, range: ByteRange) {
+    func rangeHeaderIsParsedPerStandard(header: String, range: ByteRange) {
         #expect(ByteRange(header, sizeBytes: 10) == range)
     }
 
-    @Test func anEmptyAssetHasNoRanges() {
+    @Test func emptyAssetSatisfiesNoRange() {
         #expect(ByteRange("bytes=0-", sizeBytes: 0) == .unsatisfiable)
         #expect(ByteRange("bytes=-5", sizeBytes: 0) == .unsatisfiable)
     }
 
     /// However the network cuts a form, the file in it is the same.
     @Test(arguments: 1...40)
-    func aFormMayBeCutAnywhere(pieceBytes: Int) throws {
+    func multipartFormParsesInPiecesOfAnySize(pieceBytes: Int) throws {
         let file = Array("\r\n--fron\r\n-\r\n--frontie".utf8)
         let body =
             Array("preamble\r\n--frontier\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8)
@@ -181,7 +181,7 @@ import Testing
         #expect(form.isComplete)
     }
 
-    @Test func onlyFormsHaveBoundaries() {
+    @Test func onlyMultipartFormsHaveBoundary() {
         #expect(FormFile.boundary(contentType: "image/png") == nil)
         #expect(FormFile.boundary(contentType: "multipart/form-data") == nil)
         #expect(

@@ -40,7 +40,7 @@ import Testing
 
     /// One JSON object for each GET, without credentials; `{}` when there is nothing; the page's origin
     /// may read it.
-    @Test func aPollIsOneObjectOrAnEmptyOne() async throws {
+    @Test func longPollReturnsOneNotificationOrEmptyObject() async throws {
         let created = try await ask(
             TokensCreate.self, .init(apnsEnvironment: "development"), scope: nil)
         _ = try await ask(
@@ -66,7 +66,7 @@ import Testing
                 .init(operations: [.init(.create, ZoneIDDictionary(zoneName: "Trips"))]),
                 device: "phone")
             await service.waitUntilIdle()
-            var told: [String] = []
+            var received: [String] = []
             for _ in 0..<2 {
                 let response = try await poll(created.webcourierURL)
                 #expect(response.status == .ok)
@@ -75,9 +75,9 @@ import Testing
                 let payload = try response.body.withUnsafeReadableBytes {
                     try NotificationPayload.read(from: $0)
                 }
-                told.append(try #require(payload).subscriptionID)
+                received.append(try #require(payload).subscriptionID)
             }
-            #expect(told.sorted() == ["d", "e"])
+            #expect(received.sorted() == ["d", "e"])
             #expect(String(buffer: try await poll(created.webcourierURL).body) == "{}")
             #expect(try await poll("/courier/aps?tok=unknown").status == .notFound)
         }

@@ -100,7 +100,7 @@ import Testing
         return try await keys.sign(Claims(), kid: JWKIdentifier(string: "k"))
     }
 
-    @Test func anIdentityTokenIsExchanged() async throws {
+    @Test func identityTokenIsExchangedForSession() async throws {
         let key = P256.Signing.PrivateKey()
         try await withProvider(Self.keySet(key)) { url in
             let token = try await Self.token(key)
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [
         ("no keys", HTTPResponse.Status.ok), ("{}", .ok), ("{}", .internalServerError),
     ])
-    func aProviderInTroubleIsAskedAgainLater(
+    func unavailableProviderKeysReturnRetryAfter(
         _ text: String, _ status: HTTPResponse.Status
     ) async throws {
         try await withProvider(text, status: status) { url in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func keysComeFromSafePlacesOnly() async throws {
+    @Test func insecureProviderKeyURLIsRefused() async throws {
         #expect(IdentityProviderKeys("http://id.example.org/keys") == nil)
         #expect(IdentityProviderKeys("ftp://id.example.org/keys") == nil)
         #expect(IdentityProviderKeys("http://127.0.0.1.example.org/keys") == nil)

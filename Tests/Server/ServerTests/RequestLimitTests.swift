@@ -24,7 +24,7 @@ import Testing
     }
 
     /// The body is announced and never sent: the answer cannot have waited for it.
-    @Test func credentialsAreCheckedBeforeTheBodyIsRead() async throws {
+    @Test func credentialsAreCheckedBeforeBodyIsRead() async throws {
         try await withServer(service()) { port in
             let wrong = try await BareConnection(port).ask(
                 post(Self.list + "wrong", "", announcing: 7_000_000))
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The bodies are announced and never sent, as above.
-    @Test func anExchangeIsCheckedBeforeItsBodyIsRead() async throws {
+    @Test func tokenExchangeIsCheckedBeforeBodyIsRead() async throws {
         try await withServer(exchangingService()) { port in
             for token in ["wrong", ""] {
                 let wrong = try await BareConnection(port).ask(
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// Neither may be tried faster than anything else: what is behind them is a read of the directory.
-    @Test func exchangesAndPollsCountForTheirAddress() async throws {
+    @Test func exchangesAndPollsAreThrottledPerAddress() async throws {
         let poll = "GET /courier/aps?tok=guess HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for (request, status) in [
             (poll, "404"), (post(Self.exchange + "development", "{}"), "400"),
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aThrottledClientIsToldInBodyAndHeader() async throws {
+    @Test func throttledAnswerHasRetryAfterInBodyAndHeader() async throws {
         let service = service(isThrottled: true) {
             $0.requestsPerSecondPerAddress = 1
             $0.requestsInBurstPerAddress = 20
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Behind a proxy the client counts and not the proxy, and its word only from the last hop.
-    @Test func behindAProxyEachClientHasItsOwnRate() async throws {
+    @Test func rateLimitBehindProxyAppliesPerClient() async throws {
         let service = service(isThrottled: true) {
             $0.requestsPerSecondPerAddress = 1
             $0.requestsInBurstPerAddress = 10
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func connectionsOfAnAddressAreBounded() async throws {
+    @Test func connectionsPerAddressAreLimited() async throws {
         let service = service { $0.connectionsPerAddress = 3 }
         try await withServer(service) { port in
             let request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func headsAreBounded() async throws {
+    @Test func requestHeadIsLimited() async throws {
         let service = service {
             $0.requestHeadBytes = 4_000
             $0.headersPerRequest = 20
@@ -178,7 +178,7 @@ import Testing
 
     // MARK: The admin call of the fault script
 
-    @Test func theFaultScriptIsWrittenReadAndClearedOverHTTP() async throws {
+    @Test func faultScriptIsWrittenReadAndClearedOverHTTP() async throws {
         try await withServer(service()) { port in
             let connection = try BareConnection(port)
             let fault = #"{"effect":"dropAfterCommit","times":2,"operation":"records/modify"}"#
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func thereIsNoFaultScriptOutsideOfDevelopment() async throws {
+    @Test func faultScriptIsNotFoundOutsideDevelopment() async throws {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: false))

@@ -114,7 +114,7 @@ import Testing
 
     // MARK: The flow
 
-    @Test func somebodyMakesAnAccountAndTheOpenerIsTold() async throws {
+    @Test func signUpPageSendsTokenToOpener() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form()
             #expect(form.page.text.contains("<label for=\"email\">"))
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func anAppWithACallbackGetsTheTokenThere() async throws {
+    @Test func signUpRedirectsTokenToCallback() async throws {
         try await withServer { browser, service in
             let apiToken = try await service.accounts.createAPIToken(
                 for: Self.address, name: "web", callbackURL: "https://app.example.org/in?a=b")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheTokensOriginsAreTold() async throws {
+    @Test func signInPageSendsTokenToAllowedOriginsOnly() async throws {
         try await withServer { browser, service in
             let apiToken = try await service.accounts.createAPIToken(
                 for: Self.address, name: "web",
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTypedComesBackAsTextAndNotAsMarkup() async throws {
+    @Test func formInputIsEscapedInPage() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form("sign-in")
             let evil = #""><script>alert(1)</script>"#
@@ -194,7 +194,7 @@ import Testing
 
     // MARK: Forms from elsewhere
 
-    @Test func aFormFromAnotherSiteIsRefused() async throws {
+    @Test func crossSiteFormIsRefused() async throws {
         for origin in [nil, "https://cloud.example.org"] {
             try await withServer(publicOrigin: origin) { browser, service in
                 let form = try await browser.form()
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func behindTLSTheCookieIsSecureAndAddressesAreTheOutsideOnes() async throws {
+    @Test func publicOriginDeterminesSecureCookieAndPageURL() async throws {
         try await withServer(publicOrigin: "https://cloud.example.org") { browser, _ in
             let url = try await browser.redirectURL()
             #expect(url.hasPrefix("https://cloud.example.org/auth/sign-in?request="))
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func theNetworkAddressIsTheProxysWord() async throws {
+    @Test func proxyHeaderDeterminesNetworkAddress() async throws {
         try await withServer(publicOrigin: "https://cloud.example.org") { browser, _ in
             let form = try await browser.form("sign-in")
             func attempt(_ number: Int, from address: String) async throws -> Int {
@@ -265,7 +265,7 @@ import Testing
     }
 
     /// Bytes that no browser sends: a page says so, nothing breaks.
-    @Test func oddFormsAreRefusedAndHurtNobody() async throws {
+    @Test func malformedFormsAreRefused() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form("sign-in")
             let token = form.fields["form"] ?? ""
@@ -295,7 +295,7 @@ import Testing
 
     // MARK: Signing out
 
-    @Test func thePageSignsOut() async throws {
+    @Test func signOutPageEndsSession() async throws {
         try await withServer { browser, service in
             let signIn = try await service.signInForDevelopment(user: "alice")
             let token = signIn.webAuthToken
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func theEndpointSignsOut() async throws {
+    @Test func signOutEndpointEndsSession() async throws {
         try await withServer { browser, service in
             let token = try await service.signInForDevelopment(user: "alice").webAuthToken
             let path = callerPath(token: token).replacing("users/caller", with: "users/signout")
@@ -324,7 +324,7 @@ import Testing
 
     // MARK: Origins
 
-    @Test func onlyAllowedOriginsMayReadAndUseAToken() async throws {
+    @Test func apiTokenIsUsableFromAllowedOriginsOnly() async throws {
         try await withServer(isForDevelopment: false) { browser, service in
             let own = "https://app.example.org"
             let restricted = try await service.accounts.createAPIToken(

@@ -64,7 +64,7 @@ import Testing
 
     private static let base = "/database/1/iCloud.org.example.Trails/development/public"
 
-    @Test func recordsAreSavedAndReadByASignature() async throws {
+    @Test func signedRequestSavesAndReadsRecords() async throws {
         try await withServer { server in
             let saved = try await server.ask(
                 Self.base + "/records/modify?ckjsVersion=2.6.4&x=%2B%20",
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotSignedAsItIsSentIsRefusedAlike() async throws {
+    @Test func mismatchedSignaturesReturnTheSameError() async throws {
         try await withServer { server in
             let target = Self.base + "/zones/list"
             var answers: [TestResponse] = []

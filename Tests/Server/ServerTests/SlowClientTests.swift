@@ -11,7 +11,7 @@ import Testing
 /// A client that sends a part of its request and then nothing is answered when its time is over, and
 /// holds up nobody.
 @Suite struct SlowClientTests {
-    @Test func isAnsweredWhenItsTimeIsOver() async throws {
+    @Test func unfinishedBodyIsAnsweredWithTimeout() async throws {
         var limits = Limits()
         limits.requestReadSeconds = 0.2
         try await withServer(limits) { port in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func isClosedWhenItsHeadNeverEnds() async throws {
+    @Test func unfinishedHeadClosesConnection() async throws {
         var limits = Limits()
         limits.connectionIdleSeconds = 0.2
         try await withServer(limits) { port in

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aClientThatTrustsTheCertificateIsServed() async throws {
+    @Test func trustingClientIsServedOverTLS() async throws {
         let files = try Files()
         defer { files.remove() }
         let service = CloudService(
@@ -85,7 +85,7 @@ import Testing
         try await stranger.shutdown()
     }
 
-    @Test func filesThatDoNotBelongTogetherAreRefusedAtTheStart() async throws {
+    @Test func mismatchedCertificateAndKeyAreRefused() async throws {
         let one = try Files()
         let other = try Files(key: Files.strangersKey)
         defer {

@@ -8,12 +8,12 @@ import Testing
 /// The chapter "Endpoints" of Documentation/Wire.md has a section for every route that is served,
 /// and none for what is not.
 @Suite struct WireDocumentTests {
-    @Test func everyRouteHasASection() throws {
+    @Test func everyRouteHasADocumentSection() throws {
         let missing = try Self.routes().subtracting(Self.sections())
         #expect(missing.sorted() == [])
     }
 
-    @Test func everySectionIsAboutARoute() throws {
+    @Test func everyDocumentSectionHasARoute() throws {
         let unknown = try Self.sections().subtracting(Self.routes())
         #expect(unknown.sorted() == [])
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ZonesTests {
     let world = World()
 
-    @Test func everyDatabaseHasItsDefaultZone() async throws {
+    @Test func privateAndPublicDatabasesHaveDefaultZone() async throws {
         let alice = try await world.person("alice")
         for scope in [DatabaseScope.private, .public] {
             let zones = try await alice.ask(ZonesList.self, .init(), in: scope).zones
@@ -18,7 +18,7 @@ import Testing
         #expect(try await alice.ask(ZonesList.self, .init(), in: .shared).zones.isEmpty)
     }
 
-    @Test func creatingAndDeletingTwiceSucceeds() async throws {
+    @Test func creatingOrDeletingZoneTwiceSucceeds() async throws {
         let alice = try await world.person("alice")
         for _ in 0..<2 {
             let made = try await alice.ask(
@@ -38,7 +38,7 @@ import Testing
         #expect(found[0].failure?.frameworkCode == 26)
     }
 
-    @Test func aDeletedZonesRecordsDoNotComeBackWithIt() async throws {
+    @Test func recreatedZoneIsEmpty() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "hut")], in: "Trips")
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["_mine", "", "Hütten", String(repeating: "z", count: 256)])
-    func aZoneOfAnImpossibleNameIsRefused(_ name: String) async throws {
+    func invalidZoneNameIsRefused(_ name: String) async throws {
         let alice = try await world.person("alice")
         let made = try await alice.ask(
             ZonesModify.self, .init(operations: [.init(.create, zone(name))]))
@@ -58,7 +58,7 @@ import Testing
 
     /// A repeated deletion must not take the zone that another device created meanwhile.
     @Test(arguments: Backend.allCases)
-    func aRepeatedOperationChangesNoZone(_ backend: Backend) async throws {
+    func repeatedRequestChangesNoZone(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         func send() async throws -> [ZoneResult] {
@@ -85,7 +85,7 @@ import Testing
         #expect(saved[0].record != nil)
     }
 
-    @Test func anotherRequestUnderAnIdentifierIsRefused() async throws {
+    @Test func operationIDReusedForOtherZonesIsRefused() async throws {
         let alice = try await world.person("alice")
         func send(_ operation: ZonesModify.Operation) async -> ServiceError? {
             await alice.refusal(
@@ -98,7 +98,7 @@ import Testing
         #expect(try await alice.ask(ZonesList.self, .init()).zones.count == 2)
     }
 
-    @Test func theDefaultZoneIsThereForGood() async throws {
+    @Test func defaultZoneCannotBeDeleted() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(
             ZonesModify.self, .init(operations: [.init(.delete, zone("_defaultZone"))]))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [DatabaseScope.public, .shared])
-    func customZonesArePrivate(_ scope: DatabaseScope) async throws {
+    func customZonesExistInPrivateDatabaseOnly(_ scope: DatabaseScope) async throws {
         let alice = try await world.person("alice")
         let failure = await alice.refusal(
             ZonesModify.self, .init(operations: [.init(.create, zone("Trips"))]), in: scope)
@@ -114,7 +114,7 @@ import Testing
         #expect(failure?.error.frameworkCode == 24)
     }
 
-    @Test func zonesHaveALimitAndOneOperationEach() async throws {
+    @Test func zonesAreLimitedAndNamedOncePerRequest() async throws {
         var limits = Limits()
         limits.zonesPerDatabase = 3
         let alice = try await World(limits: limits).person("alice")
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// An owner may be left out, be called by the framework's name, or by record name.
-    @Test func onlyOnesOwnZonesAreThere() async throws {
+    @Test func privateZoneIsFoundByItsOwnerOnly() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         try await bob.makeZone("Trips")

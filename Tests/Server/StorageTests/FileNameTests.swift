@@ -10,12 +10,12 @@ import Testing
         (".", "%2e"), ("", "%"), ("a b", "a%20b"), ("ü", "%c3%bc"), ("^a%", "%5ea%25"),
         ("\u{1}", "%01"),
     ])
-    func namesAreSpelledSafelyAndComeBack(name: String, encoded: String) {
+    func fileNameEncodingRoundTrips(name: String, encoded: String) {
         #expect(FileName.encode(name) == encoded)
         #expect(FileName.decode(encoded) == name)
     }
 
-    @Test func anOwnerNamedPublicIsNotThePublicDatabase() {
+    @Test func ownerNamedPublicHasItsOwnFile() {
         let owner = DatabaseAddress.Tenant.private(owner: "public")
         #expect(FileName.of(owner) != FileName.of(.public))
         #expect(FileName.tenant(FileName.of(owner)) == owner)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["^", "^A", "%2", "%zz", "%ff"])
-    func whatWasNotWrittenByUsIsNoName(encoded: String) {
+    func malformedFileNameIsNotDecoded(encoded: String) {
         #expect(FileName.decode(encoded) == nil)
     }
 }

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func readsBeyondTheConnectionsWait() async throws {
+    @Test func readsBeyondConnectionLimitWait() async throws {
         try await withTemporaryFolder { folder in
             let file = try SQLiteFile(path: folder, format: Self.format)
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -115,7 +115,7 @@ import Testing
     ]
 
     @Test(arguments: requests)
-    func goesByItsIndex(request: Request) async throws {
+    func requestUsesItsIndex(request: Request) async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
             let address = DatabaseAddress(

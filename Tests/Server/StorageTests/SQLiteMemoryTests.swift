@@ -50,7 +50,7 @@ import Testing
     }
 
     /// A file that was closed can be opened again; a database in memory would be gone.
-    @Test func databasesStayOpen() async throws {
+    @Test func inMemoryDatabasesStayOpen() async throws {
         let engine = SQLiteStorageEngine.inMemory()
         let count = 2 * StorageLimits().openDatabases
         for number in 0..<count {
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// They are copies of one template, but for what must differ.
-    @Test func databasesShareNothing() async throws {
+    @Test func inMemoryDatabasesShareNothing() async throws {
         let engines = [SQLiteStorageEngine.inMemory(), SQLiteStorageEngine.inMemory()]
         var incarnations: Set<Incarnation> = []
         var keys: Set<[UInt8]> = []
@@ -86,7 +86,7 @@ import Testing
         for engine in engines { try await engine.close() }
     }
 
-    @Test func aWriteThatThrowsIsUndone() async throws {
+    @Test func throwingWriteIsRolledBack() async throws {
         struct Refusal: Error {}
         let engine = SQLiteStorageEngine.inMemory()
         let store = try await engine.store(for: Self.address(0))

@@ -145,7 +145,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
     }
 
     /// Anybody who opens enough connections can bring this about; it must not stop the service.
-    @Test func missingFileDescriptorsAreBusyAndDoNotStopTheService() async throws {
+    @Test func exhaustedFileDescriptorsReturnBusy() async throws {
         for code in [EMFILE, ENFILE] {
             let error = StorageError.translating(errno: code, path: "/data")
             #expect(error.code == .busy)
@@ -298,7 +298,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    @Test func moreDatabasesInUseThanTheLimitAllProceed() async throws {
+    @Test func databasesBeyondTheOpenLimitProceed() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 2
@@ -324,7 +324,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    @Test func fullWriteQueueRefuses() async throws {
+    @Test func fullWriteQueueRefusesWrites() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.waitingWrites = 1

@@ -4,7 +4,7 @@ import Testing
 
 /// How values are ordered and text is split into tokens.
 @Suite struct MatchingTests {
-    @Test func keysSortLikeTheirValues() {
+    @Test func indexKeysSortLikeTheirValues() {
         let ascending: [[FieldValue]] = [
             [.int64(.min), .int64(-1), .int64(0), .int64(1), .int64(.max)],
             [

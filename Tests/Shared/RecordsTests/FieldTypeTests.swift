@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct FieldTypeTests {
     @Test(arguments: FieldType.allCases)
-    func aListIsNamedAfterItsMembers(_ type: FieldType) {
+    func listTypeIsNamedAfterItsElementType(_ type: FieldType) {
         if let element = type.element {
             #expect(type.rawValue == element.rawValue + "_LIST")
             #expect(!element.isList)
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func aValueKnowsItsType() {
+    @Test func valueHasItsFieldType() {
         let values: [FieldValue] = [
             .string(""), .int64(0), .double(0), .timestamp(milliseconds: 0), .bytes([]),
             .location(Location(latitude: 0, longitude: 0)), .reference(Reference(recordName: "a")),
@@ -24,7 +24,7 @@ import Testing
         #expect(FieldValue.emptyList.type == nil)
     }
 
-    @Test func aValueKnowsItsReferences() {
+    @Test func valueListsItsReferences() {
         let reference = Reference(recordName: "a", action: .deleteSelf)
         #expect(FieldValue.reference(reference).references == [reference])
         #expect(FieldValue.referenceList([reference, reference]).references.count == 2)

@@ -3,13 +3,13 @@ import StratusRecords
 import Testing
 
 @Suite struct NamedLimitTests {
-    @Test func everyPropertyIsNamedOnceAndInTheTable() {
+    @Test func everyLimitPropertyHasOneName() {
         let properties = Mirror(reflecting: Limits()).children.compactMap(\.label)
         #expect(NamedLimit.all.map(\.name).sorted() == properties.sorted())
     }
 
     /// A name leads to the property of that name, not to its neighbour.
-    @Test func everyNameSetsItsOwnProperty() throws {
+    @Test func everyLimitNameSetsItsOwnProperty() throws {
         for limit in NamedLimit.all {
             var limits = Limits()
             let text = limit.range.contains(17) ? "17" : "0.5"
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func defaultsAreInTheirRanges() throws {
+    @Test func defaultLimitsAreInTheirRanges() throws {
         for limit in NamedLimit.all {
             var limits = Limits()
             try limit.set(limit.text(in: limits), in: &limits)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func assignmentsAreRead() throws {
+    @Test func limitAssignmentIsParsed() throws {
         var limits = Limits()
         try NamedLimit.set("recordsPerPage=50", in: &limits)
         try NamedLimit.set("publicRecordBytes=1_000_000", in: &limits)
@@ -50,14 +50,14 @@ import Testing
         "fieldsPerRecord=5000", "longPollSeconds=0", "longPollSeconds=nan", "longPollSeconds=inf",
         "recordsPerPage=0x10",
     ])
-    func nonsenseIsRefusedAndChangesNothing(_ assignment: String) {
+    func invalidAssignmentIsRefusedAndChangesNothing(_ assignment: String) {
         var limits = Limits()
         #expect(throws: NamedLimit.Refusal.self) { try NamedLimit.set(assignment, in: &limits) }
         #expect(limits == Limits())
     }
 
     /// The operator's table says what the code has, no more and no less.
-    @Test func theOperatorsTableIsTheCodes() throws {
+    @Test func documentedLimitsMatchTheCode() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(

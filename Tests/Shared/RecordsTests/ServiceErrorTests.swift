@@ -10,11 +10,11 @@ import Testing
         ("THROTTLED", 429), ("TRY_AGAIN_LATER", 503), ("VALIDATING_REFERENCE_ERROR", 412),
         ("ZONE_NOT_FOUND", 404),
     ])
-    func aCodeHasItsStatus(_ code: String, _ status: Int) {
+    func errorCodeDeterminesHTTPStatus(_ code: String, _ status: Int) {
         #expect(ServiceError.Code(rawValue: code).httpStatus == status)
     }
 
-    @Test func anUnknownCodeIsABadRequest() {
+    @Test func unknownErrorCodeHasStatusBadRequest() {
         #expect(ServiceError.Code(rawValue: "NEW_WORD").httpStatus == 400)
     }
 }

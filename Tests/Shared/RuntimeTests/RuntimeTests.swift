@@ -20,7 +20,7 @@ import Testing
         #expect(world.random() == 0)
     }
 
-    @Test func anyNumberOfSecondsIsADuration() {
+    @Test func durationClampsAnyNumberOfSeconds() {
         #expect(World.duration(ofSeconds: .nan) == .zero)
         #expect(World.duration(ofSeconds: -1) == .zero)
         #expect(World.duration(ofSeconds: .infinity) == .seconds(1_000_000_000))
@@ -45,7 +45,7 @@ import Testing
         #expect(isCancelled)
     }
 
-    @Test func workInTimeReturnsItsValueAndItsError() async throws {
+    @Test func workInTimeReturnsItsValueOrError() async throws {
         var world = World.live
         world.timeout = { _ in try await Task.sleep(for: .seconds(3_600)) }
         #expect(try await world.withTimeout(seconds: 1, throwing: TooLate()) { 7 } == 7)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func stalledTransferIsGivenUpAndOneThatAdvancesIsNot() async throws {
+    @Test func transferTimesOutOnlyWhenStalled() async throws {
         let progress = TransferProgress()
         let waits = Atomic(0)
         var world = World.live
@@ -75,7 +75,7 @@ import Testing
         #expect(waits.load(ordering: .relaxed) == 3)
     }
 
-    @Test func transferEndsAfterItsTotalTimeHoweverItAdvances() async {
+    @Test func advancingTransferEndsAfterItsTotalTime() async {
         let progress = TransferProgress()
         let waited = Mutex<[Double]>([])
         var world = World.live
@@ -95,7 +95,7 @@ import Testing
 }
 
 @Suite struct BackoffTests {
-    @Test func pausesDoubleUpToTheLongestAndBeginAnew() {
+    @Test func backoffDoublesUpToMaximumAndResets() {
         var backoff = Backoff(firstSeconds: 1, longestSeconds: 5)
         #expect((0..<4).map { _ in backoff.nextSeconds() } == [1, 2, 4, 5])
         backoff.reset()
@@ -122,7 +122,7 @@ import Testing
         #expect(bucket.tokens == 3)
     }
 
-    @Test func clockThatGoesBackAddsNothing() {
+    @Test func backwardClockAddsNoTokens() {
         var bucket = TokenBucket(atMilliseconds: 10_000)
         bucket.fill(rate, atMilliseconds: 10_000)
         bucket.take(10, debtLimit: 0)
@@ -131,7 +131,7 @@ import Testing
         #expect(bucket.tokens == 0)
     }
 
-    @Test func debtEndsAtItsLimit() {
+    @Test func tokenDebtStopsAtItsLimit() {
         var bucket = TokenBucket(atMilliseconds: 0)
         bucket.fill(rate, atMilliseconds: 0)
         bucket.take(100, debtLimit: 10)
@@ -142,7 +142,7 @@ import Testing
 }
 
 @Suite struct LRUCacheTests {
-    @Test func leastRecentlyUsedEntryGivesWay() {
+    @Test func leastRecentlyUsedEntryIsEvicted() {
         var cache = LRUCache<String, Int>(capacity: 2)
         cache["a"] = 1
         cache["b"] = 2
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// Against the plainest cache that does the same, with any order of reads, writes and removals.
-    @Test func cacheAgreesWithAPlainListOverRandomUse() {
+    @Test func cacheEqualsTheModelOverRandomOperations() {
         var seed: UInt64 = 7
         func draw(_ count: Int) -> Int {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test("Every example is written as its golden file says", arguments: examples)
-    func golden(example: Example) throws {
+    func everyExampleMatchesItsGoldenFile(example: Example) throws {
         let text = try Fixtures.bytes("Examples/\(example.name).json")
         let written = try example.rewrite(text, .standard)
         let golden = try Fixtures.bytes("Examples/\(example.name).written.json")
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test("What was written is read as the same value", arguments: examples)
-    func roundTrip(example: Example) throws {
+    func writtenExampleReadsAsTheSameValue(example: Example) throws {
         let text = try Fixtures.bytes("Examples/\(example.name).json")
         // Reading once settles what a request leaves open, such as a value's type.
         let once = try example.rewrite(text, .standard)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test("No example file is forgotten")
-    func isComplete() throws {
+    func everyExampleFileIsListed() throws {
         let files = try Fixtures.names(in: "Examples").filter { !$0.contains(".written.") }
         #expect(files == Self.examples.map { $0.name + ".json" })
     }

@@ -18,7 +18,7 @@ import Testing
     ]
 
     @Test(arguments: faults)
-    func isReadAsItWasWritten(_ fault: Fault) throws {
+    func faultRoundTrips(_ fault: Fault) throws {
         #expect(try readWire(Fault.self, from: wireBytes(of: fault)) == fault)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #"{"effect":"resetZone"}"#, #"{"effect":"resetZone","zoneName":"Z","deletionReason":"x"}"#,
         #"{"effect":"dropAfterCommit","times":0}"#, #"{"effect":"dropAfterCommit","times":1e9}"#,
     ])
-    func nonsenseIsRefused(_ text: String) {
+    func malformedFaultIsRefused(_ text: String) {
         #expect(throws: WireError.self) { try readWire(Fault.self, from: Array(text.utf8)) }
     }
 }

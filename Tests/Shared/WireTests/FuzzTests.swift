@@ -5,7 +5,7 @@ import Testing
 /// Bodies that were valid before something happened to them: nothing crashes, hangs or reads wrongly.
 @Suite struct FuzzTests {
     @Test("Mutated bodies are read or refused", arguments: ExampleTests.examples)
-    func mutated(example: ExampleTests.Example) throws {
+    func mutatedBodyIsReadOrRefused(example: ExampleTests.Example) throws {
         let original = try Fixtures.bytes("Examples/\(example.name).json")
         for seed in Seeds.forTest("FuzzTests, mutated", count: 200) {
             var generator = Generator(seed: seed)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test("Both parsers see the same tree, or both none", arguments: ExampleTests.examples)
-    func agreement(example: ExampleTests.Example) throws {
+    func bothParsersReadTheSameTree(example: ExampleTests.Example) throws {
         guard JSONDocument.Parser.available.count == 2 else { return }
         let original = try Fixtures.bytes("Examples/\(example.name).json")
         for seed in Seeds.forTest("FuzzTests, agreement", count: 200) {

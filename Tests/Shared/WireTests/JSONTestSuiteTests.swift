@@ -14,19 +14,19 @@ import Testing
     }
 
     @Test("The corpus is there")
-    func corpus() {
+    func testSuiteCorpusIsComplete() {
         #expect(Self.files("y_").count == 95)
         #expect(Self.files("n_").count == 186)
         #expect(Self.files("i_").count == 35)
     }
 
     @Test("Valid texts are accepted", arguments: files("y_"), JSONDocument.Parser.available)
-    func valid(file: String, parser: JSONDocument.Parser) throws {
+    func validTextIsAccepted(file: String, parser: JSONDocument.Parser) throws {
         #expect(try accepts(file, parser))
     }
 
     @Test("Invalid texts are refused", arguments: files("n_"), JSONDocument.Parser.available)
-    func invalid(file: String, parser: JSONDocument.Parser) throws {
+    func invalidTextIsRefused(file: String, parser: JSONDocument.Parser) throws {
         #expect(try !accepts(file, parser))
     }
 
@@ -39,7 +39,8 @@ import Testing
     @Test(
         "Doubtful texts get the same verdict of all parsers", arguments: files("i_"),
         JSONDocument.Parser.available)
-    func doubtful(file: String, parser: JSONDocument.Parser) throws {
+    func ambiguousTextHasTheSameResultInAllParsers(file: String, parser: JSONDocument.Parser) throws
+    {
         #expect(try accepts(file, parser) == Self.accepted.contains(file))
     }
 }

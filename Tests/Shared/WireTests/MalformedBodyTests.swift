@@ -148,14 +148,14 @@ import Testing
     ]
 
     @Test("The error says what is wrong and where", arguments: syntax + modify + values + others)
-    func refused(malformed: Case) throws {
+    func malformedBodyErrorHasReasonAndPath(malformed: Case) throws {
         #expect(throws: WireError(malformed.reason, at: malformed.path)) {
             try malformed.read(Array(malformed.body.utf8))
         }
     }
 
     @Test("Bytes that are not UTF-8 are refused", arguments: JSONDocument.Parser.available)
-    func invalidUTF8(parser: JSONDocument.Parser) {
+    func invalidUTF8IsRefused(parser: JSONDocument.Parser) {
         for bytes: [UInt8] in [
             [0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80],
         ] {
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test("Numbers beyond 64 bits are refused", arguments: JSONDocument.Parser.available)
-    func hugeNumbers(parser: JSONDocument.Parser) {
+    func numberBeyond64BitsIsRefused(parser: JSONDocument.Parser) {
         let digits = String(repeating: "9", count: 100_000)
         for text in ["1e999", "-1e400", "18446744073709551616", "-9223372036854775809", digits] {
             #expect(
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test("Both parsers give the same reason", arguments: syntax)
-    func sameReason(malformed: Case) {
+    func bothParsersGiveTheSameReason(malformed: Case) {
         for parser in JSONDocument.Parser.available {
             #expect(throws: WireError(malformed.reason)) {
                 try readWire(EmptyBody.self, from: Array(malformed.body.utf8), parser: parser)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test("128 levels are read and 129 are not", arguments: JSONDocument.Parser.available)
-    func depth(parser: JSONDocument.Parser) {
+    func nestingDepthIsLimited(parser: JSONDocument.Parser) {
         func nested(_ depth: Int, _ open: String, _ close: String) -> [UInt8] {
             Array(
                 (String(repeating: open, count: depth) + "1"
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test("A record with more fields than the limit is refused, be they a million")
-    func manyFields() throws {
+    func bodyWithTooManyFieldsIsRefused() throws {
         for count in [Limits.readableFieldsPerRecord + 1, 1_000_000] {
             let fields = (0..<count).map { #""f\#($0)":{"value":1}"# }.joined(separator: ",")
             let body =
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test("A body cut off anywhere is refused", arguments: JSONDocument.Parser.available)
-    func truncated(parser: JSONDocument.Parser) throws {
+    func truncatedBodyIsRefused(parser: JSONDocument.Parser) throws {
         var body = try Fixtures.bytes("Examples/records-modify.answer.json")
         while body.last == 0x0A { body.removeLast() }
         for length in 1..<body.count {

@@ -3,7 +3,7 @@ import Testing
 
 /// `records/changes` and `zones/changes` as older clients speak them.
 @Suite struct OlderFeedsTests {
-    @Test func recordsChanges() throws {
+    @Test func recordsChangesRoundTrips() throws {
         let request = try readWire(
             RecordsChanges.Request.self,
             from: Array(
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The token has its own name both ways; another name is ignored.
-    @Test func zonesChanges() throws {
+    @Test func zonesChangesRoundTripsWithMetaSyncToken() throws {
         let request = try readWire(
             ZonesChanges.Request.self, from: Array(#"{"metaSyncToken":"AQAB"}"#.utf8))
         #expect(request.metaSyncToken == "AQAB")

@@ -8,7 +8,7 @@ import Testing
     @Test(
         "Requests, with both parsers",
         arguments: Seeds.forTest("RoundTripTests, requests", count: 300))
-    func requests(seed: UInt64) throws {
+    func requestRoundTripsInBothParsers(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let request = generator.modify()
         let bytes = wireBytes(of: request)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test("Answers", arguments: Seeds.forTest("RoundTripTests, answers", count: 300))
-    func answers(seed: UInt64) throws {
+    func answerRoundTrips(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let answer = generator.answer()
         #expect(try readWire(RecordsQuery.Answer.self, from: wireBytes(of: answer)) == answer)
@@ -28,7 +28,7 @@ import Testing
     @Test(
         "Fields, also with numbers as strings",
         arguments: Seeds.forTest("RoundTripTests, fields", count: 300))
-    func fields(seed: UInt64) throws {
+    func fieldsRoundTripWithNumbersAsStrings(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let fields = try generator.fields().values()
         for quoted in [false, true] {

@@ -27,7 +27,7 @@ import Testing
     ]
 
     @Test("A value without type is read by its form", arguments: inferred)
-    func inference(json: String, value: FieldValue) throws {
+    func untypedValueTypeIsInferred(json: String, value: FieldValue) throws {
         #expect(
             try field(#"{"value":\#(json)}"#)
                 == Field(name: "a", value: value, isTypeDeclared: false))
@@ -55,13 +55,13 @@ import Testing
     ]
 
     @Test("Aliases and strings of digits are understood", arguments: tagged)
-    func tags(type: String, json: String, value: FieldValue) throws {
+    func typeAliasesAndNumberStringsAreRead(type: String, json: String, value: FieldValue) throws {
         #expect(
             try field(#"{"value":\#(json),"type":"\#(type)"}"#) == Field(name: "a", value: value))
     }
 
     @Test("A flat LIST and UNKNOWN_LIST take the type of their members")
-    func flatLists() throws {
+    func flatListTypeIsInferredFromElements() throws {
         #expect(
             try field(#"{"value":["x"],"type":"LIST"}"#)
                 == Field(name: "a", value: .stringList(["x"]), isTypeDeclared: false))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test("A null value clears the field, and a null field says nothing")
-    func nulls() throws {
+    func nullValueClearsTheField() throws {
         #expect(
             try field(#"{"value":null}"#) == Field(name: "a", value: nil, isTypeDeclared: false))
         #expect(
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test("Encrypted values say so by flag or by tag")
-    func encrypted() throws {
+    func encryptedValueIsMarkedByFlagOrType() throws {
         let flagged = try field(#"{"value":"x","type":"STRING","isEncrypted":true}"#)
         #expect(flagged == Field(name: "a", value: .string("x"), isEncrypted: true))
         let numbered = try field(#"{"value":"x","type":"STRING","isEncrypted":1}"#)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test("Of repeated keys the last one counts")
-    func repeatedKeys() throws {
+    func lastOfRepeatedKeysCounts() throws {
         let few = try RecordFields.encoded(
             Array(#"{"a":{"value":1},"b":{"value":2},"a":{"value":3}}"#.utf8)
         ).values()
@@ -105,14 +105,14 @@ import Testing
     }
 
     @Test("NUL and surrogate pairs in strings are characters")
-    func oddCharacters() throws {
+    func nulAndSurrogatePairsInStringsAreRead() throws {
         #expect(try read(DevSignIn.Request.self, #"{"user":"a\u0000b"}"#).user == "a\0b")
         #expect(try read(DevSignIn.Request.self, #"{"user":"\ud83d\ude00"}"#).user == "😀")
         #expect(try read(DevSignIn.Request.self, #"{"us\u0065r":"a"}"#).user == "a")
     }
 
     @Test("Unknown keys are ignored and nulls are absent")
-    func unknownKeys() throws {
+    func unknownKeysAreIgnored() throws {
         let request = try read(
             RecordsModify.Request.self,
             #"""
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test("A parent is left alone, set or cleared")
-    func parent() throws {
+    func parentIsAbsentSetOrCleared() throws {
         func parent(_ json: String) throws -> RecordDictionary.ParentChange {
             try read(RecordDictionary.self, json).parentRecordName
         }
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test("changes/zone fills defaults from the top, in both spellings of the flag")
-    func zoneDefaults() throws {
+    func zoneChangesInheritTopLevelDefaults() throws {
         let request = try read(
             ChangesZone.Request.self,
             #"""
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test("Zones of a lookup come bare or wrapped")
-    func zoneEntries() throws {
+    func zoneLookupReadsBareAndWrappedZones() throws {
         let request = try read(
             ZonesLookup.Request.self,
             #"{"zones":[{"zoneName":"A"},{"zoneID":{"zoneName":"B","ownerRecordName":"o"}},{}]}"#)
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test("System fields come under either key, and a place wrapped or bare")
-    func querySpellings() throws {
+    func queryReadsAlternativeSpellings() throws {
         let request = try read(
             RecordsQuery.Request.self,
             #"""
@@ -197,20 +197,20 @@ import Testing
     }
 
     @Test("A short GUID is a string or a dictionary")
-    func shortGUID() throws {
+    func shortGUIDIsReadFromStringOrDictionary() throws {
         #expect(try read(RecordDictionary.self, #"{"shortGUID":"g"}"#).shortGUID == "g")
         #expect(try read(RecordDictionary.self, #"{"shortGUID":{"value":"g"}}"#).shortGUID == "g")
     }
 
     @Test("The caller is read bare and as documented")
-    func caller() throws {
+    func callerIsReadBareOrInUserList() throws {
         let bare = try read(UsersCaller.Answer.self, #"{"userRecordName":"_a"}"#)
         let documented = try read(UsersCaller.Answer.self, #"{"users":[{"userRecordName":"_a"}]}"#)
         #expect(bare == documented)
     }
 
     @Test("An item is an error exactly when it has a code")
-    func errorItems() throws {
+    func itemWithErrorCodeIsAFailure() throws {
         let answer = try read(
             RecordsLookup.Answer.self,
             #"""
@@ -233,8 +233,8 @@ import Testing
             ])
     }
 
-    @Test("A long poll without news has an empty object or no body")
-    func emptyPoll() throws {
+    @Test("A long poll without a notification has an empty object or no body")
+    func emptyPollBodyIsNoNotification() throws {
         for body in ["", "{}"] {
             let payload = try Array(body.utf8).withUnsafeBytes {
                 try NotificationPayload.read(from: $0)
@@ -245,7 +245,7 @@ import Testing
     }
 
     @Test("An empty body is an empty object")
-    func emptyBody() throws {
+    func emptyBodyReadsAsEmptyObject() throws {
         #expect(try readWire(ChangesDatabase.Request.self, from: []) == .init())
         #expect(try readWire(EmptyBody.self, from: []) == EmptyBody())
     }

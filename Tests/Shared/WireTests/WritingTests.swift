@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test("Strings carry the escapes that JSON demands and no others")
-    func escapes() {
+    func stringsUseOnlyRequiredEscapes() {
         #expect(text { $0.string("plain ümläut 😀 / \u{7F}") } == "\"plain ümläut 😀 / \u{7F}\"")
         #expect(
             text { $0.string("\"\\\n\r\t\u{8}\u{C}\u{0}\u{1F}") }
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test("An escape is found at every place of a long string, and the buffer grows in time")
-    func escapePositions() throws {
+    func escapeIsWrittenAtEveryPosition() throws {
         for length in [7, 8, 9, 63, 64, 65, 700] {
             for place in 0..<length {
                 var string = Array(repeating: UInt8(ascii: "x"), count: length)
@@ -43,13 +43,13 @@ import Testing
             (1_000_000_000_000_000_000, "1000000000000000000"),
             (999_999_999_999_999_999, "999999999999999999"),
         ] as [(Int64, String)])
-    func integers(value: Int64, digits: String) {
+    func integersAreWrittenAsDigits(value: Int64, digits: String) {
         #expect(text { $0.integer(value) } == digits)
         #expect(text { $0.integer(value, isQuoted: true) } == "\"\(digits)\"")
     }
 
     @Test("Doubles are the shortest digits that read back, and null when they are none")
-    func doubles() throws {
+    func doublesAreWrittenShortestOrAsNull() throws {
         #expect(text { $0.double(0.1) } == "0.1")
         #expect(text { $0.double(22) } == "22.0")
         #expect(text { $0.double(.nan) } == "null")
@@ -70,7 +70,7 @@ import Testing
             ([], ""), ([0], "AA=="), ([0, 1], "AAE="), ([0, 1, 2], "AAEC"),
             ([255, 255, 254], "///+"),
         ] as [([UInt8], String)])
-    func base64(bytes: [UInt8], expected: String) throws {
+    func base64HasStandardAlphabetAndPadding(bytes: [UInt8], expected: String) throws {
         #expect(text { $0.base64(bytes) } == "\"\(expected)\"")
         let field = Field(name: "b", value: .bytes(bytes))
         #expect(
@@ -86,7 +86,7 @@ import Testing
     ]
 
     @Test("Every value has its type, lists a granular one")
-    func normalised() {
+    func everyValueIsWrittenWithItsType() {
         #expect(
             String(decoding: RecordFields.values(Self.fields).encoded(), as: UTF8.self)
                 == #"{"s":{"value":"x","type":"STRING"},"i":{"value":1,"type":"INT64"},"#
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test("Desired keys and numbers as strings work on values and on bytes")
-    func variants() throws {
+    func desiredKeysApplyToValuesAndEncodedFields() throws {
         let values = RecordFields.values(Self.fields)
         for fields in [values, .encoded(values.encoded())] {
             #expect(
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test("Encoded fields are spliced unread")
-    func splicing() {
+    func encodedFieldsAreWrittenVerbatim() {
         let record = RecordDictionary(
             recordName: "r", fields: .encoded(Array(#"{ "a" : {"value":1,"type":"INT64"}}"#.utf8)))
         #expect(
@@ -121,14 +121,14 @@ import Testing
     }
 
     @Test("Fields that are not fields are refused when their values are asked for")
-    func brokenBytes() {
+    func malformedEncodedFieldsAreRefusedWhenRead() {
         #expect(throws: WireError("The body is not valid JSON.")) {
             try RecordFields.encoded(Array("{".utf8)).values()
         }
     }
 
     @Test("Extensions of an error travel")
-    func errorExtensions() throws {
+    func errorExtensionsRoundTrip() throws {
         let failure = RecordResult.failure(
             RecordFailure(
                 recordName: "r", zoneID: ZoneIDDictionary(zoneName: "z"),

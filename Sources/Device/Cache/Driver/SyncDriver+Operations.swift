@@ -38,11 +38,11 @@ extension SyncDriver {
         let outcomes = try await zoneOutcomes(create, delete)
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
-        let news = try store.zonesModified(
+        let outcome = try store.zonesModified(
             created: done.created, deleted: done.deleted, refused: done.refused)
-        session.zonesChanged(Array(news.staleZones))
+        session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
-        observers.tell(news)
+        observers.tell(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 
@@ -78,7 +78,7 @@ extension SyncDriver {
         for zone in written.recreated { session.zoneWanted(zone) }
         try noteSendable()
         noteFetch()
-        observers.tell(written.news)
+        observers.tell(written.outcome)
     }
 
     private func fetchZoneChanges(_ zone: ZoneID) async throws {
@@ -91,16 +91,16 @@ extension SyncDriver {
             return
         }
         let page = try await remote.zoneChanges(zone, since: token, limit: settings.recordsPerPage)
-        let news = try store.apply(page, of: zone)
+        let outcome = try store.apply(page, of: zone)
         // A page that a resolver stopped at is not written, and comes again after the halt.
-        if news.haltReason == nil {
+        if outcome.haltReason == nil {
             session.zonePageFetched(
                 zone, moreComing: page.moreComing,
                 hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
                 at: now)
             noteFetch()
         }
-        finish(news)
+        finish(outcome)
     }
 
     private func send(_ batch: [OutgoingChange]) async throws {
@@ -117,12 +117,12 @@ extension SyncDriver {
         }
         let wasQuotaExceeded = session.isQuotaExceeded
         let verdicts = session.sent(outcomes, at: now)
-        let news = try store.settle(batch, answers, verdicts)
+        let outcome = try store.confirm(batch, answers, verdicts)
         try noteSendable()
-        for zone in news.staleZones { session.notified(of: zone) }
+        for zone in outcome.staleZones { session.notified(of: zone) }
         noteSend()
         tellOfQuota(wasQuotaExceeded)
-        finish(news)
+        finish(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 
@@ -144,9 +144,9 @@ extension SyncDriver {
             case .dropDatabaseToken: try store.dropDatabaseToken()
             case .dropZoneToken(let zone): try store.dropToken(of: zone)
             case .zonePurged(let zone):
-                let (news, recreated) = try store.purge(zone)
+                let (outcome, recreated) = try store.purge(zone)
                 for zone in recreated { session.zoneWanted(zone) }
-                observers.tell(news)
+                observers.tell(outcome)
             case .setAsideBatch(let failure):
                 observers.tell(try store.setAside(batch, failure))
             }
@@ -158,20 +158,20 @@ extension SyncDriver {
         if let halt = session.halt { haltSession(halt) }
     }
 
-    private func finish(_ news: CacheNews) {
-        observers.tell(news)
-        if let reason = news.haltReason { haltSession(.requested(reason)) }
+    private func finish(_ outcome: CacheOutcome) {
+        observers.tell(outcome)
+        if let reason = outcome.haltReason { haltSession(.requested(reason)) }
     }
 
     private func haltSession(_ reason: HaltReason) {
         session.halt(reason)
-        observers.tell(CacheNews(events: [.halted(reason)]))
+        observers.tell(CacheOutcome(events: [.halted(reason)]))
     }
 
     private func tellOfQuota(_ wasExceeded: Bool) {
         guard session.isQuotaExceeded, !wasExceeded, let failure = session.lastFailure else {
             return
         }
-        observers.tell(CacheNews(events: [.quotaExceeded(failure)]))
+        observers.tell(CacheOutcome(events: [.quotaExceeded(failure)]))
     }
 }

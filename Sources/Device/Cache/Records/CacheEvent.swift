@@ -41,11 +41,11 @@ public struct AttentionItem: Hashable, Sendable {
 }
 
 /// What a transaction changed, for observers.
-struct CacheNews: Sendable {
+struct CacheOutcome: Sendable {
     var changedIDs: Set<RecordID> = []
     var events: [CacheEvent] = []
     /// A resolver asked for a halt.
     var haltReason: String?
-    /// Zones that must be fetched, as their news did not come with the failure.
+    /// Zones that must be fetched, as their change did not come with the failure.
     var staleZones: Set<ZoneID> = []
 }

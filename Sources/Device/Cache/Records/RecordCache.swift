@@ -70,9 +70,9 @@ public final class RecordCache: Sendable {
     // MARK: Plain values
 
     package func save(_ edits: [LocalEdit], deleting deletions: [RecordID] = []) throws {
-        let (news, wantedZones) = try store.commit(edits: edits, deletions: deletions)
-        observers.tell(news)
-        guard !news.changedIDs.isEmpty else { return }
+        let (outcome, wantedZones) = try store.commit(edits: edits, deletions: deletions)
+        observers.tell(outcome)
+        guard !outcome.changedIDs.isEmpty else { return }
         Task { await driver.localChange(wantedZones: wantedZones) }
     }
 

@@ -113,19 +113,19 @@ final class Observers: Sendable {
         return events
     }
 
-    func tell(_ news: CacheNews) {
-        guard !news.changedIDs.isEmpty || !news.events.isEmpty else { return }
+    func tell(_ outcome: CacheOutcome) {
+        guard !outcome.changedIDs.isEmpty || !outcome.events.isEmpty else { return }
         // Woken outside the lock: whoever wakes may look at once.
         let (changes, events) = state.withLock {
             (Array($0.changes.values), Array($0.events.values))
         }
-        if !news.changedIDs.isEmpty {
+        if !outcome.changedIDs.isEmpty {
             for observer in changes {
-                observer.box.add(news.changedIDs)
+                observer.box.add(outcome.changedIDs)
                 observer.wake.yield()
             }
         }
-        for event in news.events {
+        for event in outcome.events {
             for observer in events { observer.yield(event) }
         }
     }

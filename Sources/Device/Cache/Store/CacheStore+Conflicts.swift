@@ -11,7 +11,7 @@ extension CacheStore {
     ///   does not, as each comes from a real edit elsewhere.
     func meet(
         _ server: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
-        _ news: inout CacheNews, _ database: Database
+        _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         var row = pending
         let name = server.id.name
@@ -42,29 +42,29 @@ extension CacheStore {
             clientEditedMilliseconds: row.editedMilliseconds)
         row.change.conflictRounds += countsRound ? 1 : 0
         switch resolver.resolve(conflict) {
-        case .keepServer: try yield(conflict, row, zone, &news, database)
+        case .keepServer: try yield(conflict, row, zone, &outcome, database)
         case .keepClient:
-            try resolve(conflict, as: conflict.clientOverServer, &row, zone, &news, database)
-        case .halt(let reason): news.haltReason = reason
+            try resolve(conflict, as: conflict.clientOverServer, &row, zone, &outcome, database)
+        case .halt(let reason): outcome.haltReason = reason
         case .save(let fields):
             let merged = conflict.server(with: fields)
             if merged.hasSameContent(as: server) {
-                try yield(conflict, row, zone, &news, database)
+                try yield(conflict, row, zone, &outcome, database)
                 return
             }
-            try resolve(conflict, as: merged, &row, zone, &news, database)
+            try resolve(conflict, as: merged, &row, zone, &outcome, database)
         }
     }
 
     /// Both sides' work in one record, which is sent again.
     private func resolve(
         _ conflict: SyncConflict, as merged: RecordSnapshot, _ row: inout PendingRow,
-        _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
+        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         if !merged.hasSameContent(as: conflict.client) {
             try put(merged, zone, database)
             row.change.generation += 1
-            news.changedIDs.insert(merged.id)
+            outcome.changedIDs.insert(merged.id)
         }
         if merged.hasSameContent(as: conflict.server) {
             // Everything that was changed here is there already.
@@ -76,13 +76,13 @@ extension CacheStore {
     }
 
     private func yield(
-        _ conflict: SyncConflict, _ row: PendingRow, _ zone: ZoneRow, _ news: inout CacheNews,
+        _ conflict: SyncConflict, _ row: PendingRow, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         try removePending(row, database)
         try put(conflict.server, zone, database)
-        news.changedIDs.insert(conflict.server.id)
-        news.events.append(
+        outcome.changedIDs.insert(conflict.server.id)
+        outcome.events.append(
             .editOverruled(
                 client: try conflict.clientRecord(), server: try conflict.serverRecord()))
     }

@@ -57,13 +57,13 @@ package struct LocalEdit: Sendable {
 extension CacheStore {
     /// Writes edits and deletions with their pending changes, in one transaction.
     ///
-    /// - Returns: the news, and zones that must be created.
+    /// - Returns: the outcome, and zones that must be created.
     func commit(
         edits: [LocalEdit], deletions: [RecordID]
-    ) throws -> (news: CacheNews, wantedZones: [ZoneID]) {
+    ) throws -> (outcome: CacheOutcome, wantedZones: [ZoneID]) {
         let now = clock.wallMilliseconds()
         var wanted: [ZoneID] = []
-        let news = try write { database, news in
+        let outcome = try write { database, outcome in
             var zones: [ZoneID: ZoneRow] = [:]
             func zoneRow(_ id: ZoneID) throws -> ZoneRow {
                 if let known = zones[id] { return known }
@@ -73,19 +73,19 @@ extension CacheStore {
             }
             for var edit in edits {
                 if try isStale(edit, database) {
-                    guard try isBroughtBack(edit, now, &news) else { continue }
+                    guard try isBroughtBack(edit, now, &outcome) else { continue }
                     edit.original = nil
                 }
                 let zone = try zoneRow(edit.id.zoneID)
-                if try apply(edit, zone, now, database) { news.changedIDs.insert(edit.id) }
+                if try apply(edit, zone, now, database) { outcome.changedIDs.insert(edit.id) }
             }
             for id in deletions {
                 // Where there is no zone, there is nothing to delete.
                 guard let zone = try zone(id.zoneID, database) else { continue }
-                if try delete(id.name, zone, now, database) { news.changedIDs.insert(id) }
+                if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
             }
         }
-        return (news, wanted)
+        return (outcome, wanted)
     }
 
     /// Whether somebody edits a record that was deleted meanwhile, here or elsewhere.
@@ -102,13 +102,13 @@ extension CacheStore {
 
     /// Asks whether an edit brings a deleted record back; else the app is told.
     private func isBroughtBack(
-        _ edit: LocalEdit, _ now: Int64, _ news: inout CacheNews
+        _ edit: LocalEdit, _ now: Int64, _ outcome: inout CacheOutcome
     ) throws -> Bool {
         let client = edit.record(system: nil)
         switch resolver.resolveDeletion(of: client, clientEditedMilliseconds: now) {
         case .resurrect: return true
         case .acceptDeletion:
-            news.events.append(.editOfDeletedRecord(client: try client.record()))
+            outcome.events.append(.editOfDeletedRecord(client: try client.record()))
             return false
         }
     }

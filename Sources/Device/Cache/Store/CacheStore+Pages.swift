@@ -35,8 +35,8 @@ extension CacheStore {
     ///
     /// Replaying a page changes nothing; a record with a local edit or deletion is never overwritten,
     /// its base is: the conflict is decided here, so that the next upload goes out with a fresh tag.
-    func apply(_ page: ZonePage, of id: ZoneID) throws -> CacheNews {
-        try write { database, news in
+    func apply(_ page: ZonePage, of id: ZoneID) throws -> CacheOutcome {
+        try write { database, outcome in
             // A zone that was deleted here while the page was under way stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
@@ -45,17 +45,17 @@ extension CacheStore {
             let hasPending = pendingCount == 1
             for server in page.records {
                 if hasPending, let row = try pending(server.id.name, zone, database) {
-                    try meet(server, row, zone, countsRound: false, &news, database)
+                    try meet(server, row, zone, countsRound: false, &outcome, database)
                 } else {
-                    try takeOver(server, zone, &news, database)
+                    try takeOver(server, zone, &outcome, database)
                 }
-                if news.haltReason != nil { return }
+                if outcome.haltReason != nil { return }
             }
             for name in page.deletedNames {
-                try meetDeletion(of: name, zone, &news, database)
+                try meetDeletion(of: name, zone, &outcome, database)
             }
             if !page.moreComing, zone.isRefetching {
-                try reconcile(zone, &news, database)
+                try reconcile(zone, &outcome, database)
             }
             try database.execute(
                 sql: """
@@ -78,7 +78,8 @@ extension CacheStore {
 
     /// The service's record takes the place of a row without local edits.
     private func takeOver(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
             sql: "SELECT system FROM record WHERE zone = ? AND name = ?")
@@ -90,13 +91,13 @@ extension CacheStore {
             return
         }
         try put(server, zone, database)
-        news.changedIDs.insert(server.id)
+        outcome.changedIDs.insert(server.id)
     }
 
     /// What a full fetch did not bring is deleted. Nobody can say whether somebody deleted it or the
     /// service lost it: the app gets it, with nothing that the service once knew.
     private func reconcile(
-        _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
+        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let names = try String.fetchAll(
             database,
@@ -110,18 +111,18 @@ extension CacheStore {
                 record.system = nil
                 missing.append(try record.record(changedSince: nil))
             }
-            try meetDeletion(of: name, zone, &news, database)
+            try meetDeletion(of: name, zone, &outcome, database)
         }
-        if !missing.isEmpty { news.events.append(.recordsMissing(missing)) }
+        if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
     }
 
     /// The service deleted a record, here or elsewhere.
     func meetDeletion(
-        of name: String, _ zone: ZoneRow, _ news: inout CacheNews, _ database: Database
+        of name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)
         guard var row = try pending(name, zone, database) else {
-            if try removeRecord(name, zone, database) { news.changedIDs.insert(id) }
+            if try removeRecord(name, zone, database) { outcome.changedIDs.insert(id) }
             return
         }
         guard row.change.kind == .save, let client = try record(name, zone, database) else {
@@ -129,7 +130,7 @@ extension CacheStore {
             return
         }
         if row.base == nil {
-            // Made here, and the deletion is old news; unless what was sent arrived after all.
+            // Made here, and the deletion is older; unless what was sent arrived after all.
             guard row.isUncertain, try !hasTombstone(of: id, database) else { return }
         }
         if row.isMadeAnew {
@@ -143,8 +144,8 @@ extension CacheStore {
         case .acceptDeletion:
             try removePending(row, database)
             try removeRecord(name, zone, database)
-            news.changedIDs.insert(id)
-            news.events.append(.editOfDeletedRecord(client: try client.record()))
+            outcome.changedIDs.insert(id)
+            outcome.events.append(.editOfDeletedRecord(client: try client.record()))
         case .resurrect:
             try sendAsNew(&row, zone, database)
         }

@@ -82,10 +82,10 @@ extension CacheStore {
     }
 
     /// Writes down what came of a batch, in one transaction.
-    func settle(
+    func confirm(
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict]
-    ) throws -> CacheNews {
-        try write { database, news in
+    ) throws -> CacheOutcome {
+        try write { database, outcome in
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
                 // A change that is not this one any more came after its zone was deleted.
@@ -97,12 +97,12 @@ extension CacheStore {
                 case .confirmed: try confirm(item, answer, row, zone, database)
                 case .conflict:
                     if case .failed(_, let server?) = answer {
-                        try meet(server, row, zone, countsRound: true, &news, database)
+                        try meet(server, row, zone, countsRound: true, &outcome, database)
                     } else {
                         try countRound(row, database)
-                        news.staleZones.insert(id.zoneID)
+                        outcome.staleZones.insert(id.zoneID)
                     }
-                case .deletedElsewhere: try meetDeletion(of: id.name, zone, &news, database)
+                case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:
                     var row = row
@@ -110,21 +110,21 @@ extension CacheStore {
                     try update(row, database)
                     try moveBehind(row, database)
                 case .setAside(let failure):
-                    try setAside(row, item.change, failure, &news, database)
+                    try setAside(row, item.change, failure, &outcome, database)
                 }
             }
         }
     }
 
     /// Sets every item of a batch aside that failed as a whole and cannot be made smaller.
-    func setAside(_ batch: [OutgoingChange], _ failure: SyncFailure) throws -> CacheNews {
-        try write { database, news in
+    func setAside(_ batch: [OutgoingChange], _ failure: SyncFailure) throws -> CacheOutcome {
+        try write { database, outcome in
             for item in batch {
                 guard let zone = try zone(item.change.id.zoneID, database),
                     let row = try pending(item.change.id.name, zone, database),
                     row.sequence == item.sequence
                 else { continue }
-                try setAside(row, item.change, failure, &news, database)
+                try setAside(row, item.change, failure, &outcome, database)
             }
         }
     }
@@ -172,7 +172,8 @@ extension CacheStore {
     }
 
     private func setAside(
-        _ row: PendingRow, _ sent: PendingChange, _ failure: SyncFailure, _ news: inout CacheNews,
+        _ row: PendingRow, _ sent: PendingChange, _ failure: SyncFailure,
+        _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         // A change that was edited meanwhile is another one, and gets its own chance.
@@ -180,7 +181,7 @@ extension CacheStore {
         var row = row
         row.failure = failure
         try update(row, database)
-        news.events.append(.setAside(AttentionItem(row.change, failure)))
+        outcome.events.append(.setAside(AttentionItem(row.change, failure)))
     }
 
     /// Gives changes that were set aside another chance, with their zones; all of them when no

@@ -74,14 +74,14 @@ extension CacheStore {
     }
 
     /// Deletes a zone here at once, and on the service later, known here or not.
-    func unwantZone(_ id: ZoneID) throws -> CacheNews {
-        try write { database, news in
+    func unwantZone(_ id: ZoneID) throws -> CacheOutcome {
+        try write { database, outcome in
             guard !id.isDefault else {
                 throw CacheError(
                     .invalidZone, "Delete the records of the default zone: it cannot go itself.")
             }
             let row = try zone(id, orMake: .unwanted, database)
-            _ = try removeContent(of: row, &news, database)
+            _ = try removeContent(of: row, &outcome, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
                 arguments: [row.key])
@@ -92,15 +92,15 @@ extension CacheStore {
     @discardableResult
     func zonesModified(
         created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:]
-    ) throws -> CacheNews {
-        try write { database, news in
+    ) throws -> CacheOutcome {
+        try write { database, outcome in
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
                 try zoneIsThere(row, database)
             }
             for (id, failure) in refused {
                 guard let row = try zone(id, database) else { continue }
-                try setAside(row, failure, &news, database)
+                try setAside(row, failure, &outcome, database)
             }
             for id in deleted {
                 try database.execute(
@@ -122,7 +122,7 @@ extension CacheStore {
     }
 
     private func setAside(
-        _ row: ZoneRow, _ failure: SyncFailure, _ news: inout CacheNews, _ database: Database
+        _ row: ZoneRow, _ failure: SyncFailure, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         switch row.state {
         case .wanted:
@@ -137,10 +137,10 @@ extension CacheStore {
             try database.execute(
                 sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
-            news.staleZones.insert(row.id)
+            outcome.staleZones.insert(row.id)
         case .existing, .refused: return
         }
-        news.events.append(.zoneSetAside(CKRecordZone.ID(row.id), failure))
+        outcome.events.append(.zoneSetAside(CKRecordZone.ID(row.id), failure))
     }
 
     /// Writes all pages of the database's changes and the last token in one transaction.
@@ -149,16 +149,16 @@ extension CacheStore {
     /// nothing. After a full answer, zones that it does not name are gone; but where the service has
     /// lost track, as after a restore, they are made anew with what is here of them.
     /// - Parameter doubted: zones that are missing at the service.
-    /// - Returns: the news, zones that are gone, and zones to create anew.
+    /// - Returns: the outcome, zones that are gone, and zones to create anew.
     func apply(
         _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = []
-    ) throws -> (news: CacheNews, gone: [ZoneID], recreated: [ZoneID]) {
+    ) throws -> (outcome: CacheOutcome, gone: [ZoneID], recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
-        let news = try write { database, news in
+        let outcome = try write { database, outcome in
             for (id, reason) in pages.deleted {
                 guard let row = try zone(id, database), row.state != .wanted else { continue }
-                try zoneDeleted(row, reason, &gone, &recreated, &news, database)
+                try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
             // After its deletion: a zone that both name was made again.
             for id in pages.changed where selection.contains(id) && !id.isDefault {
@@ -180,7 +180,7 @@ extension CacheStore {
                     try recreate(row, database)
                     recreated.append(row.id)
                 } else {
-                    try zoneDeleted(row, .deleted, &gone, &recreated, &news, database)
+                    try zoneDeleted(row, .deleted, &gone, &recreated, &outcome, database)
                 }
             }
             for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
@@ -189,18 +189,18 @@ extension CacheStore {
             try setFlag(CacheFlag.databaseToken, pages.token, database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }
-        return (news, gone, recreated)
+        return (outcome, gone, recreated)
     }
 
     /// A fetch told that a zone was removed by the person.
-    func purge(_ id: ZoneID) throws -> (news: CacheNews, recreated: [ZoneID]) {
+    func purge(_ id: ZoneID) throws -> (outcome: CacheOutcome, recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
-        let news = try write { database, news in
+        let outcome = try write { database, outcome in
             guard let row = try zone(id, database) else { return }
-            try zoneDeleted(row, .purged, &gone, &recreated, &news, database)
+            try zoneDeleted(row, .purged, &gone, &recreated, &outcome, database)
         }
-        return (news, recreated)
+        return (outcome, recreated)
     }
 
     /// Zones that the service does not have, as far as an answer shows.
@@ -224,7 +224,7 @@ extension CacheStore {
 
     private func zoneDeleted(
         _ row: ZoneRow, _ reason: ZoneDeletionReason, _ gone: inout [ZoneID],
-        _ recreated: inout [ZoneID], _ news: inout CacheNews, _ database: Database
+        _ recreated: inout [ZoneID], _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         gone.append(row.id)
         if row.state == .replaced {
@@ -237,11 +237,11 @@ extension CacheStore {
             recreated.append(row.id)
             return
         }
-        let lost = try removeContent(of: row, &news, database)
+        let lost = try removeContent(of: row, &outcome, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself asked for the deletion of an unwanted zone.
         guard row.state == .existing else { return }
-        news.events.append(
+        outcome.events.append(
             .zoneDeleted(
                 CKRecordZone.ID(row.id), reason: reason,
                 lostChanges: lost.map { CKRecord.ID($0) }))
@@ -249,11 +249,11 @@ extension CacheStore {
 
     /// - Returns: the records whose changes were pending.
     private func removeContent(
-        of row: ZoneRow, _ news: inout CacheNews, _ database: Database
+        of row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> [RecordID] {
         let names = try String.fetchAll(
             database, sql: "SELECT name FROM record WHERE zone = ?", arguments: [row.key])
-        news.changedIDs.formUnion(names.map { RecordID(name: $0, zoneID: row.id) })
+        outcome.changedIDs.formUnion(names.map { RecordID(name: $0, zoneID: row.id) })
         let lost = try String.fetchAll(
             database, sql: "SELECT name FROM pending WHERE zone = ? ORDER BY sequence",
             arguments: [row.key])

@@ -69,12 +69,12 @@ final class CacheStore: Sendable {
         try pool.close()
     }
 
-    /// Runs one transaction and gathers its news.
-    func write(_ body: (Database, inout CacheNews) throws -> Void) throws -> CacheNews {
+    /// Runs one transaction and gathers its outcome.
+    func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
         try pool.write { database in
-            var news = CacheNews()
-            try body(database, &news)
-            return news
+            var outcome = CacheOutcome()
+            try body(database, &outcome)
+            return outcome
         }
     }
 }

@@ -5,7 +5,7 @@ final class AssetProgress: Sendable {
     private struct Part {
         var totalBytes: Int64 = 0
         var movedBytes: [Int64] = []
-        var toldPercent: Int64 = -1
+        var receivedPercent: Int64 = -1
     }
 
     private let parts: Mutex<[Part]>
@@ -30,7 +30,7 @@ final class AssetProgress: Sendable {
         }
     }
 
-    /// Says how many bytes of an asset have gone over; may go back at a repetition.
+    /// Says how many bytes of an asset have gone over; may go back when a request is repeated.
     func moved(_ bytes: Int64, of asset: Int, in record: Int) {
         let fraction: Double? = parts.withLock { parts in
             parts[record].movedBytes[asset] = bytes
@@ -39,8 +39,8 @@ final class AssetProgress: Sendable {
             let moved = parts[record].movedBytes.reduce(0, +)
             let percent = moved * 100 / total
             // The whole is told with the record itself.
-            guard percent != parts[record].toldPercent, moved < total else { return nil }
-            parts[record].toldPercent = percent
+            guard percent != parts[record].receivedPercent, moved < total else { return nil }
+            parts[record].receivedPercent = percent
             return Double(moved) / Double(total)
         }
         if let fraction { tell(record, fraction) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The bytes of an asset on their way to the service, in pieces as they are read from the disk.
 ///
-/// Can be read again from the beginning, for a repetition.
+/// Can be read again from the beginning when the request is repeated.
 public struct AssetUpload: AsyncSequence, Sendable {
     /// Bytes of one piece.
     static let pieceBytes = 256 * 1_024

@@ -58,7 +58,7 @@ public final class CloudConnection: Sendable {
         var userRecordNames: [String: String] = [:]
         /// How often the account came, went or became another's.
         var changeCount = 0
-        /// Under which the service tells this device's listeners of news, by container.
+        /// Under which the service notifies this device's listeners of changes, by container.
         var pushTokens: [String: String] = [:]
     }
 
@@ -77,7 +77,7 @@ public final class CloudConnection: Sendable {
     private let account: Mutex<Account>
     /// By container identifier. Cores keep their connection; it does not keep them.
     private let cores = Mutex<[String: CoreHolder]>([:])
-    /// How many items fetches brought, and how many of them are certainly news, as change feeds
+    /// How many items fetches brought, and how many of them are certainly changes, as change feeds
     /// tell; shows whether an app's answer to a notification is true.
     private let fetchedItems = Atomic<Int>(0)
     private let changedItems = Atomic<Int>(0)

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 
 /// Requests without extensions of ours, as Apple's pages document them: of one zone each, and without
-/// the identifier that makes a repetition harmless.
+/// the identifier that makes a repeated request harmless.
 extension HTTPTransport {
     static let applesOrigin = "https://api.apple-cloudkit.com"
 

@@ -86,7 +86,7 @@ extension CloudConnection {
     /// Seconds that one long poll may take; longer than the service holds it open.
     static let pollSeconds: Double = 90
 
-    /// Seconds from one poll without news to the next, at the least.
+    /// Seconds from one poll without a notification to the next, at the least.
     static let shortestPollSeconds: Double = 1
 
     /// Listens for the notifications of a container until the stream's consumer ends or is
@@ -170,7 +170,7 @@ extension CloudConnection {
                         try await world.sleep(Self.shortestPollSeconds)
                     }
                     delaySeconds = RequestPace.firstDelaySeconds
-                    // Another account's news is not this one's.
+                    // Another account's notification is not this one's.
                     guard accountChangeCount == changeCount else { return }
                     if let payload {
                         report(.notification(RemoteNotification(payload: payload)))

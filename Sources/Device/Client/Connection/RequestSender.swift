@@ -14,7 +14,7 @@ struct RequestPace: Sendable {
     /// Whether transient errors are retried here instead of being told.
     var retriesTransientErrors = false
 
-    /// Seconds before the first repetition; doubled at each, up to ``maximumDelaySeconds``.
+    /// Seconds before the first retry; doubled at each, up to ``maximumDelaySeconds``.
     static let firstDelaySeconds: Double = 1
     static let maximumDelaySeconds: Double = 60
 }

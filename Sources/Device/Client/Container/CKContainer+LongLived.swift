@@ -2,7 +2,7 @@ import Foundation
 
 extension CKContainer {
     /// The long-lived operations of the user in this container that have not ended, or whose end the
-    /// app was not told of: those at work, and those that an earlier process left.
+    /// app was not reported of: those at work, and those that an earlier process left.
     ///
     /// Ask when the app starts, and go on with each. Outcomes are kept for 24 hours; see
     /// `CKOperation.Configuration.isLongLived`. Source: Apple's page "allLongLivedOperationIDs()".

@@ -115,7 +115,7 @@ extension CKDatabase {
     )
 
     /// One page of what changed in a zone, in the order of the changes. Of an asset that is not to be
-    /// had the record comes without the file, as it would be missing at every repetition too.
+    /// had the record comes without the file, as it would be missing at every retry too.
     ///
     /// - Throws: also the error of a single record, as a token beyond it must not be kept.
     package func orderedChanges(

@@ -78,7 +78,7 @@ final class JournalWriter {
         coder.archive(try assets.map { try $0.fileURL.map(copy) ?? "" }, key)
     }
 
-    /// - Returns: the name of the copy; empty when there is no file, which is told when it is needed.
+    /// - Returns: the name of the copy; empty when there is no file, which is reported when it is needed.
     private func copy(_ url: URL) throws -> String {
         let source = url.resolvingSymlinksInPath()
         guard FileManager.default.isReadableFile(atPath: source.path) else { return "" }

@@ -4,10 +4,10 @@ import StratusRecords
 /// An operation whose arguments and outcome can be kept on the disk.
 ///
 /// While the process lives it is an operation like any other, but that its arguments are written
-/// before it is sent, and what it tells before it is told. `Documentation/Decisions/0012-long-lived-operations.md`
+/// before it is sent, and what it tells before it is reported. `Documentation/Decisions/0012-long-lived-operations.md`
 /// says why.
 protocol LongLivedOperation: CKDatabaseOperation {
-    /// What the app is told at a time: a page, or all at once.
+    /// What the app is reported at a time: a page, or all at once.
     associatedtype Page: Sendable
 
     func writeArguments(to writer: JournalWriter) throws
@@ -81,7 +81,7 @@ extension CKOperation {
         try await perform()
     }
 
-    /// Keeps how the operation ended, before the app is told; a cancelled one is forgotten.
+    /// Keeps how the operation ended, before the app is reported; a cancelled one is forgotten.
     func keepEnd(_ error: CKError?) {
         if isCancelled {
             (journal ?? origin.flatMap { OperationJournal.opened($0.folder) })?.forget()
@@ -134,7 +134,9 @@ extension CKDatabaseOperation {
         }
         let age = connection.world.now().timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
-        if changes, age > OperationFolder.repetitionSeconds, OperationJournal.end(in: url) == nil {
+        if changes, age > OperationFolder.operationLifetimeSeconds,
+            OperationJournal.end(in: url) == nil
+        {
             // It ends here, so nothing of it is kept.
             journal.forget()
             throw CKError(

@@ -14,14 +14,14 @@ struct OperationAccount: Hashable, Sendable {
 /// operation.
 ///
 /// Names that begin with a dot are of journals that are being made or removed. What is there and is
-/// no journal stays, is not listed, and is told in the log.
+/// no journal stays, is not listed, and is reported in the log.
 struct OperationFolder: Sendable {
     static let log = Logger(label: "stratus.operations")
     /// Seconds from the end of an operation that its outcome is kept, as Apple documents.
     static let outcomeSeconds: TimeInterval = 86_400
     /// Seconds from the beginning after which an operation that did not end is not sent again: the
-    /// service knows a repetition for seven days.
-    static let repetitionSeconds: TimeInterval = 6 * 86_400
+    /// service knows a repeated request for seven days.
+    static let operationLifetimeSeconds: TimeInterval = 6 * 86_400
     /// Seconds after which an operation that nobody went on with is removed.
     static let abandonedSeconds: TimeInterval = 30 * 86_400
 

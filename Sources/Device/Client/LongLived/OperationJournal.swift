@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// * `description`: who began the operation, where and when, and its arguments. Locked by the process
 ///   that runs the operation.
-/// * `outcome`: what it told so far, page by page.
+/// * `outcome`: what it reported so far, page by page.
 /// * `end`: written last; without it the operation did not end, and `outcome` is not used.
 /// * `asset-…`: files of assets in the arguments and the outcome.
 ///
@@ -108,7 +108,7 @@ final class OperationJournal: Sendable {
 
     // MARK: The outcome
 
-    /// Forgets what an earlier process was told of an operation that did not end.
+    /// Forgets what an earlier process was reported of an operation that did not end.
     func beginOutcome() {
         do {
             try files.withLock { files in
@@ -123,13 +123,13 @@ final class OperationJournal: Sendable {
                 files.outcome = handle
             }
         } catch {
-            // The app is told all the same; what is kept no longer counts as an outcome.
+            // The app is reported all the same; what is kept no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }
     }
 
-    /// Keeps what the app is told next, before it is told.
+    /// Keeps what the app is reported next, before it is reported.
     ///
     /// When the disk has no room the operation goes on; only, its outcome is not kept then.
     func keep(_ write: (JournalWriter) throws -> Void) {
@@ -148,7 +148,7 @@ final class OperationJournal: Sendable {
                 try outcome.synchronize()
             }
         } catch {
-            // The app is told all the same; what is kept no longer counts as an outcome.
+            // The app is reported all the same; what is kept no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }

@@ -10,7 +10,7 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
     public var desiredKeys: [CKRecord.FieldKey]?
 
     /// Called with the part of a record's assets that was received, and with 1.0 for each record that
-    /// was fetched; may go back at a repetition.
+    /// was fetched; may go back when a request is repeated.
     public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
     /// Called once for each identity.
     public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?

@@ -27,7 +27,7 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     public var clientChangeTokenData: Data?
 
     /// Called with the part of a record's assets that was sent, and with 1.0 for each record that was
-    /// sent; may go back at a repetition.
+    /// sent; may go back when a request is repeated.
     public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     /// Called once for each record to save.
     public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?

@@ -122,7 +122,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.timeoutIntervalForRequest = newValue } }
     }
 
-    /// Seconds that the operation may take with all its requests and repetitions; -1 is without limit,
+    /// Seconds that the operation may take with all its requests and retries; -1 is without limit,
     /// and the default of what the user waits for, else a week. After that the operation fails with
     /// `CKError.networkFailure`, or with the last error that it met.
     public var timeoutIntervalForResource: TimeInterval {

@@ -68,7 +68,7 @@ extension EngineDriver {
         await closeZone(nil, engine)
         await tell(.didFetchChanges(.init(context: context)), engine)
         await tellState(engine)
-        // What a scheduled fetch leaves out on purpose waits until there is news.
+        // What a scheduled fetch leaves out on purpose waits until there is a change.
         session.focus = context.reason == .scheduled ? round.focus : FetchFocus()
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome

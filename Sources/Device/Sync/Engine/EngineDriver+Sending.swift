@@ -116,17 +116,17 @@ extension EngineDriver {
             for zone in zones { saves[zone.zoneID] = .failure(error) }
             for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
         }
-        await settle(zones, saves, zoneIDs, deletes, &round, engine)
+        await recordOutcomes(zones, saves, zoneIDs, deletes, &round, engine)
     }
 
-    private func settle(
+    private func recordOutcomes(
         _ zones: [CKRecordZone], _ saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
         _ zoneIDs: [CKRecordZone.ID], _ deletes: [CKRecordZone.ID: Result<Void, any Error>],
         _ round: inout SendRound, _ engine: CKSyncEngine
     ) async {
         var created: [ZoneID: SyncFailure?] = [:]
         var deleted: [ZoneID: SyncFailure?] = [:]
-        var settled: [ZoneID: EngineLedger.ZoneChange] = [:]
+        var resolved: [ZoneID: EngineLedger.ZoneChange] = [:]
         var savedZones: [CKRecordZone] = []
         var failedSaves: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = []
         var deletedZoneIDs: [CKRecordZone.ID] = []
@@ -137,12 +137,12 @@ extension EngineDriver {
             case .success(let saved):
                 savedZones.append(saved)
                 created[id] = .some(nil)
-                settled[id] = .save
+                resolved[id] = .save
             case .failure(let error):
                 let error = CKError(error)
                 failedSaves.append(.init(zone: zone, error: error))
                 created[id] = SyncFailure(error)
-                if !session.recovery(forZone: error.code).isRetry { settled[id] = .save }
+                if !session.recovery(forZone: error.code).isRetry { resolved[id] = .save }
             }
         }
         for zoneID in zoneIDs {
@@ -151,18 +151,18 @@ extension EngineDriver {
             case .success:
                 deletedZoneIDs.append(zoneID)
                 deleted[id] = .some(nil)
-                settled[id] = .delete
+                resolved[id] = .delete
             case .failure(let error):
                 let error = CKError(error)
                 failedDeletes[zoneID] = error
                 deleted[id] = SyncFailure(error)
-                if !session.recovery(forZone: error.code).isRetry { settled[id] = .delete }
+                if !session.recovery(forZone: error.code).isRetry { resolved[id] = .delete }
             }
         }
         _ = session.zonesModified(created: created, deleted: deleted, at: now)
-        let (done, gone) = (settled, deletedZoneIDs.map { ZoneID($0) })
+        let (done, gone) = (resolved, deletedZoneIDs.map { ZoneID($0) })
         state.update { ledger in
-            ledger.settle(done)
+            ledger.resolve(done)
             for zone in gone { ledger.forget(zone) }
         }
         var failures: [AnyHashable: any Error] = failedDeletes
@@ -214,7 +214,7 @@ extension EngineDriver {
                 _ = session.failed(
                     SyncFailure(error), batchItemCount: changes.count, at: now)
                 state.update { ledger in
-                    ledger.settle(changes, changes.map { _ in .pending })
+                    ledger.resolve(changes, changes.map { _ in .pending })
                 }
                 return
             }
@@ -223,7 +223,7 @@ extension EngineDriver {
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
             round.fail(error)
         }
-        await settle(batch, changes, saves, deletes, &round, engine)
+        await recordOutcomes(batch, changes, saves, deletes, &round, engine)
     }
 
     /// What is wrong with a batch that an app made by itself.
@@ -246,7 +246,7 @@ extension EngineDriver {
         return nil
     }
 
-    private func settle(
+    private func recordOutcomes(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, _ changes: [PendingChange],
         _ saves: [CKRecord.ID: Result<CKRecord, any Error>],
         _ deletes: [CKRecord.ID: Result<Void, any Error>],
@@ -278,7 +278,7 @@ extension EngineDriver {
             }
         }
         let verdicts = judge(changes, failures, round)
-        state.update { $0.settle(changes, verdicts) }
+        state.update { $0.resolve(changes, verdicts) }
         let errors = zip(changes, failures).compactMap { change, error in
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
         }

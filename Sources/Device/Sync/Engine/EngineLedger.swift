@@ -106,7 +106,7 @@ struct EngineLedger: Sendable {
 
     /// Ends a flight: what the verdicts leave pending comes back to the front, unless the app
     /// changed the record meanwhile.
-    mutating func settle(_ changes: [PendingChange], _ verdicts: [ItemVerdict]) {
+    mutating func resolve(_ changes: [PendingChange], _ verdicts: [ItemVerdict]) {
         for (change, verdict) in zip(changes, verdicts).reversed() {
             inFlight[change.id] = nil
             switch verdict {
@@ -120,7 +120,7 @@ struct EngineLedger: Sendable {
     }
 
     /// Takes note that zones were made or deleted, or failed for a reason that is the app's.
-    mutating func settle(_ zones: [ZoneID: ZoneChange]) {
+    mutating func resolve(_ zones: [ZoneID: ZoneChange]) {
         for (zone, change) in zones {
             if change == .delete { zonesEncryptedAsOne.remove(zone) }
             if pendingZones[zone] == change { pendingZones[zone] = nil }

@@ -2,7 +2,7 @@ import Crypto
 import StratusRecords
 import StratusStorage
 
-/// A request that has a name (`operationID`): its repetition is answered by what was kept of it.
+/// A request that has a name (`operationID`): when it is repeated, it is answered by what was kept of it.
 ///
 /// What is kept, numbers big-endian: the byte 2, 16 bytes that stand for the request's operations, their
 /// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.

@@ -26,9 +26,9 @@ struct ModifyTransaction: Sendable {
 
     func run(in writer: any StoreWriter) throws -> ModifyOutcome {
         try outbox.dequeue(in: writer)
-        let repetition = try IdempotencyRecord(
+        let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: operations(), in: context)
-        if let outcome = try repetition?.outcome(in: writer) {
+        if let outcome = try idempotencyRecord?.outcome(in: writer) {
             let results = try OperationOutcome(outcome, count: request.operations.count).replay(
                 request, in: writer, context, access: plan.access)
             return ModifyOutcome(
@@ -43,12 +43,12 @@ struct ModifyTransaction: Sendable {
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool
         repeat {
-            try decisions.settle(isAtomic: request.isAtomic, reader: writer)
+            try decisions.resolveDependents(isAtomic: request.isAtomic, reader: writer)
             hasRefused = try decisions.failUnshareable(writer)
             if let quota, decisions.apply(quota) { hasRefused = true }
         } while hasRefused
         try decisions.completeConflicts(reader: writer)
-        let sharing = try decisions.settleSharing(writer)
+        let sharing = try decisions.decideSharing(writer)
         let hasWritten = try write(&decisions, sharing, in: writer)
         let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
@@ -57,8 +57,8 @@ struct ModifyTransaction: Sendable {
                 failure: RequestFailure(.atomicFailure, records: results),
                 sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
-        if let repetition, decisions.hasSuccess {
-            try repetition.keep(
+        if let idempotencyRecord, decisions.hasSuccess {
+            try idempotencyRecord.keep(
                 OperationOutcome(results, plan.recordNames).bytes, in: writer,
                 nowMilliseconds: nowMilliseconds)
         }

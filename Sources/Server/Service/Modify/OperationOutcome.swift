@@ -3,11 +3,11 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// What a `records/modify` request came to, kept so that its repetition changes nothing (``IdempotencyRecord``).
+/// What a `records/modify` request came to, kept so that the repeated request changes nothing (``IdempotencyRecord``).
 ///
 /// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure,
 /// without the stored record that it may carry. Records are answered as they are at the time of the
-/// repetition.
+/// repeated request.
 struct OperationOutcome {
     private enum Item {
         case success(recordName: String)
@@ -55,7 +55,7 @@ struct OperationOutcome {
         self.items = items
     }
 
-    /// The answer to a repetition. Of a record that the caller may not read it shows no fields, and with
+    /// The answer to a repeated request. Of a record that the caller may not read it shows no fields, and with
     /// a conflict not the record either.
     func replay(
         _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,

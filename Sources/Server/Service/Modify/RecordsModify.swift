@@ -11,7 +11,7 @@ import StratusWire
 ///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingObjection(to:old:)` in
 ///   ShareDecisions.swift, by `ZoneRights`;
 /// - what fails with others, in atomic zones and by references:
-///   `ModifyDecisions.settle(isAtomic:reader:)`;
+///   `ModifyDecisions.resolveDependents(isAtomic:reader:)`;
 /// - how large a batch may be: `answer(_:in:with:)` here counts operations, `ModifyPlanning` fields and
 ///   bytes of a record, `ModifyPlan` the bytes of the named ones, `Quota` what the database may hold.
 ///

@@ -15,7 +15,7 @@ struct OutboxReport {
 
     /// Changes of one row of the outbox: a cascade may have more than a request may name, and its rows
     /// must not all be in memory at once.
-    private static let changesPerNews = 400
+    private static let changesPerEvent = 400
 
     init(zoneName: String, user: String, device: String, summary: SubscriptionSummary) {
         self.zoneName = zoneName
@@ -36,7 +36,7 @@ struct OutboxReport {
             OutboxEvent.Change(
                 recordName: row.name, recordType: row.type, reason: reason,
                 row: summary.wantsRow(ofType: row.type, reason) ? row : nil))
-        if changes.count == Self.changesPerNews { try send(in: writer) }
+        if changes.count == Self.changesPerEvent { try send(in: writer) }
     }
 
     /// Puts what is left into the outbox; of a zone that changed, that it did.

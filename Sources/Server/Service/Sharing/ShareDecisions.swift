@@ -199,7 +199,7 @@ extension ModifyDecisions {
     /// changes with them. To be called when nothing fails any more.
     ///
     /// - Throws: ``ServiceError`` when too many records would change their place.
-    mutating func settleSharing(_ reader: any StoreReader) throws -> SharingConsequences {
+    mutating func decideSharing(_ reader: any StoreReader) throws -> SharingConsequences {
         var consequences = SharingConsequences()
         for zone in stored.zones.values where zone.hasFeed {
             let newShares = newShares(in: zone.name)

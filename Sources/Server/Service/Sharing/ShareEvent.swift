@@ -54,7 +54,7 @@ struct ShareEvent: Hashable, Sendable {
         }
     }
 
-    /// Puts the news into the outbox, unless they concern nobody.
+    /// Puts the event into the outbox, unless they concern nobody.
     mutating func enqueue(after writer: any StoreWriter, _ zone: ZoneRow) throws {
         let after = Set(try writer.audience(of: zone.key))
         affected = Set(audience.symmetricDifference(after).map(\.user))
@@ -80,7 +80,7 @@ struct ShareEvent: Hashable, Sendable {
 }
 
 extension ShareEvent {
-    /// Nil when the bytes are other news.
+    /// Nil when the bytes are another event.
     init?(bytes: [UInt8]) {
         guard bytes.first == Self.format else { return nil }
         var reader = ByteReader(bytes)
@@ -97,7 +97,7 @@ extension ShareEvent {
             let userCount: UInt32 = try reader.number()
             for _ in 0..<userCount { affected.insert(try reader.string()) }
         } catch {
-            // Of another version; news are hints.
+            // Of another version; events are hints.
             return nil
         }
     }

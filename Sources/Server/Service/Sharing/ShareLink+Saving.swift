@@ -19,13 +19,13 @@ extension ShareLink.Target {
         let fields = try RecordFields.encoded(row.payload).values()
         let write = ModifyDecisions.Write(row: row, fields: fields, old: old)
         var indexing = RecordIndexing()
-        var news = try ShareEvent(before: writer, zone, context)
+        var event = try ShareEvent(before: writer, zone, context)
         try writer.put(row)
         try indexing.update(row, fields: fields, old: old, in: writer)
         try write.putAncestor(in: writer, limits: context.limits)
         try writer.putSharing(write)
-        news.add(write)
-        try news.enqueue(after: writer, zone)
+        event.add(write)
+        try event.enqueue(after: writer, zone)
         try tellOwner(in: writer, context, summary)
     }
 
@@ -36,9 +36,9 @@ extension ShareLink.Target {
         let change = OutboxEvent.Change(
             recordName: row.name, recordType: row.type, reason: .recordUpdated,
             row: summary.wantsRow(ofType: row.type, .recordUpdated) ? row : nil)
-        let news = OutboxEvent(
+        let event = OutboxEvent(
             zoneName: zone.name, user: try context.user(), device: context.caller.device,
             changes: summary.wantsRecords ? [change] : [])
-        try writer.enqueue(news.bytes)
+        try writer.enqueue(event.bytes)
     }
 }

@@ -57,12 +57,12 @@ extension ZonesModify {
         }
         let database = try await SharedDatabase(context, databases)
         // Kept in the caller's own database, after the owners' were changed: what a crash between makes
-        // of a repetition is another attempt to leave.
-        let repetition = try IdempotencyRecord(
+        // of a repeated request is another attempt to leave.
+        let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "sharedZones/")
-        if let repetition,
-            let outcome = try await database.own.read({ try repetition.outcome(in: $0) })
+        if let idempotencyRecord,
+            let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {
             return Answer(
                 zones: try ZonesOutcome(outcome, count: request.operations.count)
@@ -86,9 +86,12 @@ extension ZonesModify {
                 return results
             })
         let now = context.nowMilliseconds
-        if let repetition, results.contains(where: { if case .zone = $0 { true } else { false } }) {
+        if let idempotencyRecord,
+            results.contains(where: { if case .zone = $0 { true } else { false } })
+        {
             try await database.own.write { writer in
-                try repetition.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
+                try idempotencyRecord.keep(
+                    ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
         }
         return Answer(zones: results)

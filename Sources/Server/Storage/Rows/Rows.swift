@@ -168,7 +168,7 @@ public struct SubscriptionRow: Hashable, Sendable {
     }
 }
 
-/// The name of one request of one device, under which its outcome is kept for repetitions.
+/// The name of one request of one device, under which its outcome is kept for repeated requests.
 public struct OperationKey: Hashable, Sendable {
     public var user: String
     public var device: String

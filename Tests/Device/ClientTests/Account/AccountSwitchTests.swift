@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitedForTheNetworkIsNotSentAsTheNextUser() async throws {
+    @Test func pendingRetryIsNotSentAsNextUser() async throws {
         let phone = try await Phone()
         phone.transport.tap {
             $0.request = { _ in throw TransportError(.noRoute, "The network is gone.") }
@@ -74,7 +74,7 @@ import Testing
         #expect(try await phone.hasRecord("bo"))
     }
 
-    @Test func aSaveWhoseAssetsWereUploadedIsNotFinishedByTheNextUser() async throws {
+    @Test func saveAfterAssetUploadFailsOnAccountSwitch() async throws {
         let phone = try await Phone()
         let scratch = try Scratch()
         let record = note()
@@ -86,7 +86,7 @@ import Testing
         #expect(try await !phone.hasRecord("bo"))
     }
 
-    @Test func anAnswerForAnotherAccountIsNobodys() async throws {
+    @Test func fetchDuringAccountSwitchIsNotAuthenticated() async throws {
         let phone = try await Phone()
         try await phone.database.save(note())
         let bos = try await phone.tablet("bo")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aListenerFollowsTheAccount() async throws {
+    @Test func notificationListenerFollowsAccount() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.connect(user: "ida", device: "phone")
         var tablets: [String: CKDatabase] = [:]
@@ -135,7 +135,7 @@ import Testing
         #expect(next.subscriptionID == "ida")
     }
 
-    @Test func whoEndsTheSessionListensNoMore() async throws {
+    @Test func endingSessionUnregistersDevice() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let cloud = TestCloud(storage: storage)
         let phone = try await cloud.connect(user: "ida", device: "phone")

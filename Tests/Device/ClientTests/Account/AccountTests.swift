@@ -8,7 +8,7 @@ import Testing
 
 /// The account of a device: its five states, its changes, and tokens for elsewhere.
 @Suite struct AccountTests {
-    @Test func everyStatus() async throws {
+    @Test func accountStatusReportsEachState() async throws {
         let cloud = TestCloud()
         func device(_ user: String?) async throws -> CKContainer {
             try await cloud.container(Trip.identifier, user: user, device: "phone")
@@ -43,7 +43,7 @@ import Testing
         #expect(try await offline.accountStatus() == .available)
     }
 
-    @Test func everybodyHasAUserRecord() async throws {
+    @Test func userRecordIsWritableByItsUserOnly() async throws {
         let cloud = TestCloud()
         let ida = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let id = try await ida.userRecordID()
@@ -60,7 +60,7 @@ import Testing
             await code { try await bo.publicCloudDatabase.save(record) } == .permissionFailure)
     }
 
-    @Test func noOperationIsLongLivedBeforeOneBegan() async throws {
+    @Test func longLivedOperationIDsAreEmptyAtFirst() async throws {
         let cloud = TestCloud()
         let ida = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let ids: [CKOperation.ID]? = await withCheckedContinuation { continuation in
@@ -76,7 +76,7 @@ import Testing
         #expect(await code { _ = try await ida.allLongLivedOperationIDs() } == nil)
     }
 
-    @Test func signingOutInAndSwitchingAreAnnounced() async throws {
+    @Test func accountChangesPostNotification() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let log = Log()
@@ -108,7 +108,7 @@ import Testing
         #expect(try await phone.privateCloudDatabase.allRecordZones().count == 1)
     }
 
-    @Test func anEndedSessionsTokensAreNoGood() async throws {
+    @Test func tokenOfEndedSessionIsRefused() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let token = try await webAuthToken(phone, ServiceSettings.developmentToken).get()
@@ -118,7 +118,7 @@ import Testing
         #expect(try await phone.accountStatus() == .temporarilyUnavailable)
     }
 
-    @Test func aWebAuthTokenIsGoodElsewhere() async throws {
+    @Test func webAuthTokenSignsInAnotherDevice() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let token = try await webAuthToken(phone, ServiceSettings.developmentToken).get()
@@ -136,7 +136,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func theOldCompletionOfTheToken() async throws {
+    @Test func deprecatedWebAuthTokenCompletionReportsError() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
         let log = Log()
@@ -160,7 +160,7 @@ import Testing
 
     /// Ida's answer comes when Bo is signed in: he does not get it, and her next token is not taken
     /// for his.
-    @Test func aLateAnswerOfAnEarlierAccountChangesNothing() async throws {
+    @Test func lateAnswerOfEarlierAccountIsDiscarded() async throws {
         let gate = Gate()
         let cloud = gate.cloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// Who the user was is told late: neither said nor remembered of the next one.
-    @Test func aLateNameIsNotTheNextUsers() async throws {
+    @Test func lateUserRecordIDIsDiscardedAfterAccountSwitch() async throws {
         let gate = Gate()
         let cloud = gate.cloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
@@ -190,7 +190,7 @@ import Testing
         #expect(try await phone.userRecordID() == (try await tablet.userRecordID()))
     }
 
-    @Test func anAccountThatIsFixedCannotBeChanged() async {
+    @Test func fixedAccountCannotBeChanged() async {
         let fixed = container(ScriptedTransport { _, _ in EmptyBody() })
         #expect(await code { try fixed.connection.signOut() } == .invalidArguments)
         #expect(

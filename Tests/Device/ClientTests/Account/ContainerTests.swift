@@ -30,7 +30,7 @@ import Testing
         #expect(tablet != first && tablet.privateCloudDatabase != first.privateCloudDatabase)
     }
 
-    @Test func theUserHasARecordInEachDatabase() async throws {
+    @Test func userHasSeparateRecordInEachDatabase() async throws {
         let container = try await TestCloud().container("iCloud.a", user: "ida", device: "phone")
         let user = try await container.userRecordID()
         let log = Log()

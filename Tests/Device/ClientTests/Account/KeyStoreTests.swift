@@ -9,7 +9,7 @@ import Testing
     private let account = CloudKeyAccount(
         container: "iCloud.org.example/Trails", environment: .development, user: "_ida")
 
-    @Test func aKeyIsKeptInAFileOfItsUser() throws {
+    @Test func keyIsKeptInPrivateFilePerAccount() throws {
         let scratch = try Scratch()
         let folder = scratch.folder.appendingPathComponent("keys")
         let store = FileKeyStore(folder: folder)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatOthersMayReadIsRefused() throws {
+    @Test func keyFileReadableByOthersIsRefused() throws {
         let scratch = try Scratch()
         let store = FileKeyStore(folder: scratch.folder)
         _ = try store.addKey([1], for: account)
@@ -46,7 +46,7 @@ import Testing
         #expect(throws: CloudKeyStoreError.self) { try store.key(for: account) }
     }
 
-    @Test func ofManyAtATimeOneWins() async throws {
+    @Test func concurrentAddKeysKeepOneKey() async throws {
         let scratch = try Scratch()
         let folder = scratch.folder
         let account = account
@@ -61,7 +61,7 @@ import Testing
         #expect(kept.count == 1)
     }
 
-    @Test func aKeyIsTakenAwayWithItsKeyring() throws {
+    @Test func removingKeyRemovesKeyring() throws {
         let scratch = try Scratch()
         let store = FileKeyStore(folder: scratch.folder)
         try store.removeKey(for: account)
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Whoever was told of a key finds it after a loss of power.
-    @Test func namesAreOnTheDiskBeforeAKeyIsToldOf() throws {
+    @Test func folderIsSynchronizedBeforeKeyIsReturned() throws {
         let scratch = try Scratch()
         let folder = scratch.folder.appendingPathComponent("a/keys")
         let synchronized = Log()
@@ -99,7 +99,7 @@ import Testing
         #expect(synchronized.all == way + ["keys: 1", "keys: 1", "keys: 2", "keys: 0"])
     }
 
-    @Test func whatFailsLeavesNoSecondFile() throws {
+    @Test func failedKeyWriteLeavesNoDraft() throws {
         struct Full: Error {}
         let scratch = try Scratch()
         let store = FileKeyStore(folder: scratch.folder) { _ in throw Full() }

@@ -14,7 +14,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func whoAgreedIsFound() async throws {
+    @Test func discoverableUserIsFound() async throws {
         let (ida, bo) = try await people()
         #expect(try await ida.userIdentity(forEmailAddress: "bo@example.org") == nil)
         #expect(
@@ -37,7 +37,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func callbacksOfDiscovery() async throws {
+    @Test func discoveryCompletionHandlersReturnIdentities() async throws {
         let (ida, bo) = try await people()
         let boID = try await bo.userRecordID()
         let status = await withCheckedContinuation { continuation in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func discoveryOperations() async throws {
+    @Test func discoveryOperationsReportIdentities() async throws {
         let (ida, bo) = try await people()
         _ = try await bo.requestApplicationPermission(.userDiscoverability)
         let log = Log()
@@ -117,7 +117,7 @@ import Testing
         #expect(all.all == ["true", "true"])
     }
 
-    @Test func participantsOfPeopleByEveryLookup() async throws {
+    @Test func shareParticipantIsMadeFromEachLookup() async throws {
         let (ida, bo) = try await people()
         let boID = try await bo.userRecordID()
         let byID = try await ida.shareParticipant(forUserRecordID: boID)
@@ -134,7 +134,7 @@ import Testing
                 == .invalidArguments)
     }
 
-    @Test func callbacksOfParticipants() async throws {
+    @Test func participantCompletionHandlersReturnParticipants() async throws {
         let (ida, bo) = try await people()
         let boID = try await bo.userRecordID()
         let handler:
@@ -177,7 +177,7 @@ import Testing
         #expect(counts == [1, 2, 1])
     }
 
-    @Test func whoIsInvitedByNameJoins() async throws {
+    @Test func participantInvitedByRecordIDAcceptsShare() async throws {
         let trip = try await Trip()
         let cyID = try await trip.cy.userRecordID()
         let share = try await trip.share { share in

@@ -10,7 +10,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder.path)
     }
 
-    @Test func aFileGoesSomeTimeAfterItsAsset() throws {
+    @Test func unusedFileIsDeletedAfterGracePeriod() throws {
         let scratch = try Scratch()
         let clock = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
         let folder = AssetFolder(parent: scratch.folder, now: { clock.withLock { $0 } })
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// As those do who clean up temporary files.
-    @Test func aFolderThatWasRemovedIsMadeAgain() throws {
+    @Test func removedFolderIsRecreated() throws {
         let scratch = try Scratch()
         let folder = AssetFolder(parent: scratch.folder)
         let first = try folder.makeFile().url.deletingLastPathComponent()
@@ -43,7 +43,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file.url.path))
     }
 
-    @Test func aFolderThatTakesNoFileIsKept() throws {
+    @Test func folderIsKeptWhenFileCannotBeMade() throws {
         let scratch = try Scratch()
         let names = [UUID(), UUID()]
         let count = Mutex(0)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// More slow disks than there are threads for tasks.
-    @Test(.timeLimit(.minutes(1))) func aSlowDiskHoldsUpNoTask() async throws {
+    @Test(.timeLimit(.minutes(1))) func slowFileCopyBlocksNoTask() async throws {
         let scratch = try Scratch()
         let folder = AssetFolder(parent: scratch.folder)
         let state = try AssetFileState(try scratch.file("any", bytes: 1))
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func foldersOfEndedProcessesGo() throws {
+    @Test func foldersOfEndedProcessesAreRemoved() throws {
         let scratch = try Scratch()
         let living = AssetFolder(parent: scratch.folder)
         let file = try living.makeFile()

@@ -40,7 +40,7 @@ import Testing
         return try await database.save(record)
     }
 
-    @Test func whatIsSavedOnOneDeviceIsFetchedOnAnother() async throws {
+    @Test func savedAssetIsFetchedOnAnotherDevice() async throws {
         let (phone, _) = try await device("phone")
         let (tablet, _) = try await device("tablet")
         let record = try await saved(on: phone)
@@ -64,13 +64,13 @@ import Testing
         #expect(try bytes(try many[record.recordID]?.get()["photo"]) == content(700_000))
     }
 
-    @Test func anEmptyFileIsAnAsset() async throws {
+    @Test func emptyFileIsUploadedAsAsset() async throws {
         let (phone, _) = try await device("phone")
         let record = try await saved(on: phone, bytes: 0)
         #expect(try bytes(try await phone.record(for: record.recordID)["photo"]).isEmpty)
     }
 
-    @Test func listsKeepTheirOrder() async throws {
+    @Test func assetListKeepsOrder() async throws {
         let (phone, transport) = try await device("phone")
         let record = hut("a")
         record["photos"] = try (0..<9).map {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func fieldsThatAreNotWantedAreNotDownloaded() async throws {
+    @Test func assetOutsideDesiredKeysIsNotDownloaded() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved(on: phone)
         let results = try await phone.records(for: [record.recordID], desiredKeys: ["name"])
@@ -104,7 +104,7 @@ import Testing
         #expect(transport.counts.downloads == 1)
     }
 
-    @Test func aFetchedAssetIsSavedBackWithoutAnUpload() async throws {
+    @Test func fetchedAssetIsSavedWithoutUpload() async throws {
         let (phone, _) = try await device("phone")
         let (tablet, transport) = try await device("tablet")
         try await saved(on: phone)
@@ -126,7 +126,7 @@ import Testing
         #expect(try bytes(again["second"]) == content(700_000))
     }
 
-    @Test func aSavedFileMayGo() async throws {
+    @Test func uploadedFileMayBeDeleted() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved(on: phone)
         let file = try #require((record["photo"] as? CKAsset)?.fileURL)
@@ -151,7 +151,7 @@ import Testing
         await #expect(throws: CKError(.assetFileNotFound)) { try await phone.save(other) }
     }
 
-    @Test func aSavedFileThatChangedIsSavedAgain() async throws {
+    @Test func modifiedFileIsUploadedAgain() async throws {
         let (phone, _) = try await device("phone")
         let record = try await saved(on: phone)
         _ = try scratch.file("photo", bytes: 20, seed: 3)
@@ -162,7 +162,7 @@ import Testing
         #expect(try bytes(fetched["photo"]) == content(20, seed: 3))
     }
 
-    @Test func aFetchedAssetIsUploadedForAnotherRecord() async throws {
+    @Test func fetchedAssetIsUploadedForAnotherRecord() async throws {
         let (phone, transport) = try await device("phone")
         try await saved(on: phone)
         let record = try await phone.record(for: hut("a").recordID)
@@ -183,7 +183,7 @@ import Testing
         await #expect(throws: CKError(.assetNotAvailable)) { try await phone.save(third) }
     }
 
-    @Test func whatOthersChangedIsDownloadedWithTheAnswer() async throws {
+    @Test func saveDownloadsAssetChangedByOtherDevice() async throws {
         let (phone, _) = try await device("phone")
         let (tablet, _) = try await device("tablet")
         let mine = try await saved(on: phone)
@@ -196,7 +196,7 @@ import Testing
         #expect(try bytes(mine["photo"]) == content(50, seed: 99))
     }
 
-    @Test func anAssetIsRemovedByNil() async throws {
+    @Test func settingNilRemovesAsset() async throws {
         let (phone, _) = try await device("phone")
         let record = try await saved(on: phone)
         record["photo"] = nil
@@ -206,7 +206,7 @@ import Testing
 
     // MARK: What goes wrong
 
-    @Test func filesThatAreNotThereFailTheirRecordAndItsZone() async throws {
+    @Test func missingAssetFileFailsAtomicBatch() async throws {
         let (phone, transport) = try await device("phone")
         let missing = hut("missing")
         missing["photo"] = CKAsset(fileURL: scratch.folder.appendingPathComponent("nothing"))
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatChangesMeanwhileIsRefused() async throws {
+    @Test func fileModifiedBeforeUploadFailsSave() async throws {
         let (phone, transport) = try await device("phone")
         let url = try scratch.file("photo", bytes: 10)
         transport.tap {
@@ -251,7 +251,7 @@ import Testing
         #expect(transport.counts.uploads == 0)
     }
 
-    @Test func aFileMayChangeOnceItsCopyIsOnTheWay() async throws {
+    @Test func fileMayChangeDuringUpload() async throws {
         let (phone, transport) = try await device("phone")
         let url = try scratch.file("photo", bytes: 10)
         transport.tap { $0.upload = { try Data(content(500)).write(to: url) } }
@@ -261,7 +261,7 @@ import Testing
         #expect(try bytes(try await phone.record(for: record.recordID)["photo"]) == content(10))
     }
 
-    @Test func anAssetThatIsGoneFailsItsRecordAlone() async throws {
+    @Test func missingAssetFailsItsRecordOnly() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved(on: phone)
         let plain = try await phone.save(hut("plain"))
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func aLostConnectionFailsTheFetchOrIsRetried() async throws {
+    @Test func lostDownloadFailsOrIsRetriedByQualityOfService() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved(on: phone)
         let failures = Log()
@@ -301,7 +301,7 @@ import Testing
 
     // MARK: On the way
 
-    @Test func progressRisesToOne() async throws {
+    @Test func transferProgressRisesToOne() async throws {
         let (phone, transport) = try await device("phone")
         let record = hut("a")
         record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: 900_000))
@@ -327,7 +327,7 @@ import Testing
         #expect(parts == parts.sorted() && parts.allSatisfy { (0...1).contains($0) }, "\(parts)")
     }
 
-    @Test func cancellingStopsATransfer() async throws {
+    @Test func cancelStopsAssetUpload() async throws {
         let (phone, transport) = try await device("phone")
         let record = hut("a")
         record["photo"] = CKAsset(fileURL: try scratch.file("photo", bytes: 10))
@@ -355,7 +355,7 @@ import Testing
 
     // MARK: Archives
 
-    @Test func archivesKeepAssets() async throws {
+    @Test func archivedRecordKeepsAssets() async throws {
         let (phone, _) = try await device("phone")
         let record = try await saved(on: phone)
         record["photo"] = CKAsset(fileURL: try scratch.file("second", bytes: 20, seed: 1))

@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Addresses
 
-    @Test func anAddressThatEndedIsAskedAgain() async throws {
+    @Test func expiredDownloadURLIsRenewed() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved("a", on: phone)
         let isLate = Flag()
@@ -76,7 +76,7 @@ import Testing
         #expect(try files(of: try await phone.record(for: record.recordID)).count == 2)
     }
 
-    @Test func anAssetThatWasReplacedMeanwhileIsNotTakenForTheOld() async throws {
+    @Test func assetReplacedDuringDownloadIsNotAvailable() async throws {
         let (phone, transport) = try await device("phone")
         let (tablet, _) = try await device("tablet")
         let record = try await saved("a", on: phone)
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// Or the zone would stand at the same page for ever.
-    @Test func anEngineGetsARecordWithoutTheFileThatIsGone() async throws {
+    @Test func orderedChangesReturnRecordWithoutLostAsset() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved("a", on: phone)
         try await phone.save(hut("b"))
@@ -120,7 +120,7 @@ import Testing
         #expect(record.recordChangeTag != nil)
     }
 
-    @Test func aSlowAssetHoldsUpNoZoneBeforeItsOwn() async throws {
+    @Test func slowDownloadDoesNotDelayEarlierZone() async throws {
         let (phone, transport) = try await device("phone")
         let later = CKRecordZone.ID(zoneName: "Later")
         try await phone.save(CKRecordZone(zoneID: later))
@@ -129,8 +129,8 @@ import Testing
             recordType: "Hut", recordID: CKRecord.ID(recordName: "slow", zoneID: later))
         slow["photo"] = CKAsset(fileURL: try scratch.file("slow", bytes: 10))
         try await phone.save(slow)
-        let (told, tells) = AsyncStream<Void>.makeStream()
-        transport.tap { $0.download = { for await _ in told { break } } }
+        let (received, tells) = AsyncStream<Void>.makeStream()
+        transport.tap { $0.download = { for await _ in received { break } } }
         let log = Log()
         let fetch = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips, later])
         fetch.recordWasChangedBlock = { recordID, result in
@@ -144,7 +144,7 @@ import Testing
     // MARK: Sizes
 
     @Test(arguments: [(Int64.max, Int64.max), (.min, .min), (-1, .max)])
-    func sizesThatNoAssetHasAreTold(_ first: Int64, _ second: Int64) async throws {
+    func invalidAssetSizesFailRecord(_ first: Int64, _ second: Int64) async throws {
         let database = database { _, _ in
             RecordsLookup.Answer(records: [
                 served(
@@ -163,7 +163,7 @@ import Testing
         #expect(results[hut("a").recordID]?.failure is CKError)
     }
 
-    @Test func noMoreIsTakenThanTheServiceAnnounced() async throws {
+    @Test func downloadBeyondAnnouncedSizeIsRejected() async throws {
         let transport = EndlessTransport()
         let connection = CloudConnection(transport: transport, hasAccount: true, deviceID: "phone")
         let database = CKContainer(

@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The network goes after the head of an answer and its first bytes.
-    @Test func anAnswerThatStopsInTheMiddleIsGivenUp() async throws {
+    @Test func stalledAnswerIsNetworkFailure() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
         try await serve(
             answering { writer in
@@ -39,14 +39,14 @@ import Testing
                         try await $0.allRecordZones()
                     }
                 }
-                let news = try await self.transport(origin)
+                let notification = try await self.transport(origin)
                     .nextNotification(at: "\(origin)/courier", timeoutSeconds: 0.2)
-                #expect(news == nil)
+                #expect(notification == nil)
             })
     }
 
     @Test(arguments: [.infinity, .nan, -1, 1e300])
-    func everyTimeoutCanBeMeasured(_ timeoutSeconds: Double) async throws {
+    func downloadAcceptsExtremeTimeouts(_ timeoutSeconds: Double) async throws {
         try await serve(
             answering { try await $0.write(ByteBuffer(string: "bytes")) },
             { port in
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Nothing was sent, so nothing may have been served.
-    @Test func whoeverCannotShowThatItIsTheServiceIsNotAsked() async throws {
+    @Test func untrustedServerReceivesNoRequest() async throws {
         let asked = Log()
         try await serve(
             answering { _ in asked.add("asked") },
@@ -82,7 +82,7 @@ import Testing
         #expect(asked.all.isEmpty)
     }
 
-    @Test func aNameThatNobodyKnowsIsNoWay() async throws {
+    @Test func unknownHostIsNetworkUnavailable() async throws {
         // RFC 2606 promises that no name server will ever know it.
         let error = await #expect(throws: CKError.self) {
             try await self.database("http://stratus.invalid").allRecordZones()

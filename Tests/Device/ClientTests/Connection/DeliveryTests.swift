@@ -12,7 +12,7 @@ import Testing
     /// Two devices of a user; the tablet listens with a subscription to the database.
     private struct Scene {
         static let container = "iCloud.org.example.Trails"
-        /// The tablet's; the service has its own, which lets it tell news at once.
+        /// The tablet's; the service has its own, which lets it notify at once.
         let clock = TestClock()
         let cloud = TestCloud()
         let phone: CKDatabase
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func theAppIsHandedWhatTheServiceTellsAndAnswersWhatItFound() async throws {
+    @Test func notificationIsDeliveredAndResultReported() async throws {
         let scene = try await Scene()
         let kinds = Feed<String>()
         let task = await scene.deliver { hint in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [RemoteNotificationResult.newData, .noData])
-    func anAnswerThatIsNotTrueIsNoticedAndCostsNotifications(
+    func untruthfulResultDelaysNextNotification(
         _ lie: RemoteNotificationResult
     ) async throws {
         let scene = try await Scene()
@@ -102,7 +102,7 @@ import Testing
         await task.value
     }
 
-    @Test func anAnswerThatDoesNotComeInTimeIsAFailure() async throws {
+    @Test func lateNotificationResultIsFailure() async throws {
         let scene = try await Scene()
         let cancelled = Feed<Bool>()
         let task = await scene.deliver { _ in
@@ -122,7 +122,7 @@ import Testing
         await task.value
     }
 
-    @Test func aCompletionHandlerThatIsNeverCalledIsAFailureToo() async throws {
+    @Test func uncalledCompletionHandlerIsFailure() async throws {
         let scene = try await Scene()
         let infos = Feed<Int>()
         let task = Task {
@@ -153,7 +153,7 @@ import Testing
         await task.value
     }
 
-    @Test func thePauseGrowsAndEnds() {
+    @Test func notificationPauseGrowsAndResets() {
         var budget = NotificationBudget()
         #expect(budget.pauseSeconds == 0)
         var pauses: [Double] = []
@@ -166,7 +166,7 @@ import Testing
         #expect(budget.pauseSeconds == 0)
     }
 
-    @Test func whatWaitsIsOneForEachSubscription() async {
+    @Test func inboxKeepsNewestNotificationPerSubscription() async {
         let inbox = NotificationInbox()
         func hint(_ subscription: String, _ number: Int) -> RemoteNotification {
             RemoteNotification(

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func recordsOfSeveralZones() async throws {
+    @Test func recordsOfSeveralZonesUseDocumentedKeys() async throws {
         let cloud = TestCloud()
         try await proxy.serve(cloud) { origin in
             let database = try await self.device(origin, cloud, "ida@example.org")
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Somebody else signs in between the requests of two zones.
-    @Test func whatIsAskedZoneByZoneIsOneAccounts() async throws {
+    @Test func accountSwitchBetweenZoneRequestsFails() async throws {
         let cloud = TestCloud()
         let switching = Mutex<(@Sendable () throws -> Void)?>(nil)
         var proxy = proxy
@@ -136,7 +136,7 @@ import Testing
         #expect(proxy.log.all.count { $0.path.hasSuffix("records/modify") } == 1)
     }
 
-    @Test func queriesChangesAndSubscriptions() async throws {
+    @Test func queriesChangesAndSubscriptionsUseDocumentedKeys() async throws {
         let cloud = TestCloud()
         try await proxy.serve(cloud) { origin in
             let database = try await self.device(origin, cloud, "ida@example.org")
@@ -169,7 +169,7 @@ import Testing
         try check()
     }
 
-    @Test func sharing() async throws {
+    @Test func sharingUsesDocumentedKeys() async throws {
         let cloud = TestCloud()
         try await proxy.serve(cloud) { origin in
             let ida = try await self.device(origin, cloud, "ida@example.org")
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// What is documented for the framework alone fails, and is not left out.
-    @Test func requestsForAccessAndEncryptionScopes() async throws {
+    @Test func accessRequestsAndEncryptionScopesAreRejected() async throws {
         let cloud = TestCloud()
         try await proxy.serve(cloud) { origin in
             let ida = try await self.device(origin, cloud, "ida@example.org")
@@ -227,7 +227,7 @@ import Testing
         ("https://api.apple-cloudkit.com", false), ("https://api.apple-cloudkit.com/", false),
         ("https://cloud.example.org", true), ("http://127.0.0.1:8080", true),
     ])
-    func whoIsAskedForOurs(_ origin: String, _ isOurs: Bool) throws {
+    func originDecidesWhetherExtensionsAreUsed(_ origin: String, _ isOurs: Bool) throws {
         let transport = try #require(
             HTTPTransport(origin: origin, credentials: .init(apiToken: "a"), deviceID: "phone"))
         #expect(transport.knowsExtensions == isOurs)

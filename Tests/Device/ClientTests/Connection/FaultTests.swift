@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func aZoneThatIsNotThereSaysIfEncryptedDataWasReset(_ way: Way) async throws {
+    func missingZoneReportsEncryptedDataReset(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase
             let reasons: [(Fault.ZoneResetReason, CKError.Code, Bool?)] = [
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func anAnswerIsTheErrorWithItsRetryAfter(_ way: Way) async throws {
+    func faultAnswerGivesErrorWithRetryAfter(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase
             cloud.faults.next(
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func aDroppedConnectionLeavesTheOutcomeUnknown(_ way: Way) async throws {
+    func droppedConnectionLeavesOutcomeUnknown(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase
             for isSaved in [false, true] {
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func aRequestOfAnEarlierProcessIsKnownByItsDevice(_ way: Way) async throws {
+    func repeatedOperationIDIsIdempotentPerDevice(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let connection = container.connection
             func save(device: String?) async throws -> RecordResult? {
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func changeTokensExpire(_ way: Way) async throws {
+    func faultExpiresChangeToken(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase
             let zoneID = CKRecordZone.ID(zoneName: "Trips")
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func aZoneIsReset(_ way: Way) async throws {
+    func faultResetsZoneBeforeSave(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             let database = container.privateCloudDatabase
             let zoneID = CKRecordZone.ID(zoneName: "Trips")
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func aDelayIsNoError(_ way: Way) async throws {
+    func delayedAnswerIsNoError(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
             cloud.faults.nextRequests(2, .delay(seconds: 0.001))
             try await container.privateCloudDatabase.save(CKRecord(recordType: "Hut"))

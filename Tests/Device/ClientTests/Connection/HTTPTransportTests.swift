@@ -39,7 +39,7 @@ import Testing
             }, body)
     }
 
-    @Test func aRecordSavedOnOneDeviceIsSeenOnAnother() async throws {
+    @Test func savedRecordReachesOtherDeviceOverHTTP() async throws {
         try await withService { port in
             let phone = self.container(try self.connection(port)).privateCloudDatabase
             let tablet = self.container(try self.connection(port, device: "tablet"))
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func assetsGoUpAndDown() async throws {
+    @Test func assetsUploadAndDownloadOverHTTP() async throws {
         var settings = ServiceSettings(isForDevelopment: true)
         settings.limits.assetBytes = 3_000_000
         try await withService(settings) { port in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func anAssetThatStandsStillIsGivenUp() async throws {
+    @Test func stalledDownloadTimesOut() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
         try await serve(
             { listening in
@@ -155,7 +155,7 @@ import Testing
             })
     }
 
-    @Test func conflictsDeletionsAndMissingThings() async throws {
+    @Test func conflictAndDeletionErrorsArriveOverHTTP() async throws {
         try await withService { port in
             let database = self.container(try self.connection(port)).privateCloudDatabase
             let missing = await #expect(throws: CKError.self) { try await database.save(hut("a")) }
@@ -231,7 +231,7 @@ import Testing
         return coder.encodedData
     }
 
-    @Test func withoutAnAccountThePublicDatabaseIsReadOnly() async throws {
+    @Test func publicDatabaseIsReadOnlyWithoutAccount() async throws {
         try await withService { port in
             let writer = self.container(try self.connection(port)).publicCloudDatabase
             let record = CKRecord(recordType: "News")
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedTokenLeadsToOneSignIn() async throws {
+    @Test func refusedTokenLeadsToOneSignIn() async throws {
         try await withService { port in
             let connection = try self.connection(port, token: "worthless")
             let database = self.container(connection).privateCloudDatabase
@@ -285,7 +285,9 @@ import Testing
         (500, #"{"serverErrorCode":"INTERNAL_ERROR","reason":"x"}"#, .serverRejectedRequest),
         (503, #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"x"}"#, .serviceUnavailable),
     ])
-    func oddAnswers(_ status: Int, _ body: String, _ expected: CKError.Code) async throws {
+    func unexpectedAnswerGivesErrorCode(_ status: Int, _ body: String, _ expected: CKError.Code)
+        async throws
+    {
         let headers: HTTPFields = [.retryAfter: "4"]
         try await serve(answering(.init(code: status), body, headers)) { port in
             let connection = try self.connection(port, user: nil, token: "t")
@@ -298,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func addressesAndRotation() async throws {
+    @Test func webAuthTokenRotatesInRequestURL() async throws {
         let log = Log()
         var headers = HTTPFields()
         headers[try #require(HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token"))] = "next=="
@@ -318,7 +320,7 @@ import Testing
             ])
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func refusedConnectionIsNetworkFailure() async throws {
         let port = Mutex(0)
         try await withService { number in port.withLock { $0 = number } }
         let connection = try connection(port.withLock { $0 }, user: nil, token: "t")
@@ -328,7 +330,7 @@ import Testing
         #expect(try await container(connection).accountStatus() == .available)
     }
 
-    @Test func anAnswerThatDoesNotComeInTime() async throws {
+    @Test func missingAnswerTimesOutAsNetworkFailure() async throws {
         try await serve(
             { listening in
                 let router = Router(context: BasicRequestContext.self)
@@ -352,7 +354,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ftp://x", "nonsense", "http://"])
-    func aWrongAddressIsToldInASentence(_ address: String) async {
+    func invalidServiceURLIsBadContainer(_ address: String) async {
         let connection = CloudConnection(environmentVariables: ["STRATUS_URL": address])
         let error = await #expect(throws: CKError.self) {
             _ = try await container(connection).publicCloudDatabase.allRecordZones()

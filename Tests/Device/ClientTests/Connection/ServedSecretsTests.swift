@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func theServicesFilesHaveNeitherTextNorKey() async throws {
+    @Test func serviceFilesAndLogHoldNoSecrets() async throws {
         let (served, devices) = (try Scratch(), try Scratch())
         let storage = try SQLiteStorageEngine(folder: served.folder.path)
         let log = Kept<String>()

@@ -54,7 +54,7 @@ struct TimeoutTests {
     }
 
     @Test("A request has 60 seconds")
-    func theDefault() async {
+    func requestTimesOutAfterSixtySeconds() async {
         let (container, _) = container(answersAfterSeconds: 100)
         let end = ended(fetch(), on: container)
         await clock.waitForSleeper(seconds: 100)
@@ -69,7 +69,7 @@ struct TimeoutTests {
     @Test(
         "A request has the seconds of its operation, of the group, of the database",
         arguments: 0..<3)
-    func theNearest(_ place: Int) async {
+    func requestTimeoutComesFromNearestConfiguration(_ place: Int) async {
         let (container, _) = container(answersAfterSeconds: 100)
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = 5
@@ -91,7 +91,7 @@ struct TimeoutTests {
     }
 
     @Test("An operation has its seconds for all pages together")
-    func theWholeOperation() async {
+    func resourceTimeoutCoversAllPages() async {
         let (container, transport) = container(answersAfterSeconds: 4)
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
         operation.configuration.timeoutIntervalForResource = 10
@@ -115,7 +115,7 @@ struct TimeoutTests {
     }
 
     @Test("Patience ends with the operation's time; without a limit it does not")
-    func patience() async {
+    func backgroundRetriesEndWithResourceTimeout() async {
         let (container, transport) = container(
             answersAfterSeconds: 0, failing: TransportError(.refused, "down"))
         let operation = fetch()
@@ -132,7 +132,7 @@ struct TimeoutTests {
 
     @Test(
         "What the user waits for has no limit as a whole, the rest a week; 0 and less say nothing")
-    func limitsByDefault() {
+    func resourceTimeoutDependsOnQualityOfService() {
         let configuration = CKOperation.Configuration()
         #expect(configuration.timeoutIntervalForResource == 604_800)
         for service in [QualityOfService.userInitiated, .userInteractive] {
@@ -147,7 +147,7 @@ struct TimeoutTests {
     }
 
     @Test("The transfer of an asset ends with the operation's time")
-    func anAsset() async throws {
+    func assetTransferEndsWithResourceTimeout() async throws {
         let cloud = TestCloud()
         let scratch = try Scratch()
         let transport = TappedTransport(
@@ -190,7 +190,7 @@ struct TimeoutTests {
     }
 
     @Test("The old settings of an operation are those of its configuration")
-    func oldNames() async throws {
+    func deprecatedTimeoutPropertiesSetConfiguration() async throws {
         let (container, _) = container(answersAfterSeconds: 100)
         let operation = fetch()
         let old: any OldSettings = self

@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Links
 
-    @Test func anotherLinkToAShareReplacesNoKey() async throws {
+    @Test func forgedLinkDoesNotReplaceZoneKey() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         let link = try await share(by: ida)
         #expect(try await ben.join(link).url == link)
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The service says of Cy's link that it is the link of Ida's share.
-    @Test func anotherSharesLinkReplacesNoKey() async throws {
+    @Test func linkOfOtherShareDoesNotReplaceZoneKey() async throws {
         let (ida, cy) = (try await device("ida"), try await device("cy"))
         let ben = try await device("ben")
         let (idas, cys) = (try await share(by: ida), try await share(by: cy))
@@ -116,7 +116,7 @@ import Testing
         try await expectTrust(ben, ida)
     }
 
-    @Test func aPersonCanReplaceAKey() async throws {
+    @Test func trustingLinkKeyReplacesZoneKey() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         let link = try await share(by: ida)
         let metadata = try await ben.container.shareMetadata(for: link)
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Whoever made the link need not be who shares the zone that the service shows.
-    @Test func aLinkShowsNoValuesOfItsOwnInAZoneWhoseKeyIsKnown() async throws {
+    @Test func forgedLinkShowsNoValuesInKnownZone() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         try await ida.own.save(CKRecordZone(zoneID: trips))
         let root = diary("root", "We met a marmot.")
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// The service hides what the user's devices know of others' keys, and so asks for another one.
-    @Test func aHiddenKeyringReplacesNoKey() async throws {
+    @Test func hiddenKeyringDoesNotReplaceZoneKey() async throws {
         let ida = try await device("ida")
         let keys = MemoryKeyStore()
         let link = try await share(by: ida)
@@ -234,7 +234,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func aZoneWithoutKeyIsAskedAboutOnce() async throws {
+    @Test func missingZoneKeyIsLookedUpOnce() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         let link = try await share(by: ida, count: 30)
         // Ben has a key of his own, and Ida's link without hers.
@@ -281,7 +281,7 @@ import Testing
         #expect(try await read() == Array(repeating: "We met a marmot.", count: 30))
     }
 
-    @Test func aDeviceOfAnotherKeyAsksOnceToWriteAndNeverToRead() async throws {
+    @Test func differentAccountKeyLooksUpKeyringOnlyToWrite() async throws {
         let phone = try await device("ida")
         _ = try await share(by: phone, count: 30)
         let keys = MemoryKeyStore()
@@ -311,7 +311,7 @@ import Testing
 
     // MARK: Without the keyring
 
-    @Test func ownValuesAreReadWithoutTheKeyring() async throws {
+    @Test func ownValuesAreReadWithoutKeyring() async throws {
         let keys = MemoryKeyStore()
         let first = try await device("ida", keyStore: keys)
         _ = try await share(by: first)
@@ -334,7 +334,7 @@ import Testing
 
     // MARK: Keys on devices
 
-    @Test func aKeyIsReplacedByHandOnly() async throws {
+    @Test func accountKeyIsReplacedOnlyAfterForgetting() async throws {
         let phone = try await device("ida")
         _ = try await share(by: phone)
         let text = try await phone.container.recoveryKey()
@@ -357,7 +357,7 @@ import Testing
     }
 
     /// The key may be the last one: a sign-out leaves it in the store, and nothing in memory.
-    @Test func aSignOutLeavesTheKeyOnTheDeviceAlone() async throws {
+    @Test func signOutKeepsKeyInStoreOnly() async throws {
         let keys = MemoryKeyStore()
         let connection = try await cloud.connect(user: "ida", device: "phone", keyStore: keys)
         let container = CKContainer(identifier: Trip.identifier, connection: connection)
@@ -385,7 +385,7 @@ import Testing
     // MARK: Crafted values
 
     /// Bytes that begin as a sealed value does are a value like every other one.
-    @Test func whatLooksSealedIsSealedAllTheSame() async throws {
+    @Test func valueWithSealedPrefixIsEncrypted() async throws {
         let phone = try await device("ida", keyStore: cloud.keyStore)
         try await phone.own.save(CKRecordZone(zoneID: trips))
         let secrets = [[0x53, 0x56, 0x31, 0], [0x53, 0x56, 0x31, 1], [0x53, 0x56, 0x31]].map {
@@ -427,7 +427,7 @@ import Testing
     }
 
     /// What a device cannot read it keeps, in its archives and caches too.
-    @Test func whatIsSealedStaysSealedInLocalForms() async throws {
+    @Test func unreadableValueStaysSealedInArchives() async throws {
         let phone = try await device("ida", keyStore: cloud.keyStore)
         _ = try await share(by: phone)
         let tablet = try await device("ida")

@@ -35,7 +35,7 @@ import Testing
         return record
     }
 
-    @Test func valuesOfEveryTypeAreReadOnTheUsersOtherDevice() async throws {
+    @Test func encryptedValuesOfEveryTypeReachOtherDevice() async throws {
         let record = diary()
         let values = record.encryptedValues
         values["count"] = 42
@@ -63,7 +63,7 @@ import Testing
         #expect(place?.coordinate.latitude == 47)
     }
 
-    @Test func changesAndRemovalsReachTheService() async throws {
+    @Test func changedAndRemovedEncryptedValuesAreSaved() async throws {
         let phone = try await database()
         let tablet = try await database(device: "tablet")
         let record = try await phone.save(diary())
@@ -82,7 +82,7 @@ import Testing
         #expect(try match?.1.get().encryptedValues["diary"] == "It whistled.")
     }
 
-    @Test func conflictsShowWhatBothSidesMean() async throws {
+    @Test func conflictRecordsHaveDecryptedValues() async throws {
         let phone = try await database()
         let tablet = try await database(device: "tablet")
         let mine = try await phone.save(diary("first"))
@@ -101,7 +101,7 @@ import Testing
         #expect(read.encryptedValues["diary"] == "mine")
     }
 
-    @Test func archivesKeepWhatIsEncrypted() async throws {
+    @Test func archivedRecordKeepsEncryptedValues() async throws {
         let phone = try await database()
         let record = try await phone.save(diary())
         record.encryptedValues["second"] = 2
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: What the service knows
 
-    @Test func theServiceCanMoveNoValueElsewhere() async throws {
+    @Test func sealedValueMovedToOtherRecordIsUnreadable() async throws {
         let container = try await container()
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
@@ -134,7 +134,7 @@ import Testing
         #expect(read.encryptedValues["diary"] == nil)
     }
 
-    @Test func aPlainValueInAnEncryptedFieldIsNotBelieved() async throws {
+    @Test func plainValueInEncryptedFieldIsIgnored() async throws {
         let container = try await container()
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func lengthsAreHiddenInSteps() throws {
+    @Test func sealedValuesHidePlaintextLength() throws {
         let key = AccountKey().zoneKey(owner: "o", zoneName: "z")
         let place = SealedValue.Place(
             container: "c", owner: "o", zoneName: "z", recordName: "r", fieldName: "f")
@@ -197,7 +197,7 @@ import Testing
 
     // MARK: Keys on devices
 
-    @Test func aDeviceWithoutTheKeyReadsTheRestAndGetsItByHand() async throws {
+    @Test func recoveryKeyUnlocksEncryptedValues() async throws {
         let phone = try await container(keyStore: MemoryKeyStore())
         try await phone.privateCloudDatabase.save(CKRecordZone(zoneID: trips))
         try await phone.privateCloudDatabase.save(diary())
@@ -233,7 +233,7 @@ import Testing
         #expect(try await tablet.recoveryKey() == text)
     }
 
-    @Test func twoFirstDevicesAgreeOnOneKey() async throws {
+    @Test func concurrentFirstDevicesKeepOneAccountKey() async throws {
         let devices = try await [
             database(device: "phone", keyStore: MemoryKeyStore()),
             database(device: "tablet", keyStore: MemoryKeyStore()),
@@ -257,7 +257,7 @@ import Testing
         #expect(codes.contains(.accountTemporarilyUnavailable))
     }
 
-    @Test func thePublicDatabaseTakesNone() async throws {
+    @Test func publicDatabaseRefusesEncryptedValues() async throws {
         let container = try await container()
         let record = CKRecord(recordType: "Hut")
         record.encryptedValues["diary"] = "x"
@@ -277,7 +277,7 @@ import Testing
         #expect(error?.localizedDescription.contains("ENCRYPTED") == true, "\(error as Any)")
     }
 
-    @Test func aSchemaMayDeclareAnotherTypeThanBytes() async throws {
+    @Test func encryptedValueMatchesDeclaredFieldType() async throws {
         let container = try await container()
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
@@ -292,7 +292,7 @@ import Testing
 
     // MARK: Sharing
 
-    @Test func participantsReadByTheKeyInTheLink() async throws {
+    @Test func participantDecryptsWithKeyInLink() async throws {
         let owner = try await container()
         let mine = owner.privateCloudDatabase
         try await mine.save(CKRecordZone(zoneID: trips))
@@ -335,7 +335,7 @@ import Testing
         #expect(read.encryptedValues["diary"] == "Ben saw it too.")
     }
 
-    @Test func whoLooksAtALinkSeesItsRootRecord() async throws {
+    @Test func shareMetadataDecryptsRootRecord() async throws {
         let owner = try await container()
         let database = owner.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
@@ -362,7 +362,7 @@ import Testing
         }
     }
 
-    @Test func linksCarryKeysBehindTheirTitle() throws {
+    @Test func shareLinkCarriesKeyAfterTitle() throws {
         let key = AccountKey().zoneKey(owner: "o", zoneName: "z")
         for text in ["https://a.b/share/x", "https://a.b/share/x#T", "https://a.b/share/x#T~y"] {
             let url = try #require(URL(string: text))

@@ -10,7 +10,7 @@ import Testing
         return zone
     }
 
-    @Test func aZoneIsPerRecordUnlessItsCreatorSaysOtherwise() async throws {
+    @Test func zoneEncryptionScopeDefaultsToPerRecord() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         #expect(CKRecordZone(zoneName: "Vault").encryptionScope == .perRecord)
@@ -25,7 +25,7 @@ import Testing
         #expect(all.filter { $0.encryptionScope == .perZone }.map(\.zoneID.zoneName) == ["Vault"])
     }
 
-    @Test func aZoneKeepsItsScope() async throws {
+    @Test func encryptionScopeCannotBeChanged() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let saved = try await database.save(vault(.perZone))
         _ = try await database.save(saved)
@@ -39,7 +39,7 @@ import Testing
         #expect(try await database.recordZone(for: saved.zoneID).encryptionScope == .perZone)
     }
 
-    @Test func itsHierarchiesAreNotSharedButTheWhole() async throws {
+    @Test func perZoneScopeAllowsZoneWideShareOnly() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let zone = try await database.save(vault(.perZone))
@@ -64,7 +64,7 @@ import Testing
         #expect(read.encryptedValues["diary"] == "We met a marmot.")
     }
 
-    @Test func copiesAndArchivesKeepTheScope() throws {
+    @Test func zoneCopyAndArchiveKeepEncryptionScope() throws {
         let zone = vault(.perZone)
         let copy = try #require(zone.copy() as? CKRecordZone)
         copy.encryptionScope = .perRecord

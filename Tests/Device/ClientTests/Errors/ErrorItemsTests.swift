@@ -12,7 +12,7 @@ import Testing
         CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])
     }
 
-    @Test func aCodeIsFoundDirectlyAndInsideAPartialFailure() {
+    @Test func errorCodeIsFoundInsidePartialFailure() {
         #expect(CKError(.unknownItem).isNotFound && CKError(.zoneNotFound).isNotFound)
         #expect(CKError(.zoneNotFound).isZoneMissing && CKError(.userDeletedZone).isZoneMissing)
         #expect(!CKError(.unknownItem).isZoneMissing && !CKError(.unknownItem).hasConflict)
@@ -25,7 +25,7 @@ import Testing
         #expect(!CKError(.partialFailure).isNotFound)
     }
 
-    @Test func theLongestWaitOfTheItemsCounts() {
+    @Test func longestRetryAfterOfItemsCounts() {
         func wait(_ seconds: Double) -> CKError {
             CKError(.requestRateLimited, userInfo: [CKErrorRetryAfterKey: NSNumber(value: seconds)])
         }
@@ -34,7 +34,7 @@ import Testing
         #expect(CKError(.zoneBusy).longestRetryAfterSeconds == nil)
     }
 
-    @Test func errorsComeByTheirItems() {
+    @Test func partialErrorsAreMappedByItemID() {
         let error = partial([
             a: CKError(.unknownItem), b: CKError(.permissionFailure), trips: CKError(.zoneBusy),
         ])
@@ -43,7 +43,7 @@ import Testing
         #expect(error.errorsByZoneID.mapValues(\.code) == [trips: .zoneBusy])
     }
 
-    @Test func aConflictIsMergedFieldByFieldAndSaved() async throws {
+    @Test func conflictMergesFieldByFieldAndSaves() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
             .privateCloudDatabase
@@ -84,7 +84,7 @@ import Testing
         #expect(try await phone.record(for: a)["name"] == "Tablet's")
     }
 
-    @Test func encryptedChangesAreMergedToo() async throws {
+    @Test func conflictMergesEncryptedValues() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
             .privateCloudDatabase
@@ -118,7 +118,7 @@ import Testing
         #expect(read.allKeys() == ["name"] && read["name"] == "Phone's")
     }
 
-    @Test func recordsThatBothMadeAreMergedToo() {
+    @Test func conflictWithoutAncestorMergesFields() {
         let (mine, theirs) = (
             CKRecord(recordType: "Hut", recordID: a), CKRecord(recordType: "Hut", recordID: a)
         )

@@ -5,14 +5,14 @@ import StratusWire
 import Testing
 
 @Suite struct ErrorTests {
-    @Test func rawValuesAreApples() {
+    @Test func errorCodeRawValuesMatchCloudKit() {
         #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
         #expect(CKError.Code.serverRecordChanged.rawValue == 14)
         #expect(CKError.Code.userDeletedZone.rawValue == 28)
         #expect(CKError.Code.accountTemporarilyUnavailable.rawValue == 36)
     }
 
-    @Test func patternsAndBridges() {
+    @Test func errorMatchesPatternsAndBridgesToNSError() {
         let error: any Error = CKError(.zoneNotFound, userInfo: [CKErrorRetryAfterKey: 3.5])
         switch error {
         case CKError.unknownItem: Issue.record("another code")
@@ -26,7 +26,7 @@ import Testing
         #expect(((error as NSError).userInfo[CKErrorRetryAfterKey] as? Double) == 3.5)
     }
 
-    @Test func errorsInSets() {
+    @Test func errorsWithEqualCodesAreEqual() {
         let errors: Set<CKError> = [
             CKError(.zoneBusy), CKError(.zoneBusy, userInfo: ["a": 1]), CKError(.unknownItem),
         ]
@@ -47,7 +47,8 @@ import Testing
         (.zoneNotFound, .zoneNotFound),
         (ServiceError.Code(rawValue: "NEVER_HEARD_OF"), .serverRejectedRequest),
     ])
-    func codesOfTheService(_ code: ServiceError.Code, _ expected: CKError.Code) async {
+    func serviceErrorCodeMapsToErrorCode(_ code: ServiceError.Code, _ expected: CKError.Code) async
+    {
         let database = database { _, _ in
             RecordsLookup.Answer(records: [
                 refused("a", ServiceError(code, "because", retryAfterSeconds: 2))
@@ -61,7 +62,7 @@ import Testing
         #expect(error?.localizedDescription == "because")
     }
 
-    @Test func ourOwnCodeSaysMore() async {
+    @Test func frameworkCodeOverridesServiceCode() async {
         let database = database { _, _ in
             throw ServiceFailure(ServiceError(.badRequest, "too many", frameworkCode: 27))
         }
@@ -70,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownTokenIsAnExpiredOne() async {
+    @Test func unknownChangeTokenIsExpired() async {
         let database = database { _, _ in
             ChangesZone.Answer(zones: [
                 .failure(
@@ -95,7 +96,7 @@ import Testing
         (.answerUnreadable, 403, .permissionFailure),
         (.answerUnreadable, 200, .serverRejectedRequest),
     ])
-    func failuresOfTheTransport(
+    func transportErrorMapsToErrorCode(
         _ code: TransportError.Code, _ status: Int?, _ expected: CKError.Code
     ) async {
         let database = database { _, _ in
@@ -107,7 +108,7 @@ import Testing
         #expect(error?.code == expected)
     }
 
-    @Test func withoutAnAccountOnlyPublicReads() async throws {
+    @Test func onlyPublicReadsWorkWithoutAccount() async throws {
         let transport = ScriptedTransport { _, _ in
             RecordsLookup.Answer(records: [served("a", zone: "_defaultZone")])
         }
@@ -123,7 +124,7 @@ import Testing
         #expect(record.recordID == recordID)
     }
 
-    @Test func anUnconfiguredProcessIsToldWhatToSet() async {
+    @Test func missingServiceURLIsBadContainer() async {
         let connection = CloudConnection(environmentVariables: [:])
         let container = CKContainer(identifier: "iCloud.x", connection: connection)
         let error = await #expect(throws: CKError.self) {

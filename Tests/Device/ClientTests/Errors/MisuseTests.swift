@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct MisuseTests {
     @Test("A record has a name of 1 to 255 characters")
-    func recordNames() async {
+    func recordNameOutsideLimitsTraps() async {
         _ = CKRecord.ID(recordName: String(repeating: "n", count: 255))
         let empty = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -21,7 +21,7 @@ struct MisuseTests {
     }
 
     @Test("A zone and its owner have names of 1 to 255 characters")
-    func zoneNames() async {
+    func zoneNameOutsideLimitsTraps() async {
         _ = CKRecordZone.ID(zoneName: String(repeating: "n", count: 255))
         let empty = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -40,7 +40,7 @@ struct MisuseTests {
     @Test(
         "A record's type is a letter, then letters, digits and underscores",
         arguments: ["", "_Hut", "1Hut", "Mountain Hut", "App.Hut", "Hütte", "Hut-1"])
-    func recordTypes(_ type: String) async {
+    func invalidRecordTypeTraps(_ type: String) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) { [type = type as String] in
@@ -50,7 +50,7 @@ struct MisuseTests {
     }
 
     @Test("A record's type has 255 characters at most, and a share is no record of that type")
-    func longAndSharedRecordTypes() async {
+    func longOrShareRecordTypeTraps() async {
         _ = CKRecord(recordType: String(repeating: "h", count: 255))
         await #expect(processExitsWith: .failure) {
             _ = CKRecord(recordType: String(repeating: "h", count: 256))
@@ -68,7 +68,7 @@ struct MisuseTests {
     @Test(
         "A field's key is a letter, then letters, digits and underscores",
         arguments: ["", "_name", "1name", "the name", "naïve", "name.first", "cloudkit.title"])
-    func keys(_ key: String) async {
+    func invalidFieldKeyTraps(_ key: String) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) { [key = key as String] in
@@ -78,7 +78,7 @@ struct MisuseTests {
     }
 
     @Test("A field's key has 255 characters at most, and so has an encrypted one's")
-    func longKeys() async {
+    func longFieldKeyTraps() async {
         let record = CKRecord(recordType: "Hut")
         record[String(repeating: "k", count: 255)] = 1
         #expect(record.allKeys().count == 1)
@@ -98,7 +98,7 @@ struct MisuseTests {
     }
 
     @Test("A field holds the types that it can hold")
-    func values() async {
+    func unsupportedFieldValueTraps() async {
         let sentence = "Give the field a string, number, date, data, reference, asset or location"
         let odd = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -121,7 +121,7 @@ struct MisuseTests {
     }
 
     @Test("References and assets cannot be encrypted")
-    func encryptedValues() async {
+    func encryptedReferenceOrAssetTraps() async {
         let sentence = "Set references and assets on the record itself: they cannot be encrypted."
         let reference = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -140,7 +140,7 @@ struct MisuseTests {
     }
 
     @Test("A parent is referred to without an action")
-    func parents() async {
+    func parentWithDeleteActionTraps() async {
         hut("a").parent = CKRecord.Reference(recordID: hut("b").recordID, action: .none)
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -152,7 +152,7 @@ struct MisuseTests {
     }
 
     @Test("An asset is a file")
-    func assets() async throws {
+    func assetWithRemoteURLTraps() async throws {
         let url = try #require(URL(string: "https://example.org/photo.png"))
         #expect(!url.isFileURL)
         let result = await #expect(
@@ -166,7 +166,7 @@ struct MisuseTests {
     // MARK: Queries and subscriptions
 
     @Test("A query subscription has an occasion", arguments: [0, 8] as [UInt])
-    func occasions(_ options: UInt) async {
+    func querySubscriptionWithoutOptionTraps(_ options: UInt) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) { [options = options as UInt] in
@@ -192,7 +192,7 @@ struct MisuseTests {
             ("%K == 1", "Give the predicate as many arguments as it has places."),
             ("a == %", "Write %@, %K, %d or %f for an argument of a predicate."),
         ])
-    func predicates(_ format: String, _ sentence: String) async {
+    func incompletePredicateFormatTraps(_ format: String, _ sentence: String) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) { [format = format as String] in
@@ -202,7 +202,7 @@ struct MisuseTests {
     }
 
     @Test("Nobody is added to a share that is open to everybody")
-    func publicShares() async {
+    func addingParticipantToPublicShareTraps() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -216,7 +216,7 @@ struct MisuseTests {
     // MARK: Operations
 
     @Test("An operation is used once")
-    func operations() async {
+    func addingOperationTwiceTraps() async {
         let sentence = "Make a new operation: each is used once."
         let twice = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -242,7 +242,7 @@ struct MisuseTests {
     }
 
     @Test("The base of operations is not run")
-    func baseOperations() async {
+    func runningBaseOperationTraps() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {

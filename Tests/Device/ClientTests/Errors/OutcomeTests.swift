@@ -6,7 +6,7 @@ import Testing
 
 /// What was done counts, whatever fails beside it.
 @Suite struct OutcomeTests {
-    @Test func aSaveCountsThoughTheKeysOfConflictsCannotBeHad() async throws {
+    @Test func saveSucceedsWhenKeyringLookupFails() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.container(Trip.identifier, user: "ida", device: "phone")
             .privateCloudDatabase
@@ -39,7 +39,7 @@ import Testing
         #expect(conflict?.serverRecord?.recordChangeTag == theirs.recordChangeTag)
     }
 
-    @Test func whatWasJoinedInOneContainerCountsThoughAnotherDoesNotAnswer() async throws {
+    @Test func acceptSharesReportsResultPerContainer() async throws {
         let cloud = TestCloud()
         let identifiers = ["iCloud.org.example.Trails", "iCloud.org.example.Huts"]
         let bo = try await cloud.connect(user: "bo", device: "bo's")

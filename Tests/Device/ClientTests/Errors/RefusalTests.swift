@@ -7,7 +7,7 @@ import Testing
 /// here, when the work is done.
 @Suite struct RefusalTests {
     @Test(arguments: ["_hut", "Hütte", "tab\tulator"])
-    func aRecordsNameIsJudgedByTheService(_ name: String) async throws {
+    func serviceRefusesInvalidRecordName(_ name: String) async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = CKRecord(
             recordType: "Hut", recordID: CKRecord.ID(recordName: name, zoneID: trips))
@@ -15,27 +15,27 @@ import Testing
     }
 
     @Test(arguments: ["_trips", "Ausflüge"])
-    func aZonesNameIsJudgedByTheService(_ name: String) async throws {
+    func serviceRefusesInvalidZoneName(_ name: String) async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let failure = await code { try await database.save(CKRecordZone(zoneName: name)) }
         #expect(failure == .invalidArguments)
     }
 
-    @Test func kindsDoNotMixInAnArray() async throws {
+    @Test func mixedValueTypesInListAreRefused() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("mixed")
         record["mixed"] = NSArray(array: ["a" as NSString, NSNumber(value: 1)])
         #expect(await code { try await database.save(record) } == .invalidArguments)
     }
 
-    @Test func aFieldIsEncryptedOrPlainForEver() async throws {
+    @Test func plainFieldCannotBecomeEncrypted() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         trip.trail.encryptedValues["region"] = "secret"
         #expect(await code { try await database.save(trip.trail) } == .invalidArguments)
     }
 
-    @Test func aReferenceStaysInItsZone() async throws {
+    @Test func referenceAcrossZonesIsRefused() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("a")
         record["elsewhere"] = CKRecord.Reference(
@@ -46,14 +46,14 @@ import Testing
         #expect(await code { try await database.save(child) } != nil)
     }
 
-    @Test func nobodyIsTheirOwnParent() async throws {
+    @Test func recordCannotBeItsOwnParent() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("ouroboros")
         record.setParent(record)
         #expect(await code { try await database.save(record) } == .invalidArguments)
     }
 
-    @Test func theDefaultZoneIsNotShared() async throws {
+    @Test func defaultZoneCannotBeShared() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let root = CKRecord(recordType: "Hut")
         let share = CKShare(rootRecord: root)
@@ -64,7 +64,7 @@ import Testing
         #expect(await code { try await database.save(zoneWide) } == .invalidArguments)
     }
 
-    @Test func aShareStaysInTheZoneOfItsRoot() async throws {
+    @Test func shareOutsideRootZoneIsRefused() async throws {
         let trip = try await Trip()
         let share = CKShare(
             rootRecord: trip.trail, shareID: CKRecord.ID(recordName: "elsewhere"))
@@ -73,14 +73,14 @@ import Testing
         #expect(results.saveResults[share.recordID]?.failure is CKError)
     }
 
-    @Test func theOwnerStays() async throws {
+    @Test func ownerCannotBeRemovedFromShare() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         share.removeParticipant(share.owner)
         #expect(share.participants.map(\.role) == [.owner, .privateUser])
     }
 
-    @Test func peopleAreNotRemovedFromAPublicShare() async throws {
+    @Test func removingPublicShareParticipantIsRefused() async throws {
         let trip = try await Trip()
         let share = try await trip.share { $0.publicPermission = .readOnly }
         try await trip.join(share, trip.bo)
@@ -91,20 +91,20 @@ import Testing
         #expect(await code { try await database.save(now) } == .invalidArguments)
     }
 
-    @Test func aFileThatIsNotThereFailsTheSave() async throws {
+    @Test func missingAssetFileFailsSave() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("photo")
         record["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/there/is/no/photo"))
         #expect(await code { try await database.save(record) } == .assetFileNotFound)
     }
 
-    @Test func aContainersIdentifierIsJudgedByTheService() async throws {
+    @Test func serviceRefusesEmptyContainerIdentifier() async throws {
         let container = try await TestCloud().container("", user: "ida", device: "phone")
         let failure = await code { _ = try await container.userRecordID() }
         #expect(failure == .invalidArguments)
     }
 
-    @Test func queriesWithoutATypeOrAKeyToSortBy() async throws {
+    @Test func queryWithoutTypeOrSortKeyIsRefused() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let nothing = CKQuery(recordType: "", predicate: NSPredicate(value: true))
         let untyped = await code {
@@ -121,7 +121,7 @@ import Testing
                 == .invalidArguments)
     }
 
-    @Test func aRecordThatIsSavedAndDeletedAtOnceIsNeither() async throws {
+    @Test func savingAndDeletingSameRecordIsRefused() async throws {
         let trip = try await Trip()
         let failure = await code {
             let results = try await trip.ida.privateCloudDatabase.modifyRecords(

@@ -12,7 +12,7 @@ struct AnswerFuzzTests {
     private static let damageCount = 150
 
     @Test("Undamaged answers are read without an error of the whole", arguments: AnswerProbe.all)
-    func undamaged(_ probe: AnswerProbe) async throws {
+    func undamagedAnswerGivesNoError(_ probe: AnswerProbe) async throws {
         let witness = AnswerWitness()
         let answer = DamagedAnswer(undamaged: probe.seed)
         await probe.ask(Self.container(DamagedCloud(answer, at: probe.path)), witness)
@@ -21,7 +21,7 @@ struct AnswerFuzzTests {
     }
 
     @Test("Damaged answers become CKErrors, once for each request", arguments: AnswerProbe.all)
-    func damaged(_ probe: AnswerProbe) async throws {
+    func damagedAnswerGivesOneErrorPerRequest(_ probe: AnswerProbe) async throws {
         let shape = try JSONShape(probe.seed)
         let undamaged = AnswerWitness()
         await probe.ask(
@@ -37,7 +37,7 @@ struct AnswerFuzzTests {
     }
 
     @Test("A delay without measure ends no waiting process")
-    func delays() async throws {
+    func extremeDelayDoesNotEndProcess() async throws {
         // As the process's own clock waits: a duration that it cannot hold ends the process.
         let world = CloudConnection.World()
         for seconds in [Double.infinity, 1e308, 1e19, -.infinity, .nan, -1] {
@@ -52,7 +52,7 @@ struct AnswerFuzzTests {
         arguments: [
             "", "/", "//", "http://[::1", "http://", "gopher://a/b", "\u{0}", "%", "/%zz", "a b",
         ])
-    func addresses(_ address: String) async throws {
+    func invalidDownloadAddressThrows(_ address: String) async throws {
         let transport = try #require(
             HTTPTransport(
                 origin: "http://127.0.0.1:1", credentials: .init(apiToken: "a"), deviceID: "d"))

@@ -59,7 +59,7 @@ struct LongLivedScene: Sendable {
             .map { root.appendingPathComponent($0).deletingLastPathComponent() }
     }
 
-    /// The end of the completion block, after which nothing is kept, is told by nothing else.
+    /// The end of the completion block, after which nothing is kept, is reported by nothing else.
     func waitUntilForgotten() async {
         for _ in 0..<100_000 {
             if journals.isEmpty { return }
@@ -133,8 +133,8 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// What the blocks are told, whoever runs the operation to its end.
-    var told: [String] {
+    /// What the blocks are reported, whoever runs the operation to its end.
+    var reported: [String] {
         switch self {
         case .modifyRecords: ["save new 4 true", "delete old", "result"]
         case .fetchRecords: ["record seen", "record none 11", "result"]

@@ -16,7 +16,7 @@ struct LongLivedTests {
         /// Served, not answered.
         case served
         /// Told, but not to its end.
-        case told
+        case reported
     }
 
     private let scratch: Scratch
@@ -28,7 +28,8 @@ struct LongLivedTests {
     @Test(
         "The next process goes on with every kind of operation",
         arguments: LongLivedKind.allCases, Moment.allCases)
-    func goesOn(_ kind: LongLivedKind, _ moment: Moment) async throws {
+    func nextProcessResumesLongLivedOperation(_ kind: LongLivedKind, _ moment: Moment) async throws
+    {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
@@ -48,7 +49,7 @@ struct LongLivedTests {
                 scene.transport.tap {
                     $0.served = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
                 }
-            case .told: operation.completionBlock = { kill(getpid(), SIGKILL) }
+            case .reported: operation.completionBlock = { kill(getpid(), SIGKILL) }
             }
             scene.container.add(operation)
             try await Task.sleep(for: .seconds(60))
@@ -63,14 +64,14 @@ struct LongLivedTests {
         operation.longLivedOperationWasPersistedBlock = { log.add("persisted again") }
         kind.listen(operation, log)
         await run(operation, on: scene.container)
-        #expect(log.all == kind.told)
-        #expect(scene.transport.sent.all.contains(kind.path) == (moment != .told))
+        #expect(log.all == kind.reported)
+        #expect(scene.transport.sent.all.contains(kind.path) == (moment != .reported))
         await scene.waitUntilForgotten()
         try await kind.check(scene)
     }
 
     @Test("The files of fetched assets are kept with the outcome")
-    func filesAreKept() async throws {
+    func fetchedAssetFilesAreKeptWithOutcome() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let scene = try await LongLivedScene(path)
@@ -96,8 +97,8 @@ struct LongLivedTests {
         #expect(scene.transport.counts.downloads == 0)
     }
 
-    @Test("One that ends in its process is listed while it runs, and told of once")
-    func livesAndEnds() async throws {
+    @Test("One that ends in its process is listed while it runs, and reported of once")
+    func runningLongLivedOperationIsListedUntilItEnds() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         try await scene.prepare()
         let (log, container) = (Log(), scene.container)
@@ -118,13 +119,13 @@ struct LongLivedTests {
         await run(operation, on: container)
         #expect(
             log.all == ["persisted", "listed true", "free false"]
-                + LongLivedKind.modifyRecords.told)
+                + LongLivedKind.modifyRecords.reported)
         await scene.waitUntilForgotten()
         #expect(try await container.longLivedOperation(for: id) == nil)
     }
 
     @Test("One that is cancelled is forgotten, whenever")
-    func cancelled() async throws {
+    func cancelledLongLivedOperationIsForgotten() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         try await scene.prepare()
         let operation = scene.operation(.modifyRecords)
@@ -135,7 +136,7 @@ struct LongLivedTests {
     }
 
     @Test("One that was fetched and cancelled before it began is forgotten")
-    func cancelledBeforeItBegan() async throws {
+    func resumedOperationCancelledBeforeStartIsForgotten() async throws {
         await leave(.fetchZones)
         let scene = try await LongLivedScene(scratch.folder.path)
         let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
@@ -165,7 +166,7 @@ struct LongLivedTests {
     }
 
     @Test("Nobody sees or sends what another user left")
-    func othersDoNotSeeIt() async throws {
+    func longLivedOperationIsHiddenFromOtherUser() async throws {
         await leave(.modifyRecords)
         let scene = try await LongLivedScene(scratch.folder.path)
         let container = scene.container
@@ -186,7 +187,7 @@ struct LongLivedTests {
     }
 
     @Test("A service knows the device that began an operation, whatever the process calls itself")
-    func theDeviceOfTheFirstRequestIsKept() async throws {
+    func resumedOperationKeepsFirstDeviceID() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let scene = try await LongLivedScene(path, device: "first")
@@ -205,12 +206,12 @@ struct LongLivedTests {
         let log = Log()
         LongLivedKind.modifyRecords.listen(operation, log)
         await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.modifyRecords.told)
+        #expect(log.all == LongLivedKind.modifyRecords.reported)
     }
 
     @Test("Outcomes are kept for a day")
-    func outcomesAge() async throws {
-        await leave(.fetchZones, .told)
+    func outcomesExpireAfterOneDay() async throws {
+        await leave(.fetchZones, .reported)
         let clock = TestClock(start: Date())
         let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
         #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
@@ -222,7 +223,7 @@ struct LongLivedTests {
     }
 
     @Test("What did not end is not sent again after six days, which the service might not remember")
-    func whatIsTooOldIsNotSent() async throws {
+    func unfinishedSaveIsNotSentAfterSixDays() async throws {
         await leave(.modifyRecords)
         let clock = TestClock(start: Date())
         let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
@@ -240,7 +241,7 @@ struct LongLivedTests {
     }
 
     @Test("A fetch is made again however late")
-    func aFetchIsMadeAgain() async throws {
+    func unfinishedFetchIsRepeatedAtAnyAge() async throws {
         await leave(.fetchZones)
         let clock = TestClock(start: Date())
         let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
@@ -250,11 +251,11 @@ struct LongLivedTests {
         let log = Log()
         LongLivedKind.fetchZones.listen(operation, log)
         await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.fetchZones.told)
+        #expect(log.all == LongLivedKind.fetchZones.reported)
     }
 
     @Test("What nobody goes on with is gone after thirty days")
-    func abandoned() async throws {
+    func abandonedOperationIsRemovedAfterThirtyDays() async throws {
         await leave(.fetchZones)
         let clock = TestClock(start: Date())
         let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
@@ -267,8 +268,8 @@ struct LongLivedTests {
 
     @Test(
         "Damaged and foreign files are passed over", arguments: ["description", "outcome", "end"])
-    func damage(_ name: String) async throws {
-        await leave(.fetchRecords, .told)
+    func damagedJournalFileIsSkipped(_ name: String) async throws {
+        await leave(.fetchRecords, .reported)
         let scene = try await LongLivedScene(scratch.folder.path)
         let folder = try #require(scene.journals.first)
         let file = folder.appendingPathComponent(name)
@@ -294,12 +295,12 @@ struct LongLivedTests {
         let log = Log()
         LongLivedKind.fetchRecords.listen(operation, log)
         await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.fetchRecords.told)
+        #expect(log.all == LongLivedKind.fetchRecords.reported)
         #expect(scene.transport.sent.all.contains("records/lookup"))
     }
 
     @Test("A folder that cannot be written makes it an operation like any other")
-    func noFolder() async throws {
+    func unwritableFolderRunsOrdinaryOperation() async throws {
         try Data().write(to: scratch.folder.appendingPathComponent("operations"))
         let scene = try await LongLivedScene(scratch.folder.path)
         try await scene.prepare()
@@ -309,11 +310,11 @@ struct LongLivedTests {
         operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
         LongLivedKind.modifyRecords.listen(operation, log)
         await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.modifyRecords.told)
+        #expect(log.all == LongLivedKind.modifyRecords.reported)
     }
 
     @Test("A test's cloud keeps what a device leaves until the cloud goes")
-    func aTestsCloud() async throws {
+    func testCloudKeepsOperationFolderUntilReleased() async throws {
         let folder: URL
         do {
             let cloud = TestCloud()
@@ -337,7 +338,7 @@ struct LongLivedTests {
     }
 
     @Test("Whether an operation is long-lived is its own word, then its group's")
-    func whoSaysSo() async throws {
+    func longLivedSettingComesFromOperationThenGroup() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         let lasting = CKOperation.Configuration()
         lasting.isLongLived = true

@@ -149,7 +149,7 @@ extension OldCodeInUse {
 @Suite struct OldBlocksTests {
     private let old: any OldCode = OldCodeInUse()
 
-    @Test func oldNames() {
+    @Test func deprecatedNamesKeepValues() {
         #expect(old.names() == ["1", "2", "2", "11", "8", "_defaultZone", "0", "Users"])
     }
 
@@ -167,25 +167,25 @@ extension OldCodeInUse {
         }
     }
 
-    @Test func resultSucceedsWhereTheOldCompletionTellsPartialFailure() async {
+    @Test func onlyDeprecatedCompletionReportsPartialFailure() async {
         let log = Log()
         await run(old.modify(log, alsoNew: false), on: half)
         #expect(log.all == ["old a true", "old b false", "result true", "done 1 0", "2 10"])
     }
 
-    @Test func theNewRecordBlockSilencesTheOldOne() async {
+    @Test func perRecordSaveBlockReplacesDeprecatedBlock() async {
         let log = Log()
         await run(old.modify(log, alsoNew: true), on: half)
         #expect(log.all == ["new a", "new b", "result true", "done 1 0", "2 10"])
     }
 
-    @Test func fetch() async {
+    @Test func deprecatedFetchBlocksReportEachRecord() async {
         let log = Log()
         await run(old.fetch(log), on: half)
         #expect(log.all == ["a true false", "b false true", "done 1 2"])
     }
 
-    @Test func queryAndChanges() async {
+    @Test func deprecatedQueryAndChangesBlocksAreCalled() async {
         let log = Log()
         await run(
             old.query(log),
@@ -242,14 +242,14 @@ extension OldCodeInUse {
     }
 
     @Test("Only the old completion blocks know partial failures", arguments: 0..<5)
-    func partialFailures(_ place: Int) async {
+    func deprecatedCompletionListsFailedItems(_ place: Int) async {
         let log = Log()
         await run(old.partial(log)[place], on: database { request, _ in Self.half(request) })
         #expect(log.all == ["new true", "old \(place == 4 ? -1 : 1) 2 [\"b\"]"])
     }
 
     @Test("A failure of the whole is one for both", arguments: 0..<5)
-    func wholeFailures(_ place: Int) async {
+    func requestFailureReachesOldAndNewBlocks(_ place: Int) async {
         let log = Log()
         await run(
             old.partial(log)[place],

@@ -30,7 +30,7 @@ struct OperationLifeTests {
     // MARK: Cancelling
 
     @Test("Cancelled while it waits for another, an operation ends at once and alone")
-    func whileWaiting() async {
+    func cancelEndsWaitingOperation() async {
         let (started, starts) = AsyncStream.makeStream(of: Void.self)
         let database = database { request, _ in
             starts.yield()
@@ -53,7 +53,7 @@ struct OperationLifeTests {
     }
 
     @Test("Cancelled between pages, it tells no more of them")
-    func betweenPages() async {
+    func cancelBetweenPagesStopsFetch() async {
         let (log, note) = (log, note)
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips])
         operation.recordWasChangedBlock = { id, _ in log.add(id.recordName) }
@@ -77,7 +77,7 @@ struct OperationLifeTests {
     }
 
     @Test("Cancelled by one of its blocks, it calls none of the others", arguments: 0..<4)
-    func inABlock(_ kind: Int) async {
+    func cancelInsideBlockStopsFurtherBlocks(_ kind: Int) async {
         let (log, note) = (log, note)
         let operation: CKDatabaseOperation
         switch kind {
@@ -135,7 +135,7 @@ struct OperationLifeTests {
     }
 
     @Test("Cancelled when all is said, it has succeeded")
-    func tooLate() async {
+    func cancelAfterResultKeepsSuccess() async {
         let operation = save("a")
         let note = note
         operation.modifyRecordsResultBlock = { [unowned operation] result in
@@ -147,7 +147,7 @@ struct OperationLifeTests {
     }
 
     @Test("Cancelled at any moment, an operation tells one result and ends", arguments: 0..<40)
-    func atAnyMoment(_ moment: Int) async {
+    func cancelAtAnyMomentGivesOneResult(_ moment: Int) async {
         let operation = save("a", "b")
         let canceller = Task.detached {
             for _ in 0..<moment * 3 { await Task.yield() }
@@ -171,7 +171,7 @@ struct OperationLifeTests {
     }
 
     @Test("A cancelled task cancels its call")
-    func aTask() async {
+    func cancelledTaskCancelsItsOperation() async {
         let (started, starts) = AsyncStream.makeStream(of: Void.self)
         let database = database { request, _ in
             starts.yield()
@@ -187,7 +187,7 @@ struct OperationLifeTests {
     // MARK: The order of blocks
 
     @Test("Blocks come one at a time, the items' first, then the result's, then the completion's")
-    func order() async {
+    func blocksAreCalledInOrder() async {
         let busy = Atomic<Bool>(false)
         let overlaps = Atomic<Int>(0)
         let log = log
@@ -215,7 +215,7 @@ struct OperationLifeTests {
     // MARK: Once and gone
 
     @Test("What an operation needed goes with its end, even where a block holds it")
-    func nothingIsLeft() async {
+    func finishedOperationIsReleased() async {
         weak var weakModify: CKModifyRecordsOperation?
         weak var weakFetch: CKFetchRecordZoneChangesOperation?
         do {
@@ -251,7 +251,7 @@ struct OperationLifeTests {
     ])
 
     @Test("All blocks of every operation go with its end")
-    func noBlockIsLeft() async throws {
+    func finishedOperationReleasesItsBlocks() async throws {
         let trip = try await Trip()
         let link = URL(fileURLWithPath: "/link")
         var operations: [CKOperation] = LongLivedKind.allCases.map { kind in
@@ -300,7 +300,7 @@ struct OperationLifeTests {
     }
 
     @Test("One that was never added leaves what it waited for alone")
-    func neverAdded() async {
+    func operationNeverAddedLeavesDependencyAlone() async {
         let (opened, opens) = AsyncStream.makeStream(of: Void.self)
         let first = save("a")
         do {
@@ -318,7 +318,7 @@ struct OperationLifeTests {
     }
 
     @Test("An operation is used once")
-    func once() async {
+    func startingOperationTwiceTraps() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -340,7 +340,7 @@ struct OperationLifeTests {
     // MARK: Settings
 
     @Test("Each setting is the operation's own, else the group's, else the database's")
-    func settings() async {
+    func operationSettingsComeFromNearestConfiguration() async {
         let asked = Mutex<[Double]>([])
         let transport = TimesTransport { seconds in asked.withLock { $0.append(seconds) } }
         let container = CKContainer(
@@ -372,7 +372,7 @@ struct OperationLifeTests {
     }
 
     @Test("What an operation was given is a copy")
-    func copies() {
+    func configurationIsCopied() {
         let shared = CKOperation.Configuration()
         shared.timeoutIntervalForRequest = 5
         let operation = CKFetchRecordsOperation(recordIDs: [])

@@ -18,7 +18,7 @@ import Testing
         return operation
     }
 
-    @Test func aCancelledOperationTellsOnce() async {
+    @Test func cancelledOperationReportsOneResult() async {
         let log = Log()
         let operation = fetch(log)
         operation.cancel()
@@ -27,7 +27,7 @@ import Testing
         #expect(operation.isFinished && !operation.isExecuting)
     }
 
-    @Test func cancellingARunningRequest() async {
+    @Test func cancelStopsRunningRequest() async {
         let log = Log()
         let operation = fetch(log)
         operation.perRecordResultBlock = { _, _ in log.add("record") }
@@ -41,7 +41,7 @@ import Testing
         #expect(log.all == ["Optional(StratusClient.CKError.Code.operationCancelled)"])
     }
 
-    @Test func dependenciesHold() async {
+    @Test func dependencyRunsFirst() async {
         let log = Log()
         let database = database { request, _ in
             log.add(request is RecordsModify.Request ? "save" : "fetch")
@@ -59,7 +59,7 @@ import Testing
         #expect(log.all == ["save", "fetch"])
     }
 
-    @Test func anOperationQueueOfTheAppsOwn() async {
+    @Test func operationRunsOnCustomQueue() async {
         let log = Log()
         let operation = fetch(log)
         operation.database = database { _, _ in RecordsLookup.Answer(records: [served("a")]) }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [QualityOfService.utility, .background])
-    func patientOperationsRetryByThemselves(_ service: QualityOfService) async {
+    func utilityOperationsRetryTransientErrors(_ service: QualityOfService) async {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let operation = fetch(log)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [QualityOfService.userInitiated, .userInteractive, .default])
-    func othersTellAtOnce(_ service: QualityOfService) async {
+    func userInitiatedOperationsFailAtOnce(_ service: QualityOfService) async {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let operation = fetch(log)
@@ -111,7 +111,7 @@ import Testing
         #expect(transport.requests.count == 1 && slept.all.isEmpty)
     }
 
-    @Test func patienceEndsWithTheResourceTimeout() async {
+    @Test func retryAfterBeyondResourceTimeoutFails() async {
         let (log, slept) = (Log(), Log())
         let (database, _) = flaky(slept)
         let operation = fetch(log)
@@ -122,7 +122,7 @@ import Testing
         #expect(slept.all.count == 1)
     }
 
-    @Test func theQualityOfServiceOfEveryOperationIsMeantToo() async {
+    @Test func foundationQualityOfServiceEnablesRetries() async {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let operation = fetch(log)
@@ -132,7 +132,7 @@ import Testing
         #expect(log.all == ["ok"] && transport.requests.count == 3)
     }
 
-    @Test func aGroupGivesItsOperationsWhatTheyDoNotSay() async {
+    @Test func groupConfigurationFillsUnsetSettings() async {
         let group = CKOperationGroup()
         group.defaultConfiguration.qualityOfService = .default
         let configuration = CKOperation.Configuration()
@@ -157,7 +157,7 @@ import Testing
         #expect(otherTransport.timeouts == [4])
     }
 
-    @Test func settingsComeFromTheNearest() {
+    @Test func operationConfigurationHasDefaults() {
         let operation = CKFetchRecordsOperation(recordIDs: [])
         #expect(operation.configuration.timeoutIntervalForRequest == 60)
         #expect(operation.configuration.timeoutIntervalForResource == 604_800)
@@ -171,7 +171,7 @@ import Testing
             operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
     }
 
-    @Test func aConfiguredDatabaseSetsWhatTheOperationDoesNot() async {
+    @Test func databaseConfigurationFillsUnsetSettings() async {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let configuration = CKOperation.Configuration()
@@ -184,7 +184,7 @@ import Testing
         #expect(log.all == ["ok"])
     }
 
-    @Test func operationsWithoutArguments() async {
+    @Test func operationsWithoutArgumentsSendNothing() async {
         let log = Log()
         let save = CKModifyRecordsOperation()
         save.modifyRecordsResultBlock = { log.add("save \((try? $0.get()) != nil)") }
@@ -204,13 +204,13 @@ import Testing
         #expect(CKModifySubscriptionsOperation().subscriptionsToSave == nil)
     }
 
-    @Test func databasesAreTheSameObjects() {
+    @Test func databaseWithScopeReturnsSameObject() {
         let container = container(ScriptedTransport { _, _ in EmptyBody() })
         #expect(container.database(with: .shared) === container.sharedCloudDatabase)
         #expect(container.database(with: .private).databaseScope == .private)
     }
 
-    @Test func callbacksOfConvenienceCalls() async {
+    @Test func convenienceCompletionHandlersAreCalled() async {
         let database = database { request, _ in
             if request is RecordsModify.Request { return accept(request) }
             return RecordsLookup.Answer(records: [refused("a", .init(.notFound, "none"))])

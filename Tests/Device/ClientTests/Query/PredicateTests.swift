@@ -197,12 +197,12 @@ import Testing
     ]
 
     @Test(arguments: 0..<table.count)
-    func filters(_ row: Int) async throws {
+    func predicateBecomesQueryFilters(_ row: Int) async throws {
         let (predicate, expected) = Self.table[row]
         #expect(try await filters(predicate) == expected)
     }
 
-    @Test func aPlaceAndADistance() async throws {
+    @Test func distancePredicateBecomesNearFilter() async throws {
         let place = CLLocation(latitude: 1, longitude: 2)
         let filters = try await filters(
             NSPredicate(
@@ -219,9 +219,11 @@ import Testing
         #expect(mirrored?.first?.distanceMetres == 500)
     }
 
-    @Test func whatNothingSatisfiesIsNotAsked() async throws {
+    @Test func falsePredicateSendsNoRequest() async throws {
         #expect(try await filters(NSPredicate(value: false)) == nil)
-        #expect(try await filters(NSPredicate(format: "a == 1 AND FALSEPREDICATE")) == nil)
+        #expect(
+            try await filters(NSPredicate(format: "a == 1 AND FALSEPREDICATE"))
+                == nil)
     }
 
     @Test(arguments: [
@@ -239,21 +241,22 @@ import Testing
         ("ANY tags > 3", "ANY"), ("SUBQUERY(a, $x, $x == 1)", "$"),
         ("a[0] == 1", "operator"),
     ])
-    func whatCannotBeAnsweredIsNamed(_ format: String, _ word: String) async {
+    func unsupportedPredicateIsNamedInError(_ format: String, _ word: String) async {
         let error = await #expect(throws: CKError.self) {
-            _ = try await filters(NSPredicate(format: format, argumentArray: []))
+            _ = try await filters(
+                NSPredicate(format: format, argumentArray: []))
         }
         #expect(error?.code == .invalidArguments)
         #expect(error?.localizedDescription.contains(word) == true, "\(error as Any)")
     }
 
-    @Test func blocksCannotBeSent() async {
+    @Test func blockPredicateIsRefused() async {
         await #expect(throws: CKError(.invalidArguments)) {
             _ = try await filters(NSPredicate(block: { _, _ in true }))
         }
     }
 
-    @Test func blocksAreNotRun() async throws {
+    @Test func blockPredicateIsNeverRun() async throws {
         let log = Log()
         let block = NSPredicate(block: { _, _ in
             log.add("run")
@@ -283,7 +286,7 @@ import Testing
         ("(", "a == 1", ")"), ("NOT ", "a == 1", ""), ("!", "a == 1", ""), ("(", "a", ") == 1"),
         ("a IN {", "1", "}"), ("a IN ", "{{{", "}}}"),
     ])
-    func whatIsNestedTooDeeplyIsRefused(
+    func deeplyNestedPredicateIsRefused(
         _ opening: String, _ middle: String, _ closing: String
     ) async {
         let format =
@@ -294,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func predicatesJudgeRecordsHere() {
+    @Test func predicateEvaluatesRecordLocally() {
         let record = hut("a")
         record["beds"] = 4
         record["tags"] = ["x", "y"]
@@ -316,7 +319,7 @@ import Testing
         }
     }
 
-    @Test func sortKeysComeBack() async throws {
+    @Test func sortDescriptorsBecomeSortKeys() async throws {
         let transport = ScriptedTransport { _, _ in RecordsQuery.Answer(records: []) }
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
         query.sortDescriptors = [

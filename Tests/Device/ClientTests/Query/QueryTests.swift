@@ -41,7 +41,7 @@ import Testing
         return matches.map(\.0.recordName)
     }
 
-    @Test func eachFormFindsWhatItSays() async throws {
+    @Test func predicatesFindMatchingRecords() async throws {
         let container = try await huts()
         let database = container.privateCloudDatabase
         let all = ["alpspitz", "knorr", "watzmann"]
@@ -101,7 +101,7 @@ import Testing
         #expect(error?.localizedDescription.contains("not marked queryable") == true)
     }
 
-    @Test func theNearestComesFirst() async throws {
+    @Test func locationSortReturnsNearestFirst() async throws {
         let database = try await huts().privateCloudDatabase
         let sort = CKLocationSortDescriptor(key: "spot", relativeLocation: Self.munich)
         let found = try await names(NSPredicate(value: true), in: database, sort: [sort])
@@ -126,7 +126,7 @@ import Testing
         #expect(names == ["knorr", "alpspitz", "watzmann"])
     }
 
-    @Test func nowIsTheSameOnAllPages() async throws {
+    @Test func nowPredicateIsFixedAcrossPages() async throws {
         let cloud = TestCloud()
         let seconds = Atomic(1_800_000_000)
         let connection = try await cloud.connect(
@@ -160,7 +160,7 @@ import Testing
         #expect(names.sorted() == ["a", "b", "c"])
     }
 
-    @Test func subscriptionsKeepTheirPredicates() async throws {
+    @Test func savedSubscriptionKeepsPredicate() async throws {
         let database = try await huts().privateCloudDatabase
         let formats = [
             "beds > 3", "ANY tags BEGINSWITH 'x'", "ALL {'x', 'y'} IN tags",

@@ -28,7 +28,7 @@ import Testing
         return record
     }
 
-    @Test func aWholeRecord() throws {
+    @Test func archivedRecordRoundTrips() throws {
         let record = full()
         let copy = try roundTrip(record)
         #expect(copy.recordID == record.recordID)
@@ -41,7 +41,7 @@ import Testing
         #expect(copy.parent?.recordID.recordName == "root")
     }
 
-    @Test func systemFieldsAlone() throws {
+    @Test func encodedSystemFieldsRoundTripWithoutValues() throws {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         full().encodeSystemFields(with: coder)
         coder.finishEncoding()
@@ -54,7 +54,7 @@ import Testing
         #expect(copy.allKeys().isEmpty && copy.changedKeys().isEmpty)
     }
 
-    @Test func smallObjects() throws {
+    @Test func archivedIdentifiersAndZonesRoundTrip() throws {
         let recordID = CKRecord.ID(
             recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_o"))
         #expect(try roundTrip(recordID) == recordID)
@@ -74,7 +74,7 @@ import Testing
         #expect(copy.resultsLimit == 7 && copy.desiredKeys == ["a"])
     }
 
-    @Test func aQueryWithItsPredicate() throws {
+    @Test func archivedQueryKeepsPredicate() throws {
         let query = CKQuery(
             recordType: "Hut",
             predicate: NSPredicate(
@@ -93,7 +93,7 @@ import Testing
         #expect(!copy.predicate.evaluate(with: record))
     }
 
-    @Test func subscriptions() throws {
+    @Test func archivedSubscriptionsRoundTrip() throws {
         let info = CKSubscription.NotificationInfo(alertBody: "New", desiredKeys: ["name"])
         info.shouldBadge = true
         let query = CKQuerySubscription(
@@ -124,7 +124,7 @@ import Testing
         return Object(coder: reader)
     }
 
-    @Test func missingPartsGiveNil() throws {
+    @Test func archiveWithoutKeysDecodesToNil() throws {
         #expect(try fromNothing(CKRecord.self) == nil)
         #expect(try fromNothing(CKRecordID.self) == nil)
         #expect(try fromNothing(CKRecordZoneID.self) == nil)
@@ -141,7 +141,7 @@ import Testing
         #expect(try fromNothing(CLLocation.self) == nil)
     }
 
-    @Test func cutOffArchivesGiveNothing() throws {
+    @Test func truncatedRecordArchiveDecodesToNil() throws {
         let data = try NSKeyedArchiver.archivedData(
             withRootObject: full(), requiringSecureCoding: true)
         for length in stride(from: 0, to: data.count, by: 7) {
@@ -168,7 +168,7 @@ import Testing
         return CKRecord(coder: reader)
     }
 
-    @Test func partsOfTheWrongKindGiveNothing() throws {
+    @Test func archiveWithWrongTypesDecodesToNil() throws {
         #expect(try record([:])?["beds"] as? Int == 4)
         #expect(try record([:])?.changedKeys() == ["beds"])
         #expect(try record(["recordID": "text" as NSString]) == nil)

@@ -21,7 +21,7 @@ import Testing
     // MARK: Records
 
     @Test(arguments: [nil, [], ["beds"], ["beds", "missing"]] as [[String]?])
-    func onlyTheDesiredKeysAreFetched(_ keys: [CKRecord.FieldKey]?) async throws {
+    func fetchReturnsDesiredKeysOnly(_ keys: [CKRecord.FieldKey]?) async throws {
         let (_, database) = try await trip(huts: 1)
         let operation = CKFetchRecordsOperation(recordIDs: [hut("hut-0").recordID])
         operation.desiredKeys = keys
@@ -36,7 +36,7 @@ import Testing
         #expect(fetched.all.first?.recordChangeTag != nil)
     }
 
-    @Test func whatIsSetOnAnOperationLaterCountsToo() async throws {
+    @Test func modifyOperationUsesPropertiesSetLater() async throws {
         let (trip, database) = try await trip()
         let record = hut("new")
         let operation = CKModifyRecordsOperation()
@@ -54,7 +54,7 @@ import Testing
                 == ["new", "trail"])
     }
 
-    @Test func policiesDecideAboutOthersChanges() async throws {
+    @Test func savePolicyDecidesConflictOutcome() async throws {
         let (trip, database) = try await trip()
         typealias Policy = CKModifyRecordsOperation.RecordSavePolicy
         for (policy, isSaved) in [
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aZonesBatchIsSavedWholeOrInParts(_ isAtomic: Bool) async throws {
+    func atomicFlagDecidesPartialSave(_ isAtomic: Bool) async throws {
         let (_, database) = try await trip()
         let orphan = hut("orphan")
         orphan.setParent(CKRecord.ID(recordName: "nobody", zoneID: trips))
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func aDatabasesChangesComeInPagesOfTheLimit() async throws {
+    @Test func databaseChangesArePagedByResultsLimit() async throws {
         let (_, database) = try await trip()
         for name in ["A", "B"] { try await database.save(CKRecordZone(zoneName: name)) }
         var token: CKServerChangeToken?
@@ -138,7 +138,7 @@ import Testing
         #expect(log.all == ["token", "zone", "token", "zone", "token", "zone"], "\(log.all)")
     }
 
-    @Test func aZonesChangesComeInPagesOfTheLimitWithTheDesiredKeys() async throws {
+    @Test func zoneChangesArePagedWithDesiredKeys() async throws {
         let (_, database) = try await trip(huts: 3)
         typealias Configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration
         let configuration = Configuration(
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Queries
 
-    @Test func aQueryGivesTheDesiredKeysAndNoMoreThanItsLimit() async throws {
+    @Test func queryRespectsDesiredKeysAndResultsLimit() async throws {
         let (_, database) = try await trip(huts: 3)
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "name == 'Gipfel'"))
         query.sortDescriptors = [NSSortDescriptor(key: "beds", ascending: false)]
@@ -202,7 +202,7 @@ import Testing
         #expect(log.all == ["hut-0"])
     }
 
-    @Test func aPlaceToSortByIsArchivedAndSorts() async throws {
+    @Test func archivedLocationSortDescriptorSorts() async throws {
         let (_, database) = try await trip(huts: 3)
         let here = CLLocation(latitude: 47, longitude: 11)
         for number in 0..<3 {
@@ -230,7 +230,7 @@ import Testing
 
     // MARK: Zones and subscriptions
 
-    @Test func zonesAndSubscriptionsOfTheListAreFetchedAndDeleted() async throws {
+    @Test func listedZonesAndSubscriptionsAreFetchedAndDeleted() async throws {
         let (_, database) = try await trip()
         try await database.save(CKRecordZone(zoneName: "More"))
         let log = Log()
@@ -260,7 +260,7 @@ import Testing
         #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["b"])
     }
 
-    @Test func aZonesSubscriptionTellsOfItsZoneAndDatabase() async throws {
+    @Test func zoneNotificationNamesZoneAndDatabase() async throws {
         let (trip, database) = try await trip()
         let tablet = try await trip.cloud.container(
             Trip.identifier, user: "ida@example.org", device: "ida's tablet")
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func whatIsAskedForMayBeSetLater() async throws {
+    @Test func metadataAndTokenOperationsUsePropertiesSetLater() async throws {
         let (trip, database) = try await trip()
         let share = try await trip.share()
         let metadata = CKFetchShareMetadataOperation()
@@ -309,7 +309,7 @@ import Testing
 
     // MARK: People
 
-    @Test func whoHasANameAndAgreedIsToldByName() async throws {
+    @Test func discoverableUserHasNameComponents() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let cloud = TestCloud(storage: storage)
         let ida = try await cloud.container(
@@ -333,7 +333,7 @@ import Testing
         #expect(nameless.nameComponents == nil)
     }
 
-    @Test func aParticipantsIDFindsItsLinkAndStays() async throws {
+    @Test func participantIDKeepsOneTimeURL() async throws {
         let (trip, database) = try await trip()
         let share = try await trip.share { share in
             share.addParticipant(CKShare.Participant.oneTimeURLParticipant())

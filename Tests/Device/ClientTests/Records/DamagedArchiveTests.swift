@@ -96,11 +96,11 @@ import Testing
         }
     }
 
-    @Test func records() { expectNoHarm(Self.record(), rounds: 6_000) }
-    @Test func queries() { expectNoHarm(Self.query(), rounds: 6_000) }
-    @Test func querySubscriptions() { expectNoHarm(Self.subscription()) }
+    @Test func damagedRecordArchiveDoesNotTrap() { expectNoHarm(Self.record(), rounds: 6_000) }
+    @Test func damagedQueryArchiveDoesNotTrap() { expectNoHarm(Self.query(), rounds: 6_000) }
+    @Test func damagedSubscriptionArchiveDoesNotTrap() { expectNoHarm(Self.subscription()) }
 
-    @Test func sharing() async throws {
+    @Test func damagedShareArchiveDoesNotTrap() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         share.participants.last?.permission = .readOnly
@@ -121,7 +121,7 @@ import Testing
         expectNoHarm(zone)
     }
 
-    @Test func placesInFeedsAndSearches() async throws {
+    @Test func damagedTokenAndCursorArchivesDoNotTrap() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let token = try await database.databaseChanges(since: nil).changeToken
@@ -143,7 +143,7 @@ import Testing
 
     private static let anyHut = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
 
-    @Test func smallObjects() throws {
+    @Test func damagedIdentifierArchivesDoNotTrap() throws {
         let record = Self.record()
         expectNoHarm(record.recordID)
         expectNoHarm(record.recordID.zoneID)
@@ -163,7 +163,7 @@ import Testing
         expectNoHarm(group)
     }
 
-    @Test func groupsKeepTheirConfiguration() throws {
+    @Test func archivedGroupKeepsConfiguration() throws {
         let group = CKOperationGroup()
         let configuration = CKOperation.Configuration()
         configuration.qualityOfService = .utility

@@ -7,7 +7,7 @@ import Testing
 
 /// Queries, zones, changes and subscriptions: order of callbacks, loops and paging.
 @Suite struct FetchTests {
-    @Test func queryPagesFollowTheCursor() async throws {
+    @Test func queryPagesFollowCursor() async throws {
         let transport = ScriptedTransport { request, _ in
             (request as? RecordsQuery.Request)?.continuationMarker == nil
                 ? RecordsQuery.Answer(records: [served("a"), served("b")], continuationMarker: "m")
@@ -31,7 +31,7 @@ import Testing
         #expect(!requests[0].isZoneWide && requests[1].resultsLimit == nil)
     }
 
-    @Test func aQueryWithoutZoneAsksAll() async throws {
+    @Test func queryWithoutZoneIsZoneWide() async throws {
         let transport = ScriptedTransport { _, _ in RecordsQuery.Answer(records: []) }
         let container = container(transport)
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func readValuesOfEveryType() async throws {
+    @Test func fetchedRecordDecodesEveryValueType() async throws {
         let fields: [Field] = [
             Field(name: "s", value: .string("x")), Field(name: "i", value: .int64(5)),
             Field(name: "d", value: .double(2)),
@@ -77,7 +77,7 @@ import Testing
         #expect(record.changedKeys() == ["s"])
     }
 
-    @Test func zones() async throws {
+    @Test func zoneOperationsReportEachZone() async throws {
         let mine = ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_ida")
         let database = database { request, _ in
             let failure = ZoneFailure(zoneID: mine, error: ServiceError(.notFound, "none"))
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func databaseChanges(_ all: Bool) async {
+    func databaseChangesReportChangedAndPurgedZones(_ all: Bool) async {
         let transport = ScriptedTransport { request, _ in
             let first = (request as? ChangesDatabase.Request)?.syncToken == nil
             let purged = ZoneDictionary(
@@ -146,7 +146,7 @@ import Testing
                 moreComing: more))
     }
 
-    @Test func zoneAfterZone() async {
+    @Test func zoneChangesAreReportedZoneByZone() async {
         let transport = ScriptedTransport { request, _ in
             let items = (request as? ChangesZone.Request)?.zones ?? []
             return ChangesZone.Answer(
@@ -188,7 +188,7 @@ import Testing
         #expect(transport.requests(ChangesZone.Request.self).map(\.zones.count) == [3, 1])
     }
 
-    @Test func oneBatchWhenNotAllIsWanted() async {
+    @Test func fetchWithoutAllChangesStopsAfterOnePage() async {
         let database = database { _, _ in
             ChangesZone.Answer(zones: [Self.page("Trips", [served("a")], "1", more: true)])
         }
@@ -204,14 +204,14 @@ import Testing
         #expect(log.all == ["zone Optional(true)"])
     }
 
-    @Test func thePublicDatabaseHasNoChanges() async {
+    @Test func publicDatabaseRefusesDatabaseChanges() async {
         let container = container(ScriptedTransport { _, _ in EmptyBody() })
         await #expect(throws: CKError(.invalidArguments)) {
             _ = try await container.publicCloudDatabase.databaseChanges(since: nil)
         }
     }
 
-    @Test func subscriptionsOnTheWireAndBack() async throws {
+    @Test func subscriptionsRoundTripOverWire() async throws {
         let transport = ScriptedTransport { request, _ in
             let operations = (request as? SubscriptionsModify.Request)?.operations ?? []
             return SubscriptionsList.Answer(
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// A service that says so for ever would be asked for ever.
-    @Test func aTokenThatStandsStillEndsTheFetch() async throws {
+    @Test func repeatedChangeTokenEndsFetch() async throws {
         let transport = ScriptedTransport { request, _ in
             guard let zones = (request as? ChangesZone.Request)?.zones else {
                 return ChangesDatabase.Answer(zones: [], syncToken: "T", moreComing: true)
@@ -304,7 +304,7 @@ import Testing
         #expect(log.all == ["true", "Trips true", "Other false"])
     }
 
-    @Test func aSubscriptionOfTheServicesThatNeverFiresIsNotSavedAgain() async throws {
+    @Test func fetchedSubscriptionWithoutOptionIsNotSaved() async throws {
         var never = SubscriptionDictionary(subscriptionID: "q", kind: .query)
         never.query = QueryDictionary(recordType: "Hut")
         let dictionary = never
@@ -316,7 +316,7 @@ import Testing
         await #expect(throws: CKError(.invalidArguments)) { try await database.save(subscription) }
     }
 
-    @Test func theUsersOwnRecord() async throws {
+    @Test func userRecordIDIsFetchedOnce() async throws {
         let transport = ScriptedTransport { request, _ in
             if request is EmptyBody {
                 return UsersCaller.Answer(identity: UserIdentityDictionary(userRecordName: "_ida"))
@@ -336,7 +336,7 @@ import Testing
     }
 
     /// As the service answers who was disabled by its operator.
-    @Test func aDisabledAccountIsRestricted() async throws {
+    @Test func disabledAccountIsRestricted() async throws {
         let transport = ScriptedTransport { _, _ in
             throw ServiceFailure(
                 ServiceError(.accessDenied, "The account is disabled.", frameworkCode: 32))

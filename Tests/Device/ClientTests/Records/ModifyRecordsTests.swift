@@ -9,7 +9,7 @@ import Testing
         try #require(transport.requests(RecordsModify.Request.self).first)
     }
 
-    @Test func callbacksComeInTheDocumentedOrder() async {
+    @Test func callbacksComeInDocumentedOrder() async {
         let log = Log()
         let operation = CKModifyRecordsOperation(
             recordsToSave: [hut("a"), hut("b")], recordIDsToDelete: [hut("c").recordID])
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func savedRecordsAreBroughtUpToDate() async throws {
+    @Test func savedRecordGetsServerFields() async throws {
         let record = hut("a")
         record["name"] = "x"
         record["at"] = Date(timeIntervalSince1970: 1.000_4)
@@ -45,7 +45,7 @@ import Testing
         #expect(record.modificationDate != nil)
     }
 
-    @Test func whatIsChangedDuringASaveStaysChanged() async throws {
+    @Test func editDuringSaveStaysChanged() async throws {
         let record = hut("a")
         record["name"] = "first"
         record["beds"] = 1
@@ -58,7 +58,7 @@ import Testing
         #expect(record.changedKeys() == ["name"])
     }
 
-    @Test func policiesOnTheWire() async throws {
+    @Test func savePolicyDecidesOperationKindAndFields() async throws {
         let transport = ScriptedTransport { request, _ in accept(request) }
         let database = container(transport).privateCloudDatabase
         let record = hut("a")
@@ -81,7 +81,7 @@ import Testing
         #expect(try operations[1].record.fields.values().first?.value == nil)
     }
 
-    @Test func zonesShareOneRequest() async throws {
+    @Test func recordsOfSeveralZonesShareOneRequest() async throws {
         let transport = ScriptedTransport { request, _ in accept(request) }
         _ = try await container(transport).privateCloudDatabase.modifyRecords(
             saving: [hut("a"), CKRecord(recordType: "Hut")], deleting: [hut("b").recordID])
@@ -92,7 +92,7 @@ import Testing
         #expect(request.isAtomic && request.operationID != nil)
     }
 
-    @Test func aConflictBringsAllThreeRecords() async throws {
+    @Test func conflictReturnsServerClientAndAncestorRecords() async throws {
         let record = hut("a")
         record["name"] = "old"
         let first = database { request, _ in accept(request) }
@@ -117,7 +117,7 @@ import Testing
         #expect(record.changedKeys() == ["name"])
     }
 
-    @Test func aConflictWithoutTheServersRecordLooksItUp() async throws {
+    @Test func conflictWithoutServerRecordLooksItUp() async throws {
         let transport = ScriptedTransport { request, _ in
             if request is RecordsModify.Request {
                 return RecordsModify.Answer(records: [refused("a", ServiceError(.exists, "there"))])
@@ -130,7 +130,7 @@ import Testing
         #expect(error?.ancestorRecord == nil)
     }
 
-    @Test func anAtomicFailureKeepsTheCulpritsOwnError() async throws {
+    @Test func atomicFailureKeepsErrorOfFailedRecord() async throws {
         let log = Log()
         let results = [
             refused("a", ServiceError(.atomicError, "Atomic failure")),
@@ -149,7 +149,7 @@ import Testing
         #expect(log.all.sorted() == ["a batchRequestFailed", "b quotaExceeded"])
     }
 
-    @Test func aRecordThatCannotBeSentFailsItsZoneAlone() async throws {
+    @Test func unencodableRecordFailsOnlyItsZone() async throws {
         let transport = ScriptedTransport { request, _ in accept(request) }
         let bad = hut("bad")
         bad["mixed"] = NSArray(array: ["a" as NSString, NSNumber(value: 1)])
@@ -165,14 +165,14 @@ import Testing
         #expect(try sent(transport).operations.count == 1)
     }
 
-    @Test func deletingWhatIsNotThereSucceeds() async throws {
+    @Test func deletingMissingRecordSucceeds() async throws {
         let database = database { _, _ in
             RecordsModify.Answer(records: [refused("a", ServiceError(.notFound, "none"))])
         }
         #expect(try await database.deleteRecord(withID: hut("a").recordID) == hut("a").recordID)
     }
 
-    @Test func anAnswerThatIsTooShortIsNoAnswer() async {
+    @Test func incompleteAnswerIsInternalError() async {
         let database = database { _, _ in RecordsModify.Answer(records: []) }
         await #expect(throws: CKError(.internalError)) { try await database.save(hut("a")) }
     }

@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
     ])
-    func aNewFieldThatIsRemovedDuringASaveIsRemoved(
+    func fieldRemovedDuringSaveIsRemovedByNextSave(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy
     ) async throws {
         let device = try await device("phone")
@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: [
         CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
     ])
-    func whatASaveSentIsTheAncestorOfWhatWasChangedMeanwhile(
+    func savedValueIsAncestorOfEditDuringSave(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy
     ) async throws {
         let device = try await device("phone")
@@ -94,7 +94,7 @@ import Testing
         #expect(record.changedKeys() == ["note"])
     }
 
-    @Test func whatIsSetAndRemovedDuringASaveIsNoChange() async throws {
+    @Test func fieldSetAndRemovedDuringSaveIsUnchanged() async throws {
         let device = try await device("phone")
         let record = hut("a")
         record["name"] = "Gipfel"
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: Archives
 
-    @Test func theParentOfANewRecordOutlivesItsArchive() async throws {
+    @Test func archiveKeepsParentOfNewRecord() async throws {
         let (database, _) = try await device("phone")
         try await database.save(hut("trail"))
         let child = hut("hut")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aNewParentOfASavedRecordOutlivesItsArchive() async throws {
+    @Test func systemFieldsKeepNewParentOfSavedRecord() async throws {
         let (database, _) = try await device("phone")
         _ = try await database.modifyRecords(saving: [hut("trail"), hut("hut")], deleting: [])
         let child = try await database.record(for: hut("hut").recordID)
@@ -137,7 +137,7 @@ import Testing
         #expect(read.parent?.recordID.recordName == "trail")
     }
 
-    @Test func whatNoArchiveHoldsIsNoRemoval() async throws {
+    @Test func unarchivableValueIsNotSentAsRemoval() async throws {
         let (database, _) = try await device("phone")
         let record = hut("a")
         record["tags"] = ["x"]
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Numbers
 
-    @Test func numbersThatNoFieldHoldsAreRefusedAndChangeNothing() async throws {
+    @Test func unstorableNumbersAreRefused() async throws {
         let (database, _) = try await device("phone")
         let record = hut("a")
         record["score"] = 1.5
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func theGreatestNumbersAreKept() async throws {
+    @Test func extremeNumbersRoundTrip() async throws {
         let (database, _) = try await device("phone")
         let record = hut("a")
         record["big"] = UInt64(Int64.max)

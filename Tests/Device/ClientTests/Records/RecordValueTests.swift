@@ -6,7 +6,7 @@ import Testing
 @Suite struct RecordValueTests {
     let record = CKRecord(recordType: "Hut")
 
-    @Test func anIntegerIsEveryNumber() {
+    @Test func integerReadsAsEveryNumberType() {
         record["beds"] = 5
         #expect(record["beds"] as? Int == 5)
         #expect(record["beds"] as? Int64 == 5)
@@ -17,20 +17,20 @@ import Testing
         #expect(generic == 5)
     }
 
-    @Test func truthIsOne() {
+    @Test func trueReadsAsIntegerOne() {
         record["open"] = true
         #expect(record["open"] as? Bool == true)
         #expect(record["open"] as? Int == 1)
     }
 
-    @Test func aFractionIsNoInteger() {
+    @Test func fractionDoesNotReadAsInteger() {
         record["height"] = 1.5
         #expect(record["height"] as? Int == nil)
         #expect(record["height"] as? Double == 1.5)
         #expect(record["height"] as? Float == 1.5)
     }
 
-    @Test func stringsAndDataReadBothWays() {
+    @Test func stringsAndDataReadAsSwiftAndFoundationTypes() {
         record["name"] = "Gipfel"
         record["blob"] = Data([1, 2])
         #expect(record["name"] as? String == "Gipfel")
@@ -43,13 +43,13 @@ import Testing
         #expect(missing == "?")
     }
 
-    @Test func aDateKeepsItsFractionUntilItIsSaved() {
+    @Test func unsavedDateKeepsFraction() {
         let date = Date(timeIntervalSince1970: 1.123_456_7)
         record["at"] = date
         #expect(record["at"] as? Date == date)
     }
 
-    @Test func listsOfEveryKind() {
+    @Test func listsOfEveryElementTypeReadBack() {
         let reference = CKRecord.Reference(recordID: CKRecord.ID(recordName: "a"), action: .none)
         let place = CLLocation(latitude: 47, longitude: 11)
         record["tags"] = ["a", "b"]
@@ -67,14 +67,14 @@ import Testing
         #expect((record["empty"] as? [String])?.isEmpty == true)
     }
 
-    @Test func aMutableStringIsCopied() {
+    @Test func mutableStringIsCopied() {
         let text = NSMutableString(string: "before")
         record["name"] = text as NSString
         text.append(" after")
         #expect(record["name"] as? String == "before")
     }
 
-    @Test func changedKeysFollowWhatTheServiceMustHear() {
+    @Test func changedKeysFollowEdits() {
         record["a"] = 1
         record["b"] = 2
         #expect(record.changedKeys() == ["a", "b"])
@@ -86,7 +86,7 @@ import Testing
     }
 
     #if !canImport(ObjectiveC)
-        @Test func keyValueCoding() {
+        @Test func keyValueCodingReadsAndWritesFields() {
             record.setValue("Gipfel", forKey: "name")
             record.setValuesForKeys(["beds": 4, "open": true])
             #expect(record.value(forKey: "name") as? String == "Gipfel")
@@ -100,14 +100,14 @@ import Testing
         }
     #endif
 
-    @Test func iteratesInTheOrderOfNames() {
+    @Test func recordIteratesFieldsInNameOrder() {
         record["b"] = 2
         record["a"] = "x"
         #expect(record.map(\.0) == ["a", "b"])
         #expect(record.allTokens() == ["x"])
     }
 
-    @Test func aCopyIsIndependent() throws {
+    @Test func recordCopyIsIndependent() throws {
         record["a"] = 1
         let copy = try #require(record.copy() as? CKRecord)
         copy["a"] = 2
@@ -115,7 +115,7 @@ import Testing
         #expect(copy == record)
     }
 
-    @Test func identifiersAreValues() {
+    @Test func recordIDsCompareByValue() {
         let one = CKRecord.ID(recordName: "a", zoneID: trips)
         let other = CKRecord.ID(
             recordName: "a",

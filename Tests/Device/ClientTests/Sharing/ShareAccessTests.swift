@@ -32,7 +32,7 @@ import Testing
         return log.all
     }
 
-    @Test func whoAsksIsLetInByTheOwner() async throws {
+    @Test func ownerApprovesAccessRequester() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
         #expect(share.requesters.isEmpty && share.blockedIdentities.isEmpty)
@@ -73,7 +73,7 @@ import Testing
         #expect(try await trip.cy.sharedCloudDatabase.record(for: rootID)["region"] == "Alps")
     }
 
-    @Test func nobodyAsksUnlessTheOwnerAllowsIt() async throws {
+    @Test func accessRequestIsRefusedUnlessAllowed() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         #expect(!share.allowsAccessRequests)
@@ -96,7 +96,7 @@ import Testing
                 == [link: .participantAlreadyInvited, nothing: .unknownItem])
     }
 
-    @Test func whoIsDeniedAsksAgainAndWhoIsBlockedInVain() async throws {
+    @Test func deniedRequesterMayAskAgainButBlockedMayNot() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
         let link = try #require(share.url)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await fetched(share, by: database).requesters.count == 1)
     }
 
-    @Test func aBlockedParticipantIsOut() async throws {
+    @Test func blockingParticipantRevokesAccess() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
         _ = await ask([try #require(share.url)], in: trip.bo)
@@ -145,7 +145,7 @@ import Testing
         #expect(try await trip.bo.sharedCloudDatabase.allRecordZones().isEmpty)
     }
 
-    @Test func participantsDoNotSeeWhoAsks() async throws {
+    @Test func participantsDoNotSeeRequesters() async throws {
         let trip = try await Trip()
         let share = try await trip.share { share in
             share.allowsAccessRequests = true
@@ -162,7 +162,7 @@ import Testing
     }
 
     /// A request that comes while the owner edits the share is not lost by the edit.
-    @Test func aRequestIsAConflictForWhoDidNotKnowIt() async throws {
+    @Test func concurrentAccessRequestConflictsWithShareSave() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
         _ = await ask([try #require(share.url)], in: trip.cy)
@@ -178,7 +178,7 @@ import Testing
         #expect(server.requesters.count == 1 && !server.allowsAccessRequests)
     }
 
-    @Test func whatIsDecidedWhileASaveIsUnderWayStays() async throws {
+    @Test func accessDecisionsDuringSaveAreKept() async throws {
         func person(_ name: String) -> UserIdentityDictionary {
             UserIdentityDictionary(userRecordName: name)
         }
@@ -231,7 +231,7 @@ import Testing
         #expect(sent[1].share?.allowsAccessRequests == false)
     }
 
-    @Test func anArchiveKeepsWhatIsNotSavedYet() async throws {
+    @Test func archivedShareKeepsUnsavedAccessDecisions() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
         for person in [trip.bo, trip.cy] { _ = await ask([try #require(share.url)], in: person) }
@@ -257,7 +257,7 @@ import Testing
             try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
     }
 
-    @Test func withoutAnAccountNobodyAsks() async throws {
+    @Test func accessRequestNeedsAccount() async throws {
         let trip = try await Trip()
         let link = try #require(try await openShare(trip).url)
         let nobody = try await trip.cloud.container(Trip.identifier, user: nil, device: "kiosk")
@@ -273,7 +273,7 @@ import Testing
     }
 
     @Test("Only the owner and administrators decide", .timeLimit(.minutes(2)))
-    func othersEndTheProcess() async throws {
+    func decidingRequestsAsParticipantTraps() async throws {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {

@@ -11,7 +11,7 @@ import Testing
             try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
     }
 
-    @Test func aShareWithWhatIsNotSavedYet() async throws {
+    @Test func archivedShareKeepsUnsavedChanges() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo(.readOnly)
         share.participants.last?.permission = .readWrite
@@ -28,7 +28,7 @@ import Testing
         #expect(saved["stage"] as? Int == 2)
     }
 
-    @Test func aNewShare() async throws {
+    @Test func archivedNewShareCanBeSaved() async throws {
         let trip = try await Trip()
         let share = CKShare(rootRecord: trip.trail)
         share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org"))
@@ -41,7 +41,7 @@ import Testing
         #expect(copy.participants.count == 2 && copy.url != nil)
     }
 
-    @Test func systemFieldsOfAShare() async throws {
+    @Test func shareSystemFieldsKeepParticipants() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
@@ -56,7 +56,7 @@ import Testing
         try await trip.ida.privateCloudDatabase.save(copy)
     }
 
-    @Test func aShareThatIsReadAsARecordIsAShare() async throws {
+    @Test func shareDecodedAsRecordIsShare() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
@@ -78,7 +78,7 @@ import Testing
         #expect(CKShare(coder: try NSKeyedUnarchiver(forReadingFrom: trail.encodedData)) == nil)
     }
 
-    @Test func metadata() async throws {
+    @Test func archivedShareMetadataIsAcceptedLater() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let fetched = Kept<CKShare.Metadata>()
@@ -102,7 +102,7 @@ import Testing
         #expect(try await trip.bo.accept(copy).recordID == metadata.share.recordID)
     }
 
-    @Test func participantsAndIdentities() async throws {
+    @Test func archivedParticipantsAndIdentitiesRoundTrip() async throws {
         let trip = try await Trip()
         let bo = try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org")
         bo.permission = .readWrite
@@ -124,7 +124,7 @@ import Testing
         #expect(try roundTrip(zone).share == zone.share)
     }
 
-    @Test func aSharedZone() async throws {
+    @Test func archivedZoneKeepsShare() async throws {
         let trip = try await Trip()
         try await trip.ida.privateCloudDatabase.save(CKShare(recordZoneID: trips))
         let zone = try await trip.ida.privateCloudDatabase.recordZone(for: trips)
@@ -146,7 +146,7 @@ import Testing
         return Object(coder: reader)
     }
 
-    @Test func missingAndDamagedPartsGiveNil() throws {
+    @Test func damagedShareArchiveDecodesToNil() throws {
         #expect(try decode(CKShare.self) == nil)
         #expect(try decode(CKShareMetadata.self) == nil)
         #expect(try decode(CKShareParticipant.self) == nil)
@@ -174,7 +174,7 @@ import Testing
         #expect(try decode(CKUserIdentity.self, ["identity": "text" as NSString]) == nil)
     }
 
-    @Test func cutOffArchivesGiveNothing() async throws {
+    @Test func truncatedMetadataArchiveDecodesToNil() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let metadata = try await trip.bo.shareMetadata(for: try #require(share.url))

@@ -5,7 +5,7 @@ import Testing
 
 /// The operations of sharing: their blocks, new and old, and what they tell of single items.
 @Suite struct ShareOperationTests {
-    @Test func metadataOfSeveralLinks() async throws {
+    @Test func metadataOperationReportsEachLink() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let link = try #require(share.url)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func metadataAndAcceptanceWithTheBlocksOfOld() async throws {
+    @Test func deprecatedMetadataAndAcceptBlocksAreCalled() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let link = try #require(share.url)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func whatIsNotAcceptedIsToldByLink() async throws {
+    @Test func failedAcceptIsReportedByShareURL() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let metadata = try await trip.bo.shareMetadata(for: try #require(share.url))
@@ -84,7 +84,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func participantsOfSeveralPeople() async throws {
+    @Test func participantOperationReportsEachLookup() async throws {
         let trip = try await Trip()
         let infos = [
             CKUserIdentity.LookupInfo(emailAddress: "bo@example.org"),
@@ -118,7 +118,7 @@ import Testing
         #expect(found.all == ["one"])
     }
 
-    @Test func completionHandlersOfTheContainer() async throws {
+    @Test func containerShareCompletionHandlersAreCalled() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let link = try #require(share.url)
@@ -144,7 +144,7 @@ import Testing
         #expect(try await trip.bo.shareMetadatas(for: [link]).count == 1)
     }
 
-    @Test func withoutAnAccountNobodyJoins() async throws {
+    @Test func shareMetadataNeedsAccount() async throws {
         let trip = try await Trip()
         let nobody = try await trip.cloud.container(Trip.identifier, user: nil, device: "kiosk")
         let link = try #require(try await trip.share().url)
@@ -159,7 +159,7 @@ import Testing
         #expect(log.all == ["true"])
     }
 
-    @Test func aCancelledOperationSaysSo() async throws {
+    @Test func cancelledAcceptReportsCancellation() async throws {
         let trip = try await Trip()
         let operation = CKAcceptSharesOperation(shareMetadatas: [])
         let log = Log()
@@ -171,7 +171,7 @@ import Testing
         #expect(log.all == ["true"])
     }
 
-    @Test func sharesOfAnotherContainerAreJoinedThere() async throws {
+    @Test func shareIsAcceptedInItsOwnContainer() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let other = CKContainer(

@@ -34,7 +34,7 @@ import Testing
             try await container(transport).privateCloudDatabase.record(for: id) as? CKShare)
     }
 
-    @Test func aSaveSendsWhatChanged() async throws {
+    @Test func shareSaveSendsChangedPartsOnly() async throws {
         let known = record([invited("2", "bo@example.org")], tag: "t1")
         let transport = ScriptedTransport { request, _ in
             if request is RecordsLookup.Request { return RecordsLookup.Answer(records: [known]) }
@@ -56,7 +56,7 @@ import Testing
         #expect(sent[1].share?.root == nil && sent[1].share?.owner == nil)
     }
 
-    @Test func aNewShareNamesItsRootAndNoOwner() async throws {
+    @Test func newShareSendsRootWithoutOwner() async throws {
         let transport = ScriptedTransport { request, _ in accept(request) }
         let share = CKShare(
             rootRecord: hut("a"), shareID: CKRecord.ID(recordName: "S", zoneID: trips))
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// While a save is under way, the app removes Bo, who was sent, adds Cy, and lets Di write.
-    @Test func whatIsChangedMeanwhileStaysChanged() async throws {
+    @Test func participantChangesDuringSaveAreKept() async throws {
         let bo = invited("2", "bo@example.org")
         let di = invited("4", "di@example.org")
         let shares = Kept<CKShare>()
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// Another service may answer less; nothing of it ends the process.
-    @Test func answersThatSayLittle() async throws {
+    @Test func sparseShareAnswersDoNotTrap() async throws {
         let transport = ScriptedTransport { request, _ in
             switch request {
             case is RecordsLookup.Request:
@@ -143,7 +143,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func oldNamesOfSharing() {
+    @Test func deprecatedSharingNamesKeepValues() {
         let root = hut("a")
         let share = CKShare(rootRecord: root, share: CKRecordID(recordName: "S", zoneID: trips))
         share[CKShareTitleKey] = "T" as CKRecordValue

@@ -4,7 +4,7 @@ import Testing
 
 /// The owner's side of shares, as tutorials have it.
 @Suite struct ShareTests {
-    @Test func aShareIsSavedWithItsRootAndHasALink() async throws {
+    @Test func savedShareHasRootAndURL() async throws {
         let trip = try await Trip()
         let share = CKShare(rootRecord: trip.trail)
         #expect(trip.trail.share?.recordID == share.recordID)
@@ -35,7 +35,7 @@ import Testing
         #expect(trip.trail.share?.recordID == share.recordID && trip.hutBelow.share == nil)
     }
 
-    @Test func aShareIsAShareWhereverItIsRead() async throws {
+    @Test func everyFetchReturnsShareAsCKShare() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
@@ -64,7 +64,7 @@ import Testing
         #expect(title == "Sunday's trail" && found[1].allKeys().isEmpty)
     }
 
-    @Test func theLinkStaysAndTheTitleFollows() async throws {
+    @Test func shareURLKeepsPathAndFollowsTitle() async throws {
         let trip = try await Trip()
         let share = try await trip.share()
         let path = share.url?.path
@@ -76,7 +76,7 @@ import Testing
         #expect(share.url?.fragment?.hasPrefix("~") == true)
     }
 
-    @Test func aShareNeedsItsRootAndACustomPrivateZone() async throws {
+    @Test func shareNeedsRootInCustomPrivateZone() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let alone = CKShare(rootRecord: trip.trail)
@@ -92,7 +92,7 @@ import Testing
         #expect(try await results(trip.ida.publicCloudDatabase) == .badDatabase)
     }
 
-    @Test func aRecordBelongsToOneShare() async throws {
+    @Test func recordBelongsToOneShare() async throws {
         let trip = try await Trip()
         _ = try await trip.share()
         let database = trip.ida.privateCloudDatabase
@@ -107,7 +107,7 @@ import Testing
         #expect(await code { try await database.save(all) } == .invalidArguments)
     }
 
-    @Test func aZoneIsSharedAsAWhole() async throws {
+    @Test func zoneWideShareGivesWholeZone() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         #expect(try await database.recordZone(for: trips).share == nil)
@@ -167,7 +167,7 @@ import Testing
         #expect(await code { _ = try await trip.join(share, trip.bo) } == .unknownItem)
     }
 
-    @Test func participantsAreSavedOnTheChangeTagWhateverThePolicy() async throws {
+    @Test func participantChangesNeedCurrentChangeTag() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
@@ -196,7 +196,7 @@ import Testing
         #expect(fresh.participants.count == 1 && fresh["stage"] as? Int == 7)
     }
 
-    @Test func aShareHasAHundredParticipants() async throws {
+    @Test func shareTakesAtMostHundredParticipants() async throws {
         let trip = try await Trip()
         let share = try await trip.share()
         let addresses = (0...100).map { "friend\($0)@example.org" }
@@ -211,7 +211,7 @@ import Testing
         #expect(share.participants.count == 101)
     }
 
-    @Test func anAdministratorInvitesAndRemovesOthers() async throws {
+    @Test func administratorInvitesAndRemovesParticipants() async throws {
         let trip = try await Trip()
         let share = try await trip.share { share in
             let bo = try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org")
@@ -233,7 +233,7 @@ import Testing
         #expect(await code { try await shared.save(fresh) } == .permissionFailure)
     }
 
-    @Test func aPersonIsInvitedOnce() async throws {
+    @Test func invitingSamePersonTwiceFails() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
@@ -242,7 +242,7 @@ import Testing
         #expect(await code { try await database.save(share) } == .participantAlreadyInvited)
     }
 
-    @Test func publicAndPrivateParticipantsDoNotMix() async throws {
+    @Test func publicPermissionRemovesPrivateParticipants() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
@@ -256,7 +256,7 @@ import Testing
         #expect(share.participants.count == 2)
     }
 
-    @Test func sharingEndsWithTheShareOrItsRoot() async throws {
+    @Test func deletingShareOrRootEndsSharing() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         try await trip.join(share, trip.bo)

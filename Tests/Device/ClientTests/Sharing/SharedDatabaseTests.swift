@@ -4,7 +4,7 @@ import Testing
 
 /// The participant's side: links, joining, and the zones of other owners in the shared database.
 @Suite struct SharedDatabaseTests {
-    @Test func anInvitationIsFollowedAndTheZoneAppears() async throws {
+    @Test func acceptedShareAddsZoneToSharedDatabase() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let shared = trip.bo.sharedCloudDatabase
@@ -48,7 +48,7 @@ import Testing
         #expect(own.participants[1].userIdentity.hasiCloudAccount)
     }
 
-    @Test func aParticipantWorksInTheOwnersZone() async throws {
+    @Test func participantWritesOnlyInsideHierarchy() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo(.readWrite)
         try await trip.join(share, trip.bo)
@@ -86,7 +86,7 @@ import Testing
         #expect(await code { _ = try await shared.record(for: diary) } == .unknownItem)
     }
 
-    @Test func whoMayReadDoesNotWrite() async throws {
+    @Test func readOnlyParticipantCannotWrite() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo(.readOnly)
         let joined = try await trip.join(share, trip.bo)
@@ -100,7 +100,7 @@ import Testing
         #expect(await code { try await shared.save(joined) } == .permissionFailure)
     }
 
-    @Test func theSharedDatabaseHasNoZonesOrQueriesOfItsOwn() async throws {
+    @Test func sharedDatabaseRefusesOwnZonesAndQueries() async throws {
         let trip = try await Trip()
         let shared = trip.bo.sharedCloudDatabase
         #expect(
@@ -116,7 +116,7 @@ import Testing
         #expect(await code { try await shared.save(zoneSubscription) } == .badDatabase)
     }
 
-    @Test func aDatabaseSubscriptionTellsOfTheOwnersChanges() async throws {
+    @Test func sharedDatabaseSubscriptionNotifiesOfOwnersChanges() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         try await trip.join(share, trip.bo)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aParticipantLeavesAndComesBack() async throws {
+    @Test func participantLeavesAndRejoins() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let joined = try await trip.join(share, trip.bo)
@@ -158,7 +158,7 @@ import Testing
         #expect(trip.trail.share != nil)
     }
 
-    @Test func everybodyJoinsAPublicShareByItsLink() async throws {
+    @Test func publicShareIsJoinedByLink() async throws {
         let trip = try await Trip()
         let share = try await trip.share { $0.publicPermission = .readWrite }
         let metadata = try await trip.cy.shareMetadata(for: try #require(share.url))
@@ -175,7 +175,7 @@ import Testing
         #expect(try await trip.cy.sharedCloudDatabase.allRecordZones().isEmpty)
     }
 
-    @Test func aLinkIsNothingToOthers() async throws {
+    @Test func privateShareLinkIsRefusedToOthers() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let link = try #require(share.url)
@@ -198,7 +198,7 @@ import Testing
         #expect(await code { _ = try await trip.bo.shareMetadata(for: wrong) } == .invalidArguments)
     }
 
-    @Test func aOneTimeLinkIsForWhoeverOpensItFirst() async throws {
+    @Test func oneTimeURLAdmitsFirstUserOnly() async throws {
         let trip = try await Trip()
         let somebody = CKShare.Participant.oneTimeURLParticipant()
         somebody.permission = .readWrite
@@ -240,7 +240,7 @@ import Testing
         #expect(seen.participants.count == 2)
     }
 
-    @Test func linksOfEveryFormAreUnderstood() async throws {
+    @Test func shareLinksOfEveryFormAreResolved() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let name = try #require(share.url?.lastPathComponent)
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func theOwnerOpensTheOwnLink() async throws {
+    @Test func ownerOpensOwnShareLink() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let metadata = try await trip.ida.shareMetadata(for: try #require(share.url))
@@ -263,7 +263,7 @@ import Testing
         #expect(try await trip.ida.accept(metadata).recordID == share.recordID)
     }
 
-    @Test func theAppIsHandedTheInvitationThatIsOpened() async throws {
+    @Test func openedShareLinkHandsMetadataToApp() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let log = Log()

@@ -42,7 +42,7 @@ import Testing
             ]))
     }
 
-    @Test func anInvitationIsSentAndFollowed() async throws {
+    @Test func invitationIsAcceptedOverHTTP() async throws {
         try await withServer { origin in
             let ida = self.device(origin, "ida@example.org")
             let bo = self.device(origin, "bo@example.org")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func linksOfApplesServiceStandElsewhere() throws {
+    @Test func appleServiceUsesICloudShareLinks() throws {
         let apples = try #require(
             HTTPTransport(
                 origin: "https://api.apple-cloudkit.com", credentials: .init(apiToken: "a"),
@@ -78,7 +78,7 @@ import Testing
 
     /// Ida's answer comes when Bo is signed in: he does not get it, and her next token is not taken
     /// for his.
-    @Test func aLateAnswerOfAnEarlierAccountChangesNothing() async throws {
+    @Test func lateAnswerOfEarlierAccountIsDiscardedOverHTTP() async throws {
         let gate = Gate()
         let cloud = gate.cloud()
         try await withServer(cloud) { origin in
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func anAccountIsChangedAndItsTokenIsGoodElsewhere() async throws {
+    @Test func webAuthTokenSignsInAnotherDeviceOverHTTP() async throws {
         try await withServer { origin in
             let phone = self.device(origin, "ida@example.org")
             let ida = try await phone.userRecordID()

@@ -15,7 +15,7 @@ import Testing
         ]
     }
 
-    @Test func aQueryNotification() throws {
+    @Test func queryNotificationIsDecoded() throws {
         let notification = CKNotification(
             fromRemoteNotificationDictionary: userInfo(
                 "qry",
@@ -31,7 +31,7 @@ import Testing
         #expect(query.notificationID != nil)
     }
 
-    @Test func zoneAndDatabaseNotifications() throws {
+    @Test func zoneAndDatabaseNotificationsAreDecoded() throws {
         let zone = try #require(
             CKRecordZoneNotification(
                 fromRemoteNotificationDictionary: userInfo(
@@ -43,7 +43,7 @@ import Testing
         #expect(CKQueryNotification(fromRemoteNotificationDictionary: info) == nil)
     }
 
-    @Test func whatIsNotCloudKitsIsNil() {
+    @Test func foreignUserInfoGivesNoNotification() {
         #expect(CKNotification(fromRemoteNotificationDictionary: [:]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: ["aps": ["badge": 1]]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: ["ck": "text"]) == nil)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2])
-    func whatTheServiceSendsIsUnderstood(_ kind: Int) async throws {
+    func polledPayloadBecomesNotification(_ kind: Int) async throws {
         let cause: NotificationPayload.Cause =
             switch kind {
             case 0: .database
@@ -103,7 +103,7 @@ import Testing
         #expect(transport.requests(TokensRegister.Request.self).first?.apnsToken == "dG9r")
     }
 
-    @Test func aListenerRegistersAnewAfterTrouble() async {
+    @Test func listenerRegistersAgainAfterFailure() async {
         let count = Mutex(0)
         let slept = Log()
         let transport = ScriptedTransport(notices: AsyncStream { $0.finish() }) { request, _ in
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// A cancelled poll answers nil without an error; the listener must not ask for ever.
-    @Test(.timeLimit(.minutes(1))) func aListenerThatIsGoneAsksNoMore() async {
+    @Test(.timeLimit(.minutes(1))) func releasedListenerStopsPolling() async {
         let (gone, goes) = AsyncStream.makeStream(of: Void.self)
         do {
             let connection = CloudConnection(
@@ -159,7 +159,7 @@ import Testing
         for await _ in gone { break }
     }
 
-    @Test func pollsWithoutNewsKeepADistance() async {
+    @Test func emptyPollsWaitBetweenRequests() async {
         let (waited, waits) = AsyncStream.makeStream(of: Double.self)
         let connection = CloudConnection(
             transport: ImpatientTransport {}, hasAccount: true, deviceID: "phone",
@@ -179,7 +179,7 @@ import Testing
         listener.cancel()
     }
 
-    @Test func accountChangesAreAnnounced() async {
+    @Test func reportedAccountChangePostsNotification() async {
         let connection = container(ScriptedTransport { _, _ in EmptyBody() }).connection
         let log = Log()
         let observer = NotificationCenter.default.addObserver(

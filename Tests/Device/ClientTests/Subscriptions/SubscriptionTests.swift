@@ -10,7 +10,7 @@ import Testing
             recordType: "Hut", predicate: NSPredicate(format: format), subscriptionID: identifier)
     }
 
-    @Test func whatCannotBeSubscribedToFailsAlone() async throws {
+    @Test func unsupportedSubscriptionFailsAlone() async throws {
         let database = try await TestCloud().container(
             "iCloud.org.example.Trails", user: "ida", device: "phone"
         ).privateCloudDatabase
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aCopyHasItsOwnNotificationInfo() throws {
+    @Test func subscriptionCopyHasOwnNotificationInfo() throws {
         let subscriptions: [CKSubscription] = [
             query("beds > 3", "query"), CKDatabaseSubscription(subscriptionID: "database"),
             CKRecordZoneSubscription(zoneID: trips, subscriptionID: "zone"),

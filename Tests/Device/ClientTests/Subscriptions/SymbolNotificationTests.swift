@@ -29,7 +29,7 @@ import Testing
         #expect(info.category == "category" && info.collapseIDKey == "collapse")
     }
 
-    @Test func everythingThatIsAskedForStays() throws {
+    @Test func notificationInfoKeepsEveryProperty() throws {
         let subscription = CKQuerySubscription(
             recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "huts",
             options: [.firesOnRecordCreation])
@@ -43,7 +43,7 @@ import Testing
                     ofClass: CKSubscription.NotificationInfo.self, from: data)))
     }
 
-    @Test func subscriptionsOfAZoneAndOfADatabaseAreArchived() throws {
+    @Test func archivedZoneAndDatabaseSubscriptionsRoundTrip() throws {
         let zone = CKRecordZoneSubscription(zoneID: trips, subscriptionID: "zone")
         zone.recordType = "Hut"
         let subscriptionID: CKSubscription.ID = zone.subscriptionID
@@ -62,7 +62,7 @@ import Testing
         #expect(databaseAgain?.subscriptionID == database.subscriptionID)
     }
 
-    @Test func everythingThatIsShownIsTold() throws {
+    @Test func notificationExposesEveryAlertProperty() throws {
         let alert: [String: Any] = [
             "body": "b", "loc-key": "lk", "loc-args": ["la"], "title": "t",
             "title-loc-key": "tk", "title-loc-args": ["ta"], "subtitle": "s",

@@ -122,18 +122,18 @@ private struct OldNamesInUse: OldNames {
 @Suite struct SymbolOldNamesTests {
     private var old: any OldNames { OldNamesInUse() }
 
-    @Test func everyOldTypeIsTheNewOne() {
+    @Test func deprecatedTypesAliasCurrentTypes() {
         for (index, pair) in old.types().enumerated() {
             let (name, successor) = (ObjectIdentifier(pair.0), ObjectIdentifier(pair.1))
             #expect(name == successor, "of the list: number \(index + 1)")
         }
     }
 
-    @Test func everyOldConstantHasItsValue() {
+    @Test func deprecatedConstantsKeepValues() {
         for (constant, value) in old.constants() { #expect(constant == value) }
     }
 
-    @Test func everyOldFormStillMeansTheSame() {
+    @Test func deprecatedFormsBehaveTheSame() {
         #expect(old.forms() == [true, true, true])
     }
 
@@ -143,7 +143,7 @@ private struct OldNamesInUse: OldNames {
         #expect(old.readFromNSData(archive as NSData) == hut("a").recordID)
     }
 
-    @Test func theOldBlocksOfZonesAndSubscriptionsAreCalled() async throws {
+    @Test func deprecatedZoneAndSubscriptionBlocksAreCalled() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let log = Log()
         await run(old.zones(log), on: database)

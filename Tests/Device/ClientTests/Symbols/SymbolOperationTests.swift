@@ -5,7 +5,7 @@ import Testing
 
 /// What operations and databases are asked for, carried out.
 @Suite struct SymbolOperationTests {
-    @Test func aGroupAndItsOperations() throws {
+    @Test func archivedOperationGroupKeepsProperties() throws {
         let group = CKOperationGroup()
         group.name = "Sunday"
         group.quantity = 3
@@ -24,7 +24,7 @@ import Testing
         #expect(again?.expectedSendSize == .kilobytes)
     }
 
-    @Test func zonesTogether() async throws {
+    @Test func zonesAreSavedFetchedAndDeletedInBatch() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let more = CKRecordZone.ID(zoneName: "More")
@@ -39,7 +39,7 @@ import Testing
         #expect(try await !database.allRecordZones().map(\.zoneID).contains(more))
     }
 
-    @Test func theBlocksOfZoneOperations() async throws {
+    @Test func zoneDeletionCallsDeleteBlockOnly() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let log = Log()
@@ -56,7 +56,7 @@ import Testing
         #expect(changes.previousServerChangeToken == nil && log.all == ["Trips true"])
     }
 
-    @Test func subscriptionsTogether() async throws {
+    @Test func subscriptionsAreSavedAndFetchedInBatch() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let results = try await database.modifySubscriptions(
@@ -76,7 +76,7 @@ import Testing
         #expect(log.all == ["all", "true"])
     }
 
-    @Test func whatChangedInADatabase() async throws {
+    @Test func changesCarryModificationsAndDeletions() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let before = try await database.databaseChanges(since: nil)
@@ -98,7 +98,7 @@ import Testing
         #expect(deletion?.zoneID.zoneName == "Trips" && reason == .deleted)
     }
 
-    @Test func aQueryGoesOnWithItsCursor() async throws {
+    @Test func queryContinuesWithCursor() async throws {
         let trip = try await Trip()
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
         let log = Log()

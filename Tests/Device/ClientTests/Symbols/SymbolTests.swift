@@ -5,7 +5,7 @@ import Testing
 
 /// Names whose values and behaviour no other suite states: Apple's numbers, words and copies.
 @Suite struct SymbolTests {
-    @Test func theConstantsAreApples() {
+    @Test func constantsMatchCloudKit() {
         #expect(CKCurrentUserDefaultName == "__defaultOwner__")
         #expect(CKRecordZone.ID.defaultZoneName == "_defaultZone")
         #expect(CKRecord.SystemType.userRecord == "Users")
@@ -45,7 +45,7 @@ import Testing
         #expect(found)
     }
 
-    @Test func theKeysOfTheSystemsFieldsAreApples() {
+    @Test func systemFieldKeysMatchCloudKit() {
         let keys: [CKRecord.FieldKey] = [
             CKRecord.SystemFieldKey.recordID, CKRecord.SystemFieldKey.creationDate,
             CKRecord.SystemFieldKey.modificationDate, CKRecord.SystemFieldKey.creatorUserRecordID,
@@ -61,7 +61,7 @@ import Testing
         #expect(CKRecord(recordType: type).recordType == "Hut")
     }
 
-    @Test func theNumbersOfEnumerationsAreApples() {
+    @Test func enumerationRawValuesMatchCloudKit() {
         let accounts = [
             CKAccountStatus.couldNotDetermine, .available, .restricted, .noAccount,
             .temporarilyUnavailable,
@@ -91,7 +91,7 @@ import Testing
         #expect(capabilities.map(\.rawValue) == [1, 2, 4, 8])
     }
 
-    @Test func theNumbersOfSubscriptionsAndSharesAreApples() {
+    @Test func subscriptionAndShareRawValuesMatchCloudKit() {
         let types = [CKSubscription.SubscriptionType.query, .recordZone, .database]
         #expect(types.map(\.rawValue) == [1, 2, 3])
         let options = [
@@ -119,7 +119,7 @@ import Testing
         #expect(roles.map(\.rawValue) == [0, 1, 2, 3, 4])
     }
 
-    @Test func everyKindOfNumberComesBackAsItWas() {
+    @Test func everyNumberTypeReadsBack() {
         let record = CKRecord(recordType: "Hut")
         record["a"] = UInt(1)
         record["b"] = Int8(-2)
@@ -146,14 +146,14 @@ import Testing
         #expect(values.count == 8 && values["b"] as? Int == -2)
     }
 
-    @Test func aReferenceToARecord() {
+    @Test func referenceTakesIDOfRecord() {
         let record = hut("a")
         let reference = CKRecord.Reference(record: record, action: .deleteSelf)
         #expect(reference.recordID == record.recordID && reference.action == .deleteSelf)
         #expect(CKRecord.supportsSecureCoding && CKShare.supportsSecureCoding)
     }
 
-    @Test func aDatabaseByItsScope() async throws {
+    @Test func databaseIsFoundByScope() async throws {
         let container = try await TestCloud().container(
             Trip.identifier, user: "ida@example.org", device: "phone")
         #expect(container.containerIdentifier == Trip.identifier)
@@ -162,7 +162,7 @@ import Testing
         #expect(container.database(with: .shared) === container.sharedCloudDatabase)
     }
 
-    @Test func aPlaceIsItsCoordinate() {
+    @Test func locationKeepsCoordinate() {
         let coordinate = CLLocationCoordinate2D(latitude: 47, longitude: 11)
         let place = CLLocation(latitude: coordinate.latitude, longitude: coordinate.longitude)
         #expect(place.coordinate.latitude == 47 && place.coordinate.longitude == 11)
@@ -171,7 +171,7 @@ import Testing
         #expect(abs(distance - 111) < 1)
     }
 
-    @Test func thePartsOfAnError() {
+    @Test func errorExposesCodeDomainAndRetryAfter() {
         let error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 3.0])
         #expect(error.errorCode == 23 && error.code == .zoneBusy)
         #expect(CKError.errorDomain == CKErrorDomain)
@@ -179,7 +179,7 @@ import Testing
         #expect(error.retryAfterSeconds == 3)
     }
 
-    @Test func theWaysToLookSomebodyUp() {
+    @Test func lookupInfoHoldsOneIdentifier() {
         let recordID = CKRecord.ID(recordName: "_ida")
         let byPhone = CKUserIdentity.LookupInfo(phoneNumber: "+43 1")
         let byRecord = CKUserIdentity.LookupInfo(userRecordID: recordID)

@@ -9,7 +9,7 @@ import Testing
 
 /// Accounts that come, go and change under an engine.
 @Suite struct EngineAccountTests {
-    @Test func withoutAnAccountAnEngineRests() async throws {
+    @Test func engineRestsWithoutAccount() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: nil)
         let app = phone.app
         app.makeZone()
@@ -26,7 +26,7 @@ import Testing
             ])
     }
 
-    @Test func signingOutClearsTheState() async throws {
+    @Test func signOutClearsState() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -46,7 +46,7 @@ import Testing
         #expect(app.takeLog().filter { $0 == "signIn" }.count == 1)
     }
 
-    @Test func anotherUserGetsNothingOfTheFirst() async throws {
+    @Test func accountSwitchSendsNothingOfFirstUser() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app
@@ -64,7 +64,7 @@ import Testing
         #expect(app.log == ["switchAccounts", "willFetch manual", "didFetch manual"])
     }
 
-    @Test func aSwitchInTheMiddleOfARequestIsNoticedBeforeTheAnswerCounts() async throws {
+    @Test func accountSwitchDuringFetchDiscardsAnswer() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app
@@ -84,7 +84,7 @@ import Testing
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aChangeWhileTheEngineDidNotRunIsToldOnce() async throws {
+    @Test func accountChangeWhileStoppedIsReportedOnce() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// Nobody could say whose the changes are.
-    @Test func anAccountThatIsNotReadyKeepsEverything() async throws {
+    @Test func temporarilyUnavailableAccountKeepsPending() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -117,7 +117,7 @@ import Testing
         #expect(app.takeLog().contains("sent +a"))
     }
 
-    @Test func aSwitchWhileChangesAreOnTheirWayLeavesNothingToTheOther() async throws {
+    @Test func accountSwitchDuringSendDropsPendingChanges() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app
@@ -140,7 +140,7 @@ import Testing
         #expect(bos.texts.isEmpty)
     }
 
-    @Test func theSameUserAgainIsNoChange() async throws {
+    @Test func sameUserAfterRestartIsNoAccountChange() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.restart()
         try await phone.engine.fetchChanges()

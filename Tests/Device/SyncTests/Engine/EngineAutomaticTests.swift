@@ -31,7 +31,7 @@ import Testing
             return phone.app
         }
 
-        /// The service tells the first news at once, and what follows a second later.
+        /// The service notifies of the first change at once, and what follows a second later.
         func serviceTells() async {
             await clock.waitForSleeper(seconds: 1)
             clock.advance(bySeconds: 1)
@@ -41,7 +41,7 @@ import Testing
         func rest() async { await clock.waitForSleeper(seconds: 890...900) }
     }
 
-    @Test func anEngineFetchesAtItsStartAndSendsWhatIsAdded() async throws {
+    @Test func engineFetchesAtStartAndSendsAddedChanges() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         #expect(app.takeLog() == ["signIn", "willFetch scheduled", "didFetch scheduled"])
@@ -56,7 +56,7 @@ import Testing
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func itMakesItsSubscriptionOnceAndUsesOneThatIsThere() async throws {
+    @Test func engineCreatesSubscriptionOnce() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         let made = try await app.database.allSubscriptions()
@@ -76,7 +76,7 @@ import Testing
             scene.phone.transport.requests.filter { $0 == SubscriptionsModify.path }.count == 1)
     }
 
-    @Test func aSubscriptionOfTheAppsNameIsMade() async throws {
+    @Test func configuredSubscriptionIDIsUsed() async throws {
         let world = EngineWorld()
         let app = try await world.app("phone")
         var configuration = CKSyncEngine.Configuration(
@@ -89,7 +89,7 @@ import Testing
         withExtendedLifetime(engine) {}
     }
 
-    @Test func aNotificationMakesItFetch() async throws {
+    @Test func notificationStartsFetch() async throws {
         let scene = try await Scene(listens: true)
         let app = await scene.started()
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
@@ -102,7 +102,7 @@ import Testing
         #expect(app.texts == ["a": "1"])
     }
 
-    @Test func itObeysTheServiceAndRetriesByItself() async throws {
+    @Test func retryAfterDelaysScheduledSend() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         app.makeZone()
@@ -129,7 +129,7 @@ import Testing
         #expect(app.takeLog() == ["willSend scheduled", "sent +a", "didSend scheduled"])
     }
 
-    @Test func itWaitsLongerAfterEachFailureWithoutNetwork() async throws {
+    @Test func backoffGrowsWhileNetworkIsUnavailable() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         scene.phone.transport.goOffline()
@@ -144,7 +144,7 @@ import Testing
         await app.waitForLog { $0.contains("sentZones +Huts") }
     }
 
-    @Test func itComesToLifeWithTheAccount() async throws {
+    @Test func signInStartsAutomaticSync() async throws {
         let scene = try await Scene(user: nil)
         let app = scene.phone.app
         app.makeZone()
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: [CKError.Code.accountTemporarilyUnavailable, .notAuthenticated, .zoneBusy])
-    func anAccountThatCannotBeLookedUpIsAskedForAgain(_ code: CKError.Code) async throws {
+    func failedAccountLookupIsRetried(_ code: CKError.Code) async throws {
         let scene = try await Scene()
         scene.cloud.faults.next(
             2, of: UsersCaller.self,
@@ -179,7 +179,7 @@ import Testing
         #expect(app.log.first == "signIn")
     }
 
-    @Test func callsByHandWorkBesideTheSchedule() async throws {
+    @Test func manualCallsWorkBesideSchedule() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         _ = app.takeLog()
@@ -193,7 +193,7 @@ import Testing
         #expect(app.log.contains("didFetch manual"))
     }
 
-    @Test func whatADelegateLeavesOutWaitsForANotification() async throws {
+    @Test func zoneExcludedByDelegateWaitsForNextFetch() async throws {
         let scene = try await Scene()
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         tablet.makeZone()
@@ -207,7 +207,7 @@ import Testing
         await app.waitForLog { $0.contains("didFetch Huts") }
     }
 
-    @Test func aNotificationFillsTheZonesThatAreToBeFetched() async throws {
+    @Test func notificationListsZonesWithUnfetchedChanges() async throws {
         let scene = try await Scene(listens: true)
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         tablet.makeZone()
@@ -227,7 +227,7 @@ import Testing
         #expect(app.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    @Test func whatIsCancelledWaitsForTheNextOccasion() async throws {
+    @Test func cancelledSendWaitsForNextChange() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         app.makeZone()
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func aFirstFetchThatIsCancelledIsMadeUpFor() async throws {
+    @Test func cancelledFirstFetchIsRepeatedOnSchedule() async throws {
         let scene = try await Scene()
         let app = scene.phone.app
         let engine = app.engine
@@ -268,7 +268,7 @@ import Testing
         await app.waitForLog { $0.contains("didFetch scheduled") }
     }
 
-    @Test func aLookupOfTheAccountThatIsCancelledIsMadeUpFor() async throws {
+    @Test func cancelledAccountLookupIsRepeatedOnSchedule() async throws {
         let scene = try await Scene()
         let app = scene.phone.app
         let engine = app.engine
@@ -285,7 +285,7 @@ import Testing
     }
 
     /// The clock stands still: an engine that waits now waits for ever.
-    @Test func anAccountThatChangesWhileItIsLookedUpCostsNoPause() async throws {
+    @Test func accountChangeDuringLookupCostsNoDelay() async throws {
         let scene = try await Scene()
         scene.phone.transport.beforeRequests { path in
             guard path == UsersCaller.path else { return }
@@ -300,7 +300,7 @@ import Testing
     }
 
     /// Or the loop would repeat the request without a pause.
-    @Test func aCancellationThatNobodyAskedForIsAFailure() async throws {
+    @Test func unrequestedCancellationBacksOff() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         let effect = CloudFaults.Effect.answer(
@@ -321,7 +321,7 @@ import Testing
         #expect(scene.cloud.faults.remaining.isEmpty)
     }
 
-    @Test func aConflictThatTheAppResolvesIsSentAgainByItself() async throws {
+    @Test func resolvedConflictIsSentAgainAutomatically() async throws {
         let scene = try await Scene()
         let tablet = try await EngineWorld(scene.cloud).app("tablet")
         tablet.makeZone()
@@ -347,7 +347,7 @@ import Testing
         #expect(tablet.texts == ["a": "3"])
     }
 
-    @Test func whatWaitsBehindAFailureGoesByItself() async throws {
+    @Test func changesBehindFailedBatchAreSentAutomatically() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         app.resolveNothing()
@@ -364,7 +364,7 @@ import Testing
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func whoAddsTheSameFailureAgainAndAgainIsSlowedDown() async throws {
+    @Test func repeatedlyReaddedFailureIsSlowedDown() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         app.makeZone()
@@ -388,7 +388,7 @@ import Testing
         #expect(app.engine.state.pendingRecordZoneChanges.count == 1)
     }
 
-    @Test func anEngineThatNobodyKeepsEnds() async throws {
+    @Test func releasedEngineStopsRequests() async throws {
         let scene = try await Scene()
         let app = await scene.started()
         let requests = scene.phone.transport.requests.count

@@ -85,14 +85,14 @@ import Testing
         #expect(open.isEmpty)
     }
 
-    @Test func nothingIsLostWhereverASyncIsCancelled() async throws {
+    @Test func cancelAtAnyPointLosesNoChange() async throws {
         let whole = try await sync(cancelledAt: nil)
         #expect(whole.events > 10 && whole.requests > 5)
         for number in 0..<whole.events { try await sync(cancelledAt: .event(number)) }
         for number in 0..<whole.requests { try await sync(cancelledAt: .request(number)) }
     }
 
-    @Test func whoWaitsForTheTurnIsCancelledToo() async throws {
+    @Test func cancelOperationsCancelsWaitingCall() async throws {
         let (phone, _) = try await EngineWorld().pair()
         let gate = AsyncStream.makeStream(of: Void.self)
         let reached = AsyncStream.makeStream(of: Void.self)
@@ -119,7 +119,7 @@ import Testing
         #expect(phone.takeLog() == ["willSend manual", "sent +b", "didSend manual"])
     }
 
-    @Test func thereIsNothingToCancelInAnEngineThatRests() async throws {
+    @Test func cancelOfRestingEngineDoesNothing() async throws {
         let (phone, _) = try await EngineWorld().pair()
         await phone.engine.cancelOperations()
         try await phone.engine.fetchChanges()
@@ -128,7 +128,7 @@ import Testing
 
     /// The answer of a request that was served comes too late to be told as saved: it is pending, and
     /// ends as a conflict with oneself.
-    @Test func aSaveThatWasServedAllTheSameIsNotLost() async throws {
+    @Test func cancelledButCommittedSaveIsNotLost() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app

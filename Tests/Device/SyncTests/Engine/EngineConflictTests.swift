@@ -10,7 +10,7 @@ import Testing
 
 /// The conflicts of Apple's documentation, one after the other, driven by hand.
 @Suite struct EngineConflictTests {
-    @Test func aRecordThatSomebodyElseChangedIsMergedAndSentAgain() async throws {
+    @Test func conflictIsMergedAndSentAgain() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "3")
         tablet.write("a", "2")
@@ -38,7 +38,7 @@ import Testing
         #expect(phone.texts == ["a": "5"])
     }
 
-    @Test func theErrorHasTheThreeRecords() async throws {
+    @Test func conflictErrorHasAncestorClientAndServerRecords() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "3")
         try await phone.engine.sendChanges()
@@ -66,7 +66,7 @@ import Testing
         #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aRecordThatIsGoneIsMadeAnew() async throws {
+    @Test func editOfDeletedRecordRecreatesIt() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.erase("a")
         try await phone.engine.sendChanges()
@@ -80,7 +80,7 @@ import Testing
         #expect(phone.texts == ["a": "2"])
     }
 
-    @Test func deletingWhatIsGoneSucceeds() async throws {
+    @Test func deletingDeletedRecordSucceeds() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.erase("a")
         tablet.erase("a")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.ZoneResetReason.deleted, .purged])
-    func aZoneThatWasDeletedWhileChangesWait(_ reason: Fault.ZoneResetReason) async throws {
+    func deletedZoneLeavesNoPendingChanges(_ reason: Fault.ZoneResetReason) async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
         phone.write("a", "2")
@@ -107,24 +107,24 @@ import Testing
     /// What the deprecated property of a deletion says, and what only the reason does.
     @available(*, deprecated)
     @Test(arguments: [Fault.ZoneResetReason.deleted, .purged, .encryptedDataReset])
-    func whetherAZoneWasPurged(_ reason: Fault.ZoneResetReason) async throws {
+    func zoneDeletionReportsItsReason(_ reason: Fault.ZoneResetReason) async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: "B"))])
         try await phone.engine.sendChanges()
         world.cloud.faults.resetZone("Huts", reason: reason)
-        let told = Mutex<[CKDatabase.DatabaseChange.Deletion]>([])
+        let received = Mutex<[CKDatabase.DatabaseChange.Deletion]>([])
         tablet.whenEvent { event, _ in
             guard case .fetchedDatabaseChanges(let changes) = event else { return }
-            told.withLock { $0 += changes.deletions }
+            received.withLock { $0 += changes.deletions }
         }
         try await tablet.engine.fetchChanges()
-        let deletion = try #require(told.withLock { $0 }.first)
+        let deletion = try #require(received.withLock { $0 }.first)
         #expect(deletion.zoneID == hutsID && deletion.purged == (reason == .purged))
         #expect("\(deletion.reason)" == "\(reason)")
     }
 
-    @Test func aZoneWhoseKeysWereLostIsMadeAgainWithAllItsRecords() async throws {
+    @Test func encryptedDataResetRecreatesZoneWithRecords() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("b", "2")
@@ -143,7 +143,7 @@ import Testing
         #expect(tablet.texts == ["a": "1", "b": "2"])
     }
 
-    @Test func aZoneThatIsMissingAtTheSendIsMadeAgain() async throws {
+    @Test func zoneMissingAtSendIsRecreated() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
         phone.write("a", "2")
@@ -161,7 +161,7 @@ import Testing
             ])
     }
 
-    @Test func aZoneThatGoesBetweenTheDatabaseAndTheZone() async throws {
+    @Test func zoneDeletedDuringFetchIsReported() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("a", "2")
@@ -176,7 +176,7 @@ import Testing
         #expect(tablet.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    @Test func aZoneIsDeleted() async throws {
+    @Test func zoneDeletionReachesOtherDevice() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
         try await phone.engine.sendChanges()
@@ -190,7 +190,7 @@ import Testing
         #expect(tablet.takeLog() == ["willSend manual", "sentZones -Huts", "didSend manual"])
     }
 
-    @Test func aBatchThatTheServiceFindsTooLargeIsHalvedByTheEngine() async throws {
+    @Test func limitExceededHalvesEngineBatch() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
         for number in 0..<8 { phone.write("n\(number)", "1") }
@@ -211,7 +211,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aFullAccountIsTheAppsBusiness() async throws {
+    @Test func quotaExceededIsLeftToApp() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
         phone.resolveNothing()
@@ -226,7 +226,7 @@ import Testing
         #expect(phone.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
     }
 
-    @Test func aNetworkThatFailsKeepsEverything() async throws {
+    @Test func networkFailureKeepsPendingChanges() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -252,7 +252,7 @@ import Testing
         #expect(app.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
     }
 
-    @Test func anAnswerThatIsLostEndsAsAConflictWithOneself() async throws {
+    @Test func lostAnswerEndsAsConflictWithOwnSave() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("a", "2")
@@ -266,7 +266,7 @@ import Testing
         #expect(tablet.texts == ["a": "2"])
     }
 
-    @Test func theZonesOfAnAtomicBatchFailTogether() async throws {
+    @Test func atomicByZoneBatchFailsTogether() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "3")
         try await phone.engine.sendChanges()
@@ -288,7 +288,7 @@ import Testing
         #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func anExpiredZoneTokenFetchesTheZoneInFull() async throws {
+    @Test func expiredZoneTokenStartsFullZoneFetch() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("b", "1")
@@ -304,7 +304,7 @@ import Testing
         #expect(world.cloud.faults.remaining.isEmpty)
     }
 
-    @Test func anExpiredDatabaseTokenTellsOfZonesThatWentMeanwhile() async throws {
+    @Test func expiredDatabaseTokenReportsDeletedZones() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         let other = CKRecordZone.ID(zoneName: "Trails")

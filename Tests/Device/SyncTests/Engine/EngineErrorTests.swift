@@ -22,11 +22,12 @@ import Testing
         .answer(.badRequest, frameworkCode: code.rawValue)
     }
 
-    @Test func theListIsWhole() {
+    @Test func errorCodeListIsComplete() {
         #expect(Self.codes.count == 37)
     }
 
-    @Test(arguments: codes) func recordsThatFailWithTheirRequest(_ code: CKError.Code) async throws
+    @Test(arguments: codes) func failedRecordRequestIsReportedOrRetried(_ code: CKError.Code)
+        async throws
     {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
@@ -54,7 +55,9 @@ import Testing
         #expect(tablet.texts == ["a": "2"])
     }
 
-    @Test(arguments: codes) func zonesThatFailWithTheirRequest(_ code: CKError.Code) async throws {
+    @Test(arguments: codes) func failedZoneRequestIsReportedOrRetried(_ code: CKError.Code)
+        async throws
+    {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         let trails = CKRecordZone(zoneName: "Trails")
@@ -75,7 +78,8 @@ import Testing
     }
 
     /// A fetch is told of its failure, and the next one brings everything.
-    @Test(arguments: codes) func fetchesThatFail(_ code: CKError.Code) async throws {
+    @Test(arguments: codes) func failedFetchIsReportedAndRepeated(_ code: CKError.Code) async throws
+    {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("a", "2")
@@ -107,7 +111,7 @@ import Testing
     }
 
     /// Rate limits meet single records as well.
-    @Test func partOfABatchIsThrottled() async throws {
+    @Test func throttledRecordOfBatchStaysPending() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -143,7 +147,7 @@ import Testing
         (.accessDenied, .permissionFailure, false), (.quotaExceeded, .quotaExceeded, false),
         (.internalError, .serverRejectedRequest, false), (.badRequest, .invalidArguments, false),
     ])
-    func whatStaysPending(
+    func serviceErrorDecidesWhetherChangeStaysPending(
         _ code: ServiceError.Code, _ expected: CKError.Code, _ staysPending: Bool
     ) async throws {
         let world = EngineWorld()

@@ -9,7 +9,7 @@ import Testing
 
 /// Engines that do nothing by themselves: the order of events, and what is pending when.
 @Suite struct EngineManualTests {
-    @Test func aFirstSendTellsEverythingInOrder() async throws {
+    @Test func firstSendReportsEventsInOrder() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         phone.makeZone()
@@ -34,7 +34,7 @@ import Testing
         #expect(tablet.texts == ["a": "1", "b": "2"])
     }
 
-    @Test func thereIsNothingToTellWhenThereIsNothingToDo() async throws {
+    @Test func idleSendReportsNoEvents() async throws {
         let (phone, _) = try await EngineWorld().pair()
         try await phone.engine.sendChanges()
         #expect(phone.takeLog() == [])
@@ -42,7 +42,7 @@ import Testing
         #expect(phone.takeLog() == ["willFetch manual", "didFetch manual"])
     }
 
-    @Test func changesAndDeletionsComeToTheOtherDevice() async throws {
+    @Test func changesAndDeletionsReachOtherDevice() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("b", "2")
         phone.erase("a")
@@ -52,7 +52,7 @@ import Testing
         #expect(tablet.texts == ["b": "2"])
     }
 
-    @Test func thePendingListKeepsTheLatestOfEachRecord() async throws {
+    @Test func pendingListKeepsLatestChangePerRecord() async throws {
         let state = try await EngineWorld().app("phone").engine.state
         typealias Change = CKSyncEngine.PendingRecordZoneChange
         state.add(pendingRecordZoneChanges: [.saveRecord(hut("a")), .saveRecord(hut("b"))])
@@ -80,7 +80,7 @@ import Testing
         #expect(state.pendingDatabaseChanges.isEmpty)
     }
 
-    @Test func aBatchHasTwoHundredAndFiftyItems() async throws {
+    @Test func batchHasAtMost250Records() async throws {
         let phone = try await EngineWorld().app("phone")
         phone.makeZone()
         for number in 0..<600 { phone.write("n\(number)", "x") }
@@ -92,7 +92,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aBatchHasNotMoreThanTheServiceTakes() async throws {
+    @Test func batchKeepsServiceByteLimit() async throws {
         let phone = try await EngineWorld().app("phone")
         phone.makeZone()
         for number in 0..<5 { phone.write("n\(number)", String(repeating: "x", count: 600_000)) }
@@ -103,7 +103,7 @@ import Testing
             ])
     }
 
-    @Test func aProviderWithoutRecordIsSkippedAndADelegateWithoutBatchEndsTheSend() async throws {
+    @Test func missingRecordIsSkippedAndNilBatchEndsSend() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.engine.state.add(pendingRecordZoneChanges: [.saveRecord(hut("ghost"))])
         try await phone.engine.sendChanges()
@@ -119,7 +119,7 @@ import Testing
         #expect(phone.takeLog() == ["willSend manual", "sent +b", "didSend manual"])
     }
 
-    @Test func aBatchThatIsTooLargeOrOutOfScopeIsNotSent() async throws {
+    @Test func oversizedOrOutOfScopeBatchIsNotSent() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("b", "1")
         phone.batch { _ in
@@ -139,7 +139,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aChangeMadeWhileItIsSentIsSentAgain() async throws {
+    @Test func changeMadeDuringSendIsSentAgain() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         let isFirst = Mutex(true)
         phone.write("a", "2")
@@ -161,7 +161,7 @@ import Testing
         #expect(tablet.texts == ["a": "3"])
     }
 
-    @Test func whatIsOnItsWayIsNotPendingButInTheState() async throws {
+    @Test func inFlightChangeIsNotPending() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("a", "2")
         let seen = Mutex<[Int]>([])
@@ -173,7 +173,7 @@ import Testing
         #expect(seen.withLock { $0 } == [0])
     }
 
-    @Test func theScopeOfASendHolds() async throws {
+    @Test func sendRespectsScope() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         let other = CKRecordZone.ID(zoneName: "Trails")
@@ -193,7 +193,7 @@ import Testing
         #expect(phone.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
     }
 
-    @Test func theScopeAndThePriorityOfAFetchHold() async throws {
+    @Test func fetchRespectsScopeAndPriority() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         let zoneIDs = ["A", "B", "C"].map { CKRecordZone.ID(zoneName: $0) }
@@ -222,7 +222,7 @@ import Testing
         #expect(tablet.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    @Test func theDelegateIsAskedBeforeEachPage() async throws {
+    @Test func delegateIsAskedBeforeEachPage() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         phone.makeZone()
@@ -245,7 +245,7 @@ import Testing
         #expect(asked.withLock { $0 } == Array(repeating: .manual, count: 1 + pages.count))
     }
 
-    @Test func scopesSayWhatTheyContain() {
+    @Test func scopesContainTheirZonesAndRecords() {
         typealias Fetch = CKSyncEngine.FetchChangesOptions.Scope
         typealias Send = CKSyncEngine.SendChangesOptions.Scope
         let other = CKRecordZone.ID(zoneName: "Other")
@@ -260,7 +260,7 @@ import Testing
         #expect(Send.zoneIDs([other]) != .zoneIDs([hutsID]) && Fetch.all == .all)
     }
 
-    @Test func descriptionsNameNoValues() async throws {
+    @Test func eventDescriptionsOmitFieldValues() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         let lines = Mutex<[String]>([])
         tablet.whenEvent { event, _ in lines.withLock { $0.append("\(event)") } }
@@ -277,7 +277,7 @@ import Testing
         #expect("\(phone.engine)".contains("0 pending"))
     }
 
-    @Test func untrackedChangesAreAskedForWithNothingPending() async throws {
+    @Test func untrackedChangesAreSentWithoutPending() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.engine.state.hasPendingUntrackedChanges = true
         phone.batch { _ in
@@ -293,7 +293,7 @@ import Testing
         #expect(tablet.takeLog().contains("fetched +u"))
     }
 
-    @Test func zonesThatTheDelegateAddsGoBeforeTheNextBatch() async throws {
+    @Test func addedZonesAreSentBeforeNextBatch() async throws {
         let (phone, _) = try await EngineWorld().pair()
         for number in 0..<300 { phone.write("n\(number)", "x") }
         let trails = CKRecordZone(zoneName: "Trails")
@@ -308,7 +308,7 @@ import Testing
         #expect(words == ["willSend", "sent", "sentZones", "sent", "didSend"])
     }
 
-    @Test func aZoneThatWasFetchedIsOffTheListWhenTheDelegateHearsOfIt() async throws {
+    @Test func fetchedZoneLeavesUnfetchedListBeforeEvent() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "2")
         try await phone.engine.sendChanges()
@@ -323,7 +323,7 @@ import Testing
         #expect(lists["didFetch Huts"] == [])
     }
 
-    @Test func eventsOfTwoCallsNeverMix() async throws {
+    @Test func eventsOfConcurrentCallsDoNotInterleave() async throws {
         let (phone, _) = try await EngineWorld().pair()
         for number in 0..<20 { phone.write("n\(number)", "1") }
         phone.whenEvent { _, _ in await Task.yield() }
@@ -346,7 +346,7 @@ import Testing
         #expect(open == nil)
     }
 
-    @Test func aSharedDatabaseHasAnEngineToo() async throws {
+    @Test func engineRunsOnSharedDatabase() async throws {
         let connection = try await TestCloud().connect(user: "ida", device: "phone")
         let container = CKContainer(identifier: EngineWorld.container, connection: connection)
         let app = EngineApp(container.sharedCloudDatabase)
@@ -359,7 +359,7 @@ import Testing
         #expect(app.engine.state.pendingDatabaseChanges.isEmpty)
     }
 
-    @Test func thePublicDatabaseIsRefused() async throws {
+    @Test func engineRefusesPublicDatabase() async throws {
         let result = try await #require(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -371,7 +371,7 @@ import Testing
         #expect(words.contains("Give a sync engine the private or the shared database"))
     }
 
-    @Test func aDelegateThatWaitsForItsOwnEngineIsStopped() async throws {
+    @Test func delegateAwaitingItsEngineTraps() async throws {
         let result = try await #require(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -386,7 +386,7 @@ import Testing
         #expect(words.contains("after the delegate's method has returned"))
     }
 
-    @Test func aTaskThatTheDelegateStartsMayWaitForTheEngine() async throws {
+    @Test func taskStartedByDelegateMayAwaitEngine() async throws {
         let app = try await EngineWorld().app("phone")
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         app.whenEvent { event, engine in

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func whatWasNotPendingIsSentAndComesBackAsPending() async throws {
+    @Test func failedUnlistedChangeBecomesPending() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("b", "1")
@@ -42,7 +42,7 @@ import Testing
         #expect(tablet.texts == ["c": "x"])
     }
 
-    @Test func aDelegateThatNeverRunsOutIsNotAskedForEver() async throws {
+    @Test func endlessDelegateBatchesEndWithPendingChanges() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("b", "1")
         let count = Mutex(0)
@@ -61,7 +61,7 @@ import Testing
             ])
     }
 
-    @Test func theSameRecordTwiceIsNoTrap() async throws {
+    @Test func duplicateRecordInBatchDoesNotTrap() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.resolveNothing()
         for batch in [
@@ -81,7 +81,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aRecordThatIsTooLargeIsTheAppsAndTheOthersAreSaved() async throws {
+    @Test func oversizedRecordFailsAloneAndOthersAreSaved() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.resolveNothing()
         phone.write("big", String(repeating: "x", count: 1_200_000))
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The engine asks for less, once; an app that gives the same again hears of the failure.
-    @Test func aBatchOfTheAppsOwnThatTheServiceFindsTooLargeIsToldAsItFailed() async throws {
+    @Test func repeatedOversizedBatchIsReportedAsFailed() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
         phone.resolveNothing()
@@ -108,7 +108,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func aChangeThatIsMadeWhileTheRequestIsOnItsWayIsSentToo() async throws {
+    @Test func changeMadeDuringRequestIsSentToo() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let app = phone.app
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// The second engine does not know that the first has saved: it is told of a conflict.
-    @Test func twoEnginesOfOneStateLoseNothing() async throws {
+    @Test func twoEnginesWithSameStateConverge() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "5")
         phone.write("b", "1")
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func anEngineWithoutItsDelegateDoesNothing() async throws {
+    @Test func engineWithoutDelegateDoesNothing() async throws {
         let world = EngineWorld()
         var phone: EngineApp? = try await world.app("phone")
         let engine = try #require(phone?.engine)
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// An engine that is let go in the middle of its work ends it first.
-    @Test func aCallOutlivesWhoLetsTheEngineGo() async throws {
+    @Test func callFinishesAfterEngineIsReleased() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()

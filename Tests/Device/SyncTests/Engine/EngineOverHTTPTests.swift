@@ -37,7 +37,7 @@ import Testing
             ]))
     }
 
-    @Test func aConflictIsResolvedByHand() async throws {
+    @Test func conflictIsResolvedOverHTTP() async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in
             let phone = EngineApp(
@@ -72,7 +72,7 @@ import Testing
         (.tryAgainLater, .serviceUnavailable), (.authenticationFailed, .notAuthenticated),
         (.zoneBusy, .zoneBusy),
     ])
-    func whatTheServerRefusesForNowStaysPending(
+    func retryableErrorKeepsChangePendingOverHTTP(
         _ code: ServiceError.Code, _ expected: CKError.Code
     ) async throws {
         let cloud = TestCloud()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatIsLostIsToldAndNothingElseIs() async throws {
+    @Test func lostConnectionKeepsChangePendingOverHTTP() async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in
             let phone = EngineApp(
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// An owner's save reaches a participant's engine, and the other way round, by the long poll.
-    @Test func enginesTellEachOtherByThemselves() async throws {
+    @Test func enginesSyncAutomaticallyOverHTTP() async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in
             let ida = self.container(origin, "ida's phone", "ida@example.org")

@@ -10,7 +10,7 @@ import Testing
 @Suite struct EngineSampleTests {
     // MARK: Simple sync
 
-    @Test(arguments: [1, 10, 444]) func contactsComeToTheOtherDevice(_ count: Int) async throws {
+    @Test(arguments: [1, 10, 444]) func contactsReachOtherDevice(_ count: Int) async throws {
         let world = EngineWorld()
         let (a, b) = (try await world.app("a"), try await world.app("b"))
         a.makeZone()
@@ -21,7 +21,7 @@ import Testing
         #expect(b.texts.count == count && b.texts == a.texts)
     }
 
-    @Test func aNameChangesOnOneAndThenOnTheOther() async throws {
+    @Test func nameChangesSyncBothWays() async throws {
         let (a, b) = try await EngineWorld().pair()
         b.write("a", "Name 2")
         try await b.engine.sendChanges()
@@ -63,18 +63,18 @@ import Testing
         #expect(try #require(b.file.known["a"]?.creationDate) != original)
     }
 
-    @Test func aZoneThatIsNotFoundIsSavedAgain() async throws {
+    @Test func zoneNotFoundSavesZoneAgain() async throws {
         try await failOnce(.zoneNotFound) { _ = try await $0.deleteRecordZone(withID: hutsID) }
     }
 
-    @Test func anItemThatIsUnknownIsSavedAgain() async throws {
+    @Test func unknownItemIsSavedAgain() async throws {
         try await failOnce(.unknownItem) { _ = try await $0.deleteRecord(withID: hut("a")) }
     }
 
     // MARK: Conflicts
 
     @Test(arguments: [true, false])
-    func theLaterChangeWinsWhoeverSendsFirst(_ winnerSendsFirst: Bool) async throws {
+    func sameChangeWinsInEitherSendOrder(_ winnerSendsFirst: Bool) async throws {
         let (a, b) = try await EngineWorld().pair()
         a.write("a", "A2, the winner")
         b.write("a", "2, of B")
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: What Apple leaves to the reader
 
-    @Test func aContactIsDeleted() async throws {
+    @Test func deletedContactDisappearsOnOtherDevice() async throws {
         let (a, b) = try await EngineWorld().pair()
         a.erase("a")
         try await a.engine.sendChanges()
@@ -105,12 +105,12 @@ import Testing
     }
 
     /// Deleted here, edited there: the deletion is sent first.
-    @Test func aContactIsDeletedWhileTheOtherDeviceEditsIt() async throws {
+    @Test func pendingEditRecreatesDeletedContact() async throws {
         let (a, b) = try await EngineWorld().pair()
         a.erase("a")
         b.write("a", "edited")
         try await a.engine.sendChanges()
-        // The pending edit outlives the news of the deletion, and makes the record anew.
+        // The pending edit outlives the notification of the deletion, and makes the record anew.
         try await b.engine.fetchChanges()
         #expect(b.texts == ["a": "edited"])
         try await b.engine.sendChanges()
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Edited there, deleted here: a deletion names a record, not a version.
-    @Test func aContactThatWasEditedIsDeletedBySomebodyWhoHasNotHeardOfIt() async throws {
+    @Test func deleteWinsOverUnfetchedEdit() async throws {
         let (a, b) = try await EngineWorld().pair()
         b.write("a", "edited")
         try await b.engine.sendChanges()
@@ -130,7 +130,7 @@ import Testing
         #expect(b.texts.isEmpty && a.texts.isEmpty)
     }
 
-    @Test func bothDevicesMakeTheSameContact() async throws {
+    @Test func concurrentCreatesOfSameContactConflict() async throws {
         let (a, b) = try await EngineWorld().pair()
         a.write("new", "1")
         b.write("new", "2")
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// One of many fails: the others are saved, and what comes after the batch waits.
-    @Test func oneOfManyFails() async throws {
+    @Test func failedRecordDoesNotBlockItsBatch() async throws {
         let (a, b) = try await EngineWorld().pair()
         b.write("a", "0")
         try await b.engine.sendChanges()

@@ -77,15 +77,15 @@ import Testing
         #expect(bo.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a", in: valley.cys))])
         valley.ida.write("a", "ida's again")
         try await valley.ida.engine.sendChanges()
-        bo.forgetNews()
+        bo.forgetChanges()
         try await bo.engine.fetchChanges(.init(scope: .zoneIDs([valley.idas])))
-        #expect(bo.news == [hut("a", in: valley.idas)])
+        #expect(bo.changedIDs == [hut("a", in: valley.idas)])
         try await bo.engine.sendChanges(.init(scope: .allExcluding([valley.idas])))
         try await valley.cy.engine.fetchChanges()
         #expect(valley.cy.texts["a"] == "later")
     }
 
-    @Test func anOwnerAndAParticipantMeetInAConflict() async throws {
+    @Test func ownerAndParticipantEditsConflict() async throws {
         let valley = try await Valley()
         let bo = SharedApp(valley.bo.sharedCloudDatabase)
         try await bo.engine.fetchChanges()
@@ -100,7 +100,7 @@ import Testing
         #expect(valley.ida.texts["a"] == "3")
     }
 
-    @Test func whoMayOnlyReadIsToldSo() async throws {
+    @Test func readOnlyParticipantGetsPermissionFailure() async throws {
         let valley = try await Valley(.readOnly)
         let bo = SharedApp(valley.bo.sharedCloudDatabase)
         try await bo.engine.fetchChanges()
@@ -112,7 +112,7 @@ import Testing
         #expect(valley.ida.texts["a"] == "ida's")
     }
 
-    @Test func whoIsRemovedLosesTheZoneAndHearsWhatBecameOfAnEdit() async throws {
+    @Test func removedParticipantLosesZoneAndPendingEdit() async throws {
         let valley = try await Valley()
         let bo = SharedApp(valley.bo.sharedCloudDatabase)
         try await bo.engine.fetchChanges()
@@ -135,7 +135,7 @@ import Testing
         #expect(valley.cy.texts["a"] == "2")
     }
 
-    @Test func whoLeavesLosesTheZoneAndNobodyElseDoes() async throws {
+    @Test func leavingParticipantLosesZoneAlone() async throws {
         let valley = try await Valley()
         let bo = SharedApp(valley.bo.sharedCloudDatabase)
         try await bo.engine.fetchChanges()
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// A share travels like every record, in both directions.
-    @Test func anEngineSendsAndFetchesShares() async throws {
+    @Test func engineSendsAndFetchesShares() async throws {
         let valley = try await Valley()
         let bo = SharedApp(valley.bo.sharedCloudDatabase)
         try await bo.engine.fetchChanges()
@@ -188,7 +188,7 @@ final class SharedApp: CKSyncEngineDelegate {
         var zoneIDs: [CKRecordZone.ID] = []
         var deletions: [CKDatabase.DatabaseChange.Deletion] = []
         var failures: [CKRecord.ID: CKError.Code] = [:]
-        var news: [CKRecord.ID] = []
+        var changedIDs: [CKRecord.ID] = []
         var watchers: [(CKRecord.ID, String, CheckedContinuation<Void, Never>)] = []
     }
 
@@ -216,10 +216,10 @@ final class SharedApp: CKSyncEngineDelegate {
     var deletions: [CKDatabase.DatabaseChange.Deletion] { state.withLock { $0.deletions } }
     var failures: [CKRecord.ID: CKError.Code] { state.withLock { $0.failures } }
     /// The records that were fetched.
-    var news: [CKRecord.ID] { state.withLock { $0.news } }
+    var changedIDs: [CKRecord.ID] { state.withLock { $0.changedIDs } }
 
     func restart() { state.withLock { $0.engine = nil } }
-    func forgetNews() { state.withLock { $0.news = [] } }
+    func forgetChanges() { state.withLock { $0.changedIDs = [] } }
     func text(_ id: CKRecord.ID) -> String? { state.withLock { $0.texts[id] } }
     func record(_ id: CKRecord.ID) -> CKRecord? { state.withLock { $0.records[id] } }
 
@@ -274,7 +274,7 @@ final class SharedApp: CKSyncEngineDelegate {
                 for record in changes.modifications.map(\.record) {
                     state.records[record.recordID] = record
                     state.texts[record.recordID] = record["text"]
-                    state.news.append(record.recordID)
+                    state.changedIDs.append(record.recordID)
                 }
             }
             tellWatchers()

@@ -29,7 +29,7 @@ import Testing
         return try #require(phone.file.engineState)
     }
 
-    @Test func theStateTravelsAsJSONAndAsAPropertyList() async throws {
+    @Test func stateRoundTripsAsJSONAndPropertyList() async throws {
         let data = try await someState()
         let state = try JSONDecoder().decode(Serialization.self, from: data)
         let list = try PropertyListEncoder().encode(state)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// A zone cannot be given another scope later, so it is not lost between adding and sending.
-    @Test func theEncryptionScopeOfAZoneOutlastsARestart() async throws {
+    @Test func encryptionScopeOfPendingZoneSurvivesRestart() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         let zone = CKRecordZone(zoneName: "Vault")
@@ -76,7 +76,7 @@ import Testing
                 == ["Vault": .perZone, "Lakes": .perRecord, "_defaultZone": .perRecord])
     }
 
-    @Test func aDamagedOrForeignStateThrows() async throws {
+    @Test func damagedOrForeignStateThrows() async throws {
         let data = try await someState()
         let text = String(decoding: data, as: UTF8.self)
         for (from, to) in [
@@ -100,27 +100,27 @@ import Testing
         }
     }
 
-    @Test func theAppIsToldOfItsOwnChangesWithoutASync() async throws {
+    @Test func stateUpdateFollowsAddedChangesWithoutSync() async throws {
         let clock = TestClock()
         let world = EngineWorld(TestCloud(clock: clock))
         let phone = try await world.app("phone", clock: clock)
-        let told = AsyncStream.makeStream(of: Int.self)
+        let received = AsyncStream.makeStream(of: Int.self)
         phone.whenEvent { event, engine in
             guard case .stateUpdate = event else { return }
-            told.continuation.yield(engine.state.pendingRecordZoneChanges.count)
+            received.continuation.yield(engine.state.pendingRecordZoneChanges.count)
         }
         phone.write("a", "1")
         phone.write("b", "1")
         await clock.waitForSleeper(seconds: 0.1)
         clock.advance(bySeconds: 0.1)
-        var counts = told.stream.makeAsyncIterator()
+        var counts = received.stream.makeAsyncIterator()
         // Both at once.
         #expect(await counts.next() == 2)
     }
 
     /// Handlers add what they gathered, which is often nothing; were that a change, each event would
     /// wake an automatic engine, also one that was just cancelled.
-    @Test func whatChangesNothingIsNotTold() async throws {
+    @Test func ineffectiveChangeSendsNoStateUpdate() async throws {
         let (phone, _) = try await EngineWorld().pair()
         try await phone.engine.sendChanges()
         let count = Mutex(0)
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// A process that dies after any event, and another that goes on from its file.
-    @Test func aRestartAtEveryPointLosesNothing() async throws {
+    @Test func restartAtAnyEventLosesNothing() async throws {
         // How many events there are to die after.
         let whole = try await run(dyingAfter: .max)
         #expect(whole.eventCount > 10)
@@ -192,7 +192,7 @@ import Testing
         return (app.texts, tablet.texts, eventCount)
     }
 
-    @Test func whatWasOnItsWayIsSentAgainAfterARestart() async throws {
+    @Test func inFlightChangeIsSentAgainAfterRestart() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -216,7 +216,7 @@ import Testing
         #expect(restored.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func cancellingLeavesEverythingPending() async throws {
+    @Test func cancelOperationsKeepsChangesPending() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()
@@ -238,7 +238,7 @@ import Testing
         #expect(app.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
     }
 
-    @Test func aCallerThatIsCancelledCancelsItsSync() async throws {
+    @Test func cancelledTaskCancelsItsSend() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
         app.makeZone()

@@ -180,7 +180,7 @@ public class Memo: MemoCloudDelegate {
         }
     }
 
-    // MARK: News
+    // MARK: Notifications
 
     public func memoCloudChanged(record: CKRecord) {
         if record.recordID == self.memoRecord?.recordID {

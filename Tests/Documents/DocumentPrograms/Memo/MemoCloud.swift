@@ -128,7 +128,7 @@ public class MemoCloud {
 
     private let tokenKey = "memoChangeToken"
 
-    public func fetchNews() {
+    public func fetchChanges() {
         var token: CKServerChangeToken? = nil
         let stored = UserDefaults.standard.data(forKey: tokenKey)
         if stored != nil {

@@ -21,7 +21,7 @@ class MemoAppDelegate: UIApplicationDelegate {
         let notification = CKNotification(fromRemoteNotificationDictionary: dict)
         let cloud = MemoCloud.shared
         if notification.subscriptionID == cloud.subscriptionID {
-            cloud.fetchNews()
+            cloud.fetchChanges()
             completionHandler(.newData)
         } else {
             completionHandler(.noData)

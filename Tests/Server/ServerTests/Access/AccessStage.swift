@@ -92,7 +92,7 @@ struct AccessAnswers {
 ///
 /// - In the owner's zone Trips the record `trail` is shared with the reader; `hut` is under it. `diary` is
 ///   not shared. Others may ask for access.
-/// - In the public database lies the owner's record `news`.
+/// - In the public database lies a record of the owner.
 struct AccessStage: Sendable {
     static let container = "iCloud.org.example.Access"
 

@@ -8,7 +8,7 @@ import Testing
 /// Every route, asked by everybody: what a stranger, a reader or nobody learns and may do.
 @Suite struct RouteAccessTests {
     /// A route that is added without saying here who may use it, fails.
-    @Test func everyRouteHasARow() throws {
+    @Test func accessTableListsEveryRoute() throws {
         let routes = try AccessStage.routes(AccessStage.service()).router().routes
             .map { "\($0.method) \($0.path)" }
         let rows = Set(AccessTable.rows.map(\.route))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: AccessTable.rows)
-    func everybodyIsAnsweredAsTheTableSays(_ row: AccessRow) async throws {
+    func answersMatchTheAccessTable(_ row: AccessRow) async throws {
         // The callers in their order, so that what the owner does comes last.
         let service = AccessStage.service()
         let application = Application(router: try AccessStage.routes(service).router())

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON that need not be good: it keeps the spelling of numbers and the repetition of keys.
+/// JSON that need not be good: it keeps the spelling of numbers and repeated keys.
 indirect enum FuzzBody: Sendable {
     /// Written as it stands: a literal, a number, a broken escape.
     case raw(String)

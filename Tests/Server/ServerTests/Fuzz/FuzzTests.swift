@@ -15,7 +15,7 @@ import Testing
 ///
 /// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_SEED` repeats a run.
 @Suite struct FuzzTests {
-    @Test func spoiledRequestsHurtNobody() async throws {
+    @Test func mutatedRequestsLeaveServiceAndFolderHealthy() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seconds = environment["STRATUS_FUZZ_SECONDS"].flatMap(Double.init) ?? 60
         let seed = try #require(Seeds.forTest("FuzzTests, requests", count: 1).last)

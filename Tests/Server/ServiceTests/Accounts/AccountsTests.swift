@@ -26,7 +26,7 @@ import Testing
         if case .failure(let failure) = result { failure.error.code } else { nil }
     }
 
-    @Test func anAPITokenIsGoodForItsContainerAlone() async throws {
+    @Test func apiTokenIsValidForItsContainerOnly() async throws {
         let world = World(environment: .production, isForDevelopment: false)
         let service = world.service
         let token = try await service.accounts.createAPIToken(for: world.address, name: "app")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func withoutAUserThePublicDatabaseCanBeReadAndNoMore() async throws {
+    @Test func anonymousCallerReadsPublicDatabaseOnly() async throws {
         let world = World()
         let nobody = world.nobody
         #expect(await nobody.refusal(ZonesList.self, .init(), in: .public) == nil)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func webAuthTokensRotateAndOlderOnesStayGoodForAWhile() async throws {
+    @Test func rotatedWebAuthTokenStaysValidUntilItExpires() async throws {
         let world = World()
         let signIn = try await world.service.signInForDevelopment(user: "alice")
         func ask(_ token: String?) async -> Result<ServedAnswer<ZonesList.Answer>, RequestFailure> {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func anEndedSessionsTokensAreBad() async throws {
+    @Test func endedSessionInvalidatesWebAuthToken() async throws {
         let world = World()
         let signIn = try await world.service.signInForDevelopment(user: "alice")
         let credentials = Credentials(
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// A folder bears the container's name: one that is too long must not pass for a bad disk.
-    @Test func aLongContainerNameIsRefusedOrStored() async throws {
+    @Test func tooLongContainerNameIsRefused() async throws {
         let world = World(try Backend.sqlite.storage())
         let stopped = Mutex(false)
         world.service.onFatalStorageError { _ in stopped.withLock { $0 = true } }
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// It is stored with every record.
-    @Test func aLongDeviceIdentifierIsRefused() async throws {
+    @Test func tooLongDeviceIdentifierIsRefused() async throws {
         let alice = try await World().person("alice")
         let long = String(repeating: "x", count: 256)
         let refusals = [
@@ -134,7 +134,7 @@ import Testing
         #expect(await alice.at(String(long.dropLast())).refusal(ZonesList.self, .init()) == nil)
     }
 
-    @Test func theSameNameIsTheSameUserAndUsersAreApart() async throws {
+    @Test func signInNameDeterminesUserRecordName() async throws {
         let world = World()
         let alice = try await world.person("alice")
         #expect(try await world.person("alice").name == alice.name)
@@ -146,7 +146,7 @@ import Testing
         #expect(current.userRecordName == alice.name)
     }
 
-    @Test func aServiceOnTheSameDataKnowsItsTokens() async throws {
+    @Test func restartedServiceAcceptsItsTokens() async throws {
         let storage = try Backend.sqlite.storage()
         let alice = try await World(storage).person("alice")
         try await alice.makeZone("Trips")
@@ -156,7 +156,7 @@ import Testing
         #expect(try await same.page("Trips", since: token).records.isEmpty)
     }
 
-    @Test func aClosedStoreIsAskedAgainLater() async throws {
+    @Test func closedStorageReturnsTryAgainLater() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let alice = try await World(storage).person("alice")
         try await storage.close()
@@ -165,8 +165,8 @@ import Testing
         #expect(refusal?.error.retryAfterSeconds != nil)
     }
 
-    @Test func aFullDiskIsReportedToWhoRunsTheService() async throws {
-        let world = World(FullHouse())
+    @Test func fullDiskIsReportedToOperator() async throws {
+        let world = World(FullStorage())
         let reported = Mutex<StorageError.Code?>(nil)
         world.service.onFatalStorageError { error in reported.withLock { $0 = error.code } }
         let alice = try await world.person("alice")
@@ -177,7 +177,7 @@ import Testing
 }
 
 /// A storage whose disk has no room for another database.
-private struct FullHouse: StorageEngine {
+private struct FullStorage: StorageEngine {
     private let storage = SQLiteStorageEngine.inMemory()
 
     var directory: any Directory { storage.directory }

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func tooManyAttemptsFromAnAddressAreTold() async throws {
+    @Test func throttledExchangeReturnsRetryAfter() async throws {
         let world = world()
         var refused: ServiceError?
         for _ in 0..<100 where refused?.code != .throttled {
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func theSameSubjectIsTheSameUser(_ backend: Backend) async throws {
+    func identitySubjectDeterminesUser(_ backend: Backend) async throws {
         let world = world(try backend.storage())
         let first = try await exchange(world, provider.token(claims(world)))
         let again = try await exchange(world, provider.token(claims(world)))
@@ -143,7 +143,7 @@ import Testing
             at: world.address, scope: .public)
     }
 
-    @Test func anUnverifiedAddressIsNotTaken() async throws {
+    @Test func unverifiedEmailAddressIsNotStored() async throws {
         let world = world()
         var claims = claims(world)
         claims.email_verified = "false"
@@ -152,7 +152,7 @@ import Testing
         #expect(user.emailAddress == nil && !user.isEmailVerified)
     }
 
-    @Test func aHashedNonceIsTaken() async throws {
+    @Test func hashedNonceIsAccepted() async throws {
         let world = world()
         var claims = claims(world)
         claims.nonce = SHA256.hash(data: Data("nonce".utf8)).map {
@@ -161,7 +161,7 @@ import Testing
         #expect(await refusal(world, try await provider.token(claims)) == nil)
     }
 
-    @Test func whatIsNotTheProvidersIsRefusedAlike() async throws {
+    @Test func invalidIdentityTokensReturnTheSameError() async throws {
         let world = world()
         let now = Double(world.nowMilliseconds) / 1_000
         var bad: [String] = ["", "a.b.c", "..", "x"]
@@ -203,7 +203,7 @@ import Testing
         #expect(await refusal(world, good) == nil)
     }
 
-    @Test func newKeysAreFetchedButNotForEveryInventedName() async throws {
+    @Test func providerKeysAreRefetchedAtMostOncePerMinute() async throws {
         let world = world()
         func fetches() -> Int { provider.published.withLock { $0.fetches } }
         for _ in 0..<5 {
@@ -227,7 +227,7 @@ import Testing
         #expect(await refusal(world, withdrawn)?.code == .authenticationFailed)
     }
 
-    @Test func triesFromOneAddressAreCounted() async throws {
+    @Test func exchangeAttemptsAreLimitedPerAddress() async throws {
         let world = world()
         for _ in 0..<60 {
             #expect(await refusal(world, "x")?.code == .authenticationFailed)
@@ -236,7 +236,7 @@ import Testing
         #expect(refused?.code == .throttled && refused?.retryAfterSeconds != nil)
     }
 
-    @Test func withoutTheKeysItIsTriedLater() async throws {
+    @Test func missingProviderKeysReturnTryAgainLater() async throws {
         let world = world()
         provider.published.withLock { $0.isDown = true }
         let token = try await provider.token(claims(world))

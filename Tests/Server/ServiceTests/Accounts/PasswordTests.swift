@@ -8,7 +8,7 @@ import Testing
 
 /// How passwords are kept and how long they may take, and what is bounded at the counter.
 @Suite struct PasswordTests {
-    @Test func aStoredHashIsReadWithItsOwnCost() throws {
+    @Test func storedHashIsVerifiedWithItsOwnCost() throws {
         let cheap = try PasswordHash("correct horse", salt: [1, 2, 3], cost: .cheap)
         let read = try #require(PasswordHash(text: cheap.text))
         #expect(read == cheap)
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// RFC 7914 §12, the second vector.
-    @Test func theHashIsScrypt() throws {
+    @Test func passwordHashMatchesScryptTestVector() throws {
         let hash = try PasswordHash(
             "password", salt: Array("NaCl".utf8),
             cost: .init(logRounds: 10, blockSize: 8, parallelism: 16))
@@ -34,7 +34,7 @@ import Testing
                 == "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162")
     }
 
-    @Test func whatIsNoHashIsNone() {
+    @Test func malformedPasswordHashIsNotParsed() {
         let key = Base64.text([UInt8](repeating: 7, count: 32))
         for text in [
             "", "$", "$scrypt$", "password", "$scrypt$ln=1,r=1,p=1$AAAA$AAAA",
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aCrowdIsSentAwayInsteadOfWaitingForEver() async throws {
+    @Test func fullPasswordQueueRefusesAsBusy() async throws {
         let queue = PasswordQueue()
         let gate = Gate()
         let refusals = Counter()
@@ -70,7 +70,7 @@ import Testing
 
     /// Time would tell who has an account, so both have their password hashed: when there is no room for
     /// that, both hear so.
-    @Test func unknownAccountsAndWrongPasswordsAreHashedAlike() async throws {
+    @Test func unknownAccountIsHashedLikeWrongPassword() async throws {
         var settings = ServiceSettings(isForDevelopment: true)
         settings.accounts = AccountSettings(signUp: .open, passwordCost: .cheap)
         let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
@@ -109,7 +109,7 @@ import Testing
         #expect(try await refusal("nobody@example.org") == .wrong)
     }
 
-    @Test func whatIsRememberedHasABound() {
+    @Test func cacheStaysWithinItsCapacity() {
         var recent = LRUCache<Int, Int>(capacity: 10)
         for number in 0..<1_000 {
             recent[number] = number
@@ -119,7 +119,7 @@ import Testing
         #expect(recent[999] == nil)
     }
 
-    @Test func attemptsComeBackOneByOne() {
+    @Test func attemptLimitRefillsOneByOne() {
         let limiter = AttemptLimiter(.init(burst: 3, secondsPerAttempt: 10))
         for _ in 0..<3 { #expect(limiter.take("a", nowMilliseconds: 0) == nil) }
         #expect(limiter.take("a", nowMilliseconds: 0) == 10)
@@ -136,7 +136,7 @@ import Testing
             ("2026-11-21T06:25:00Z", 1_795_242_300_000), ("1970-01-01T00:00:00Z", 0),
             ("2024-02-29T23:59:59Z", 1_709_251_199_000), ("2000-03-01T00:00:00Z", 951_868_800_000),
         ] as [(String, Int64)])
-    func datesOfSignatures(_ text: String, _ milliseconds: Int64) {
+    func signatureDateIsParsedAsMilliseconds(_ text: String, _ milliseconds: Int64) {
         let signature = RequestSignature(
             keyID: "", date: text, signature: "", target: "", body: [UInt8]())
         #expect(signature.milliseconds == milliseconds)

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func everyFormOfTheMessageIsTaken() async throws {
+    @Test func everySignedMessageFormIsAccepted() async throws {
         let server = try await Server(World(isForDevelopment: false))
         let path = String(Server.target.prefix { $0 != "?" })
         for signature in [
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func everyCauseOfRefusalLooksTheSame() async throws {
+    @Test func invalidSignaturesReturnTheSameError() async throws {
         let world = World(isForDevelopment: false)
         let server = try await Server(world)
         let stranger = try await Server(world)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aSignatureIsGoodOnceInEitherOfItsForms() async throws {
+    @Test func signatureIsAcceptedOnceInEitherForm() async throws {
         let server = try await Server(World(isForDevelopment: false))
         let signature = try server.signature()
         #expect(await server.refusal(signature) == nil)
@@ -151,7 +151,7 @@ import Testing
         #expect(await server.refusal(other)?.code == .authenticationFailed)
     }
 
-    @Test func aSignatureIsNotGoodAgainAfterARestart() async throws {
+    @Test func usedSignatureIsRefusedAfterRestart() async throws {
         let storage = try Backend.sqlite.storage()
         let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
@@ -177,7 +177,7 @@ import Testing
         #expect(await refusal(fresh) == nil)
     }
 
-    @Test func aServerReachesThePublicDatabaseAsItsOwnUser() async throws {
+    @Test func serverUsesPublicDatabaseAsItsOwnUser() async throws {
         let world = World(isForDevelopment: false)
         let server = try await Server(world)
         for scope in [DatabaseScope.private, .shared] {
@@ -209,7 +209,7 @@ import Testing
         #expect(caller.answer.identity.userRecordName == server.userRecordName)
     }
 
-    @Test func aRevokedKeyIsNotTaken() async throws {
+    @Test func revokedServerKeyIsRefused() async throws {
         let world = World(isForDevelopment: false)
         let server = try await Server(world)
         #expect(await server.refusal(try server.signature()) == nil)
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func onlyPublicKeysOfTheCurveAreRegistered() async throws {
+    @Test func onlyP256PublicKeysAreRegistered() async throws {
         let world = World(isForDevelopment: false)
         for pem in [
             "", "x", P384.Signing.PrivateKey().publicKey.pemRepresentation,

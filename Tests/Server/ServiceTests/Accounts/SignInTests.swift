@@ -81,7 +81,7 @@ extension PasswordHash.Cost {
     }
 
     @Test(arguments: Backend.allCases)
-    func anAccountIsMadeOnceAndSignsInByItsPassword(_ backend: Backend) async throws {
+    func accountIsCreatedOnceAndSignsInByPassword(_ backend: Backend) async throws {
         let world = world(try backend.storage())
         let place = try await place(world)
         let first = try await world.service.signIn(form(), isNew: true, at: place)
@@ -99,7 +99,7 @@ extension PasswordHash.Cost {
         #expect(user.givenName == "Ida" && !user.isEmailVerified)
     }
 
-    @Test func unknownAccountsAndWrongPasswordsLookTheSame() async throws {
+    @Test func unknownAccountReturnsWrongPasswordError() async throws {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)
         let wrong = try await refusal(world, form("ida@example.org", "wrong password"))
@@ -112,7 +112,7 @@ extension PasswordHash.Cost {
         #expect(try await refusal(world, form("dev@example.org", "")) == wrong)
     }
 
-    @Test func whatNobodyCouldSignInWithIsRefused() async throws {
+    @Test func invalidSignUpInputIsRefused() async throws {
         let world = world()
         for address in [
             "", "@", "ida", "ida@", "@example.org", "a@b@c", "i da@example.org", "ida@.org",
@@ -134,7 +134,7 @@ extension PasswordHash.Cost {
         #expect(try await refusal(world, long, isNew: true)?.code == .badInput)
     }
 
-    @Test func aClosedServiceMakesNoAccounts() async throws {
+    @Test func closedSignUpCreatesNoAccount() async throws {
         let world = world(signUp: .closed)
         #expect(try await !place(world).isSignUpOpen)
         #expect(try await refusal(world, form(), isNew: true)?.code == .closed)
@@ -144,7 +144,7 @@ extension PasswordHash.Cost {
         #expect(try await refusal(world, form()) == nil)
     }
 
-    @Test func guessingAnAccountsPasswordIsSlow() async throws {
+    @Test func passwordAttemptsAreLimitedPerAccount() async throws {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)
         for number in 0..<10 {
@@ -163,7 +163,7 @@ extension PasswordHash.Cost {
         for _ in 0..<20 { #expect(try await refusal(world, form(from: "203.0.113.9")) == nil) }
     }
 
-    @Test func oneAddressTriesOnlySoManyAccounts() async throws {
+    @Test func signInAttemptsAreLimitedPerAddress() async throws {
         let world = world()
         for number in 0..<60 {
             let guess = form("user\(number)@example.org", "password1")
@@ -175,7 +175,7 @@ extension PasswordHash.Cost {
         #expect(try await refusal(world, elsewhere)?.code == .wrong)
     }
 
-    @Test func aWebAuthTokenIsGoodForItsContainerAlone() async throws {
+    @Test func webAuthTokenIsValidForItsContainerOnly() async throws {
         let world = world()
         let signIn = try await world.service.signIn(
             form(), isNew: true, at: try await place(world))
@@ -191,7 +191,7 @@ extension PasswordHash.Cost {
         _ = try await caller(world, signIn.webAuthToken)
     }
 
-    @Test func stayingSignedInIsForTwoWeeksElseForHalfAnHour() async throws {
+    @Test func sessionLastsHalfAnHourOrTwoWeeks() async throws {
         let world = world()
         let place = try await place(world)
         let short = try await world.service.signIn(form(), isNew: true, at: place)
@@ -212,7 +212,7 @@ extension PasswordHash.Cost {
         }
     }
 
-    @Test func theSignInPageIsGoodForAnHourAndItsToken() async throws {
+    @Test func signInRequestExpiresAfterAnHour() async throws {
         let world = world()
         let request = try await Self.request(world, origin: "https://app.example.org")
         let place = try await world.service.signInPlace(request)
@@ -231,7 +231,7 @@ extension PasswordHash.Cost {
         }
     }
 
-    @Test func theTokensOwnOriginsAndCallbackWin() async throws {
+    @Test func apiTokenDeterminesOriginsAndCallback() async throws {
         let world = world()
         let token = try await world.service.accounts.createAPIToken(
             for: world.address, name: "web", allowedOrigins: ["https://trails.example.org"],
@@ -246,7 +246,7 @@ extension PasswordHash.Cost {
         }
     }
 
-    @Test func aFormNeedsItsTokenAndTheCookieThatBelongsToIt() async throws {
+    @Test func formTokenRequiresItsCookie() async throws {
         let world = world()
         let service = world.service
         let (token, secret) = try await service.formToken(secret: nil)
@@ -262,7 +262,7 @@ extension PasswordHash.Cost {
         #expect(try await !service.isOurs(formToken: token, secret: secret))
     }
 
-    @Test func signingOutEndsTheSessionAndGivesNoToken() async throws {
+    @Test func signOutEndsSessionAndReturnsNoToken() async throws {
         let world = world()
         let alice = try await world.person("alice")
         let out = try await world.service.respond(
@@ -276,7 +276,7 @@ extension PasswordHash.Cost {
         try await world.service.signOut(webAuthToken: "none of ours")
     }
 
-    @Test func aDisabledAccountIsKnownAndRefused() async throws {
+    @Test func disabledAccountIsRefused() async throws {
         let world = world()
         let place = try await place(world)
         let signIn = try await world.service.signIn(form(), isNew: true, at: place)
@@ -294,7 +294,7 @@ extension PasswordHash.Cost {
         _ = try await caller(world, signIn.webAuthToken)
     }
 
-    @Test func anotherPasswordEndsTheSessions() async throws {
+    @Test func newPasswordEndsSessions() async throws {
         let world = world()
         let signIn = try await world.service.signIn(
             form(), isNew: true, at: try await place(world))
@@ -310,7 +310,7 @@ extension PasswordHash.Cost {
         }
     }
 
-    @Test func aDeletedAccountIsGoneAndItsAddressFree() async throws {
+    @Test func deletedAccountFreesItsEmailAddress() async throws {
         let world = world()
         let signIn = try await world.service.signIn(
             form(), isNew: true, at: try await place(world))
@@ -323,7 +323,7 @@ extension PasswordHash.Cost {
         #expect(anew.userRecordName != signIn.userRecordName)
     }
 
-    @Test func sessionsThatNobodyUsesAreRemoved() async throws {
+    @Test func expiredSessionsAreRemoved() async throws {
         let world = world()
         let place = try await place(world)
         let short = try await world.service.signIn(form(), isNew: true, at: place)
@@ -350,7 +350,7 @@ extension PasswordHash.Cost {
         #expect(try await directory.session(long.session) != nil)
     }
 
-    @Test func whatACommandChangesIsNoticedWithinASecond() async throws {
+    @Test func tokenRevokedByCommandIsRefusedWithinASecond() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
         let world = World(try SQLiteStorageEngine(folder: folder), isForDevelopment: false)
@@ -376,7 +376,7 @@ extension PasswordHash.Cost {
         #expect(await !isTaken())
     }
 
-    @Test func emailAddressesAreTrustedOnlyWhenTheOperatorSaysSo() async throws {
+    @Test func emailAddressIsVerifiedByOperatorOnly() async throws {
         for trusts in [false, true] {
             let world = world(trusts: trusts)
             _ = try await world.service.signIn(form(), isNew: true, at: try await place(world))

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func whoAgreedIsFoundByAddressAndName(_ backend: Backend) async throws {
+    func discoverableUserIsFoundByEmailAndRecordName(_ backend: Backend) async throws {
         let world = world(try backend.storage())
         let ida = try await person(world, "ida", isDiscoverable: true)
         let ole = try await person(world, "ole")
@@ -71,7 +71,7 @@ import Testing
         #expect(byName.users.first?.emailAddress == nil)
     }
 
-    @Test func whoDidNotAgreeLooksLikeNobody() async throws {
+    @Test func undiscoverableUserLooksUnknown() async throws {
         let world = world()
         let ole = try await person(world, "ole")
         let never = try await person(world, "never")
@@ -103,7 +103,7 @@ import Testing
         #expect(byName.first?.emailAddress == nil)
     }
 
-    @Test func consentIsForOneContainer() async throws {
+    @Test func discoverabilityAppliesToOneContainer() async throws {
         let world = world()
         let ida = try await person(world, "ida", isDiscoverable: true)
         var elsewhere = world.address
@@ -117,7 +117,7 @@ import Testing
         #expect(found.answer.users.map(\.userRecordName) == [nil])
     }
 
-    @Test func theCallerIsToldTheNameWithConsentOnly() async throws {
+    @Test func callerReceivesOwnNameOnlyWhenDiscoverable() async throws {
         let world = world()
         let ida = try await person(world, "ida")
         let before = try await ida.ask(UsersCaller.self, .init(), in: .public).identity
@@ -134,7 +134,7 @@ import Testing
         #expect(own.map(\.userRecordName) == [ida.name])
     }
 
-    @Test func listsOfPeopleHaveALimitAndContactsAreNotKnown() async throws {
+    @Test func userLookupsAreLimitedAndContactsAreEmpty() async throws {
         let world = world()
         let ole = try await person(world, "ole")
         let many = (0...Limits().operationsPerRequest).map {
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func theUsersOwnRecordIsThereAndTheirsToChange(_ backend: Backend) async throws {
+    func userRecordExistsAndIsWritableByItsUser(_ backend: Backend) async throws {
         let world = world(try backend.storage())
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func thePrivateDatabaseHasOneOfItsOwn(_ backend: Backend) async throws {
+    func privateDatabaseHasItsOwnUserRecord(_ backend: Backend) async throws {
         let world = world(try backend.storage())
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")
@@ -243,7 +243,7 @@ import Testing
         #expect(code(elsewhere) == .badRequest)
     }
 
-    @Test func nobodyElseChangesItAndNobodyMakesOrDeletesOne() async throws {
+    @Test func userRecordRefusesOtherUsersAndDeletion() async throws {
         let world = world()
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")

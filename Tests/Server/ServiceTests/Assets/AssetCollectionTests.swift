@@ -13,7 +13,7 @@ import Testing
     private static let day: Double = 24 * 3600
 
     @Test(arguments: Backend.allCases)
-    func anAssetGoesTwoDaysAfterItsLastRecord(_ backend: Backend) async throws {
+    func unreferencedAssetIsCollectedAfterTwoDays(_ backend: Backend) async throws {
         let world = World(try backend.storage())
         var alice = try await world.person("alice")
         let asset = try await alice.upload([1])
@@ -42,7 +42,7 @@ import Testing
         #expect(try await alice.blobNames().isEmpty)
     }
 
-    @Test func anUploadThatWasNeverSavedGoes() async throws {
+    @Test func unsavedUploadIsCollected() async throws {
         let world = World()
         let alice = try await world.person("alice")
         _ = try await alice.upload([1])
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aDeletedZoneLetsGoOfItsAssets(_ backend: Backend) async throws {
+    func deletedZoneReleasesItsAssets(_ backend: Backend) async throws {
         let world = World(try backend.storage())
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -75,7 +75,7 @@ import Testing
     /// Uploads, saves, deletions and collections in a random order, with the process dying between any
     /// two steps that touch blobs: every record's asset can be read, byte by byte, at any time.
     @Test(arguments: Seeds.forTest("AssetCollectionTests", count: 20))
-    func aRecordsAssetIsAlwaysThere(seed: UInt64) async throws {
+    func referencedAssetSurvivesCrashes(seed: UInt64) async throws {
         let storage = CrashingStorageEngine(
             SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: seed)))
         var limits = Limits()
@@ -107,7 +107,7 @@ import Testing
 
     /// The same, with many at once.
     @Test(arguments: Backend.allCases)
-    func collectionsBesideSavesTakeNothing(_ backend: Backend) async throws {
+    func concurrentCollectionKeepsReferencedAssets(_ backend: Backend) async throws {
         var limits = Limits()
         // Whatever is unreferenced at all may go at once, if it is older than the receipt of a save.
         limits.unreferencedAssetSeconds = 0

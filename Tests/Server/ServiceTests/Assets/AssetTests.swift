@@ -9,7 +9,7 @@ import Testing
 @Suite struct AssetTests {
     // MARK: Addresses for uploads
 
-    @Test func eachTokenHasAnAddressInTheRequestsOrder() async throws {
+    @Test func uploadURLsFollowTheRequestOrder() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         let tokens = try await alice.ask(
@@ -30,7 +30,7 @@ import Testing
         #expect(tokens[3].failure?.fieldName == "not a name")
     }
 
-    @Test func tooManyTokensAndUnknownZonesAreRefused() async throws {
+    @Test func invalidUploadTokenRequestIsRefused() async throws {
         let alice = try await World().person("alice")
         let tokens = (0...200).map { AssetsUpload.Item(fieldName: "photo\($0)") }
         let tooMany = await alice.refusal(AssetsUpload.self, .init(tokens: tokens))
@@ -46,7 +46,7 @@ import Testing
         #expect(nobody?.error.code == .authenticationRequired)
     }
 
-    @Test func anAddressIsGoodForFifteenMinutes() async throws {
+    @Test func uploadURLExpiresAfterFifteenMinutes() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
@@ -64,7 +64,7 @@ import Testing
     // MARK: Uploading
 
     @Test(arguments: Backend.allCases)
-    func whatWasUploadedAndSavedIsFetchedByteByByte(_ backend: Backend) async throws {
+    func savedAssetDownloadsAsUploaded(_ backend: Backend) async throws {
         let alice = try await World(backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         let bytes = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -94,7 +94,7 @@ import Testing
         #expect(try await alice.world.fetch(queried[0].asset) == bytes)
     }
 
-    @Test func anAssetThatIsTooLargeIsRefusedAndLeavesNothing() async throws {
+    @Test func tooLargeAssetIsRefusedAndLeavesNothing() async throws {
         var limits = Limits()
         limits.assetBytes = 1_000
         let world = World(limits: limits)
@@ -113,7 +113,7 @@ import Testing
         #expect(try await alice.assetBytes() == 1_000)
     }
 
-    @Test func aUserHasSoManyUploadsUnderWay() async throws {
+    @Test func concurrentUploadsPerUserAreLimited() async throws {
         var limits = Limits()
         limits.uploadsPerUser = 1
         let world = World(limits: limits)
@@ -139,7 +139,7 @@ import Testing
         #expect(await uploadFailure(world, address, pieces([2])) == nil)
     }
 
-    @Test func theSameContentIsKeptOnceInADatabase() async throws {
+    @Test func sameContentIsStoredOncePerDatabase() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1, 2, 3])
         let second = try await alice.upload([1, 2, 3])
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Else a checksum would tell whether somebody else has a file.
-    @Test func checksumsOfDifferentDatabasesTellNothing() async throws {
+    @Test func assetChecksumsDifferBetweenDatabases() async throws {
         let world = World()
         let alice = try await world.person("alice").upload([1, 2, 3])
         let bob = try await world.person("bob").upload([1, 2, 3])
@@ -160,7 +160,7 @@ import Testing
 
     // MARK: Saving
 
-    @Test func aValueWithoutAReceiptIsRefusedByItself() async throws {
+    @Test func assetWithoutValidReceiptIsRefused() async throws {
         let alice = try await World().person("alice")
         var asset = try await alice.upload([1])
         let good = photo(asset)
@@ -177,7 +177,7 @@ import Testing
     }
 
     /// Our client sends all fields when it saves with the policy "all keys".
-    @Test func aValueThatWasReadMayBeSentBackToItsRecord() async throws {
+    @Test func fetchedAssetIsAcceptedInItsOwnRecord() async throws {
         let alice = try await World().person("alice")
         let uploaded = try await alice.upload([1, 2])
         let saved = try await alice.modify([hut(.create, "a", [photo(uploaded), beds(1)])])[0]
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// A device with an old copy of the record learns that it is old, not that its asset is.
-    @Test func aStaleRecordWithAStaleAssetIsAConflict() async throws {
+    @Test func staleRecordWithStaleAssetReturnsConflict() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1])
         let old = try await alice.modify([hut(.create, "a", [photo(first)])])[0]
@@ -211,7 +211,7 @@ import Testing
         #expect(RecordResult.record(server).asset?.receipt == nil)
     }
 
-    @Test func aReceiptIsGoodInItsDatabaseZoneAndForItsUser() async throws {
+    @Test func receiptIsValidForItsZoneAndUserOnly() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -237,7 +237,7 @@ import Testing
         #expect(afterADay?.frameworkCode == 35)
     }
 
-    @Test func listsOfAssetsAreSavedAndSentBack() async throws {
+    @Test func assetListIsSavedAndReturned() async throws {
         let alice = try await World().person("alice")
         let assets = [
             try await alice.upload([1]), try await alice.upload([2]), try await alice.upload([1]),
@@ -264,7 +264,7 @@ import Testing
         #expect(tooMany.failed?.error.frameworkCode == 27)
     }
 
-    @Test func aFailedAtomicRequestHoldsNoAsset() async throws {
+    @Test func failedAtomicRequestReferencesNoAsset() async throws {
         let world = World()
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -280,7 +280,7 @@ import Testing
     }
 
     /// Text that looks like what is looked for in the stored bytes.
-    @Test func fieldsThatLookLikeAssetsAreLeftAlone() async throws {
+    @Test func stringFieldsResemblingReceiptsAreUnchanged() async throws {
         let alice = try await World().person("alice")
         let fields = [
             text("receipt", #"x"receipt":"y"#), text("note", #""receipt":"#),
@@ -293,7 +293,7 @@ import Testing
 
     // MARK: Attaching again
 
-    @Test func aSavedAssetIsAttachedToAnotherRecordWithoutAnUpload() async throws {
+    @Test func savedAssetIsRereferencedWithoutUpload() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         try await alice.makeZone("Plans")
@@ -322,7 +322,7 @@ import Testing
         #expect(try await alice.assetRows([4, 2])?.references == 1)
     }
 
-    @Test func onlyWhoMayReadARecordAttachesItsAssetAgain() async throws {
+    @Test func rereferenceRequiresReadPermission() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -341,7 +341,7 @@ import Testing
 
     // MARK: Fetching
 
-    @Test func anAddressForADownloadEndsAfterAnHour() async throws {
+    @Test func downloadURLExpiresAfterAnHour() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let saved = try await alice.modify([

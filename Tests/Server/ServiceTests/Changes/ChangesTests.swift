@@ -9,7 +9,7 @@ import Testing
     let world = World()
 
     @Test(arguments: Backend.allCases)
-    func eachRecordComesOnceWithItsNewestState(_ backend: Backend) async throws {
+    func fetchReturnsEachRecordOnceInNewestState(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a", [beds(1)])], in: "Trips")
@@ -30,7 +30,7 @@ import Testing
 
     /// Without a token, deletions from before are told only to the device that made the record; those
     /// that happen while the fetch runs are told to all.
-    @Test func aFirstFetchIsNotToldOfOldDeletions() async throws {
+    @Test func firstFetchOmitsOldTombstonesOfOtherDevices() async throws {
         let phone = try await world.person("alice")
         let tablet = phone.at("tablet")
         try await phone.makeZone("Trips")
@@ -48,7 +48,7 @@ import Testing
         #expect(rest.records.map(\.tombstone?.recordName) == ["late"])
     }
 
-    @Test func onlyDesiredTypesAndKeysCome() async throws {
+    @Test func fetchReturnsOnlyDesiredTypesAndKeys() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify(
@@ -66,7 +66,7 @@ import Testing
         #expect(cut.records[0].values == ["beds": .int64(1)])
     }
 
-    @Test func newestFirstPagesMeetInTheMiddle() async throws {
+    @Test func reversedPagesReturnEachRecordOnce() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         for number in 0..<5 {
@@ -86,7 +86,7 @@ import Testing
         #expect(after.records.map(\.name) == ["later"])
     }
 
-    @Test func aPageIsAsLongAsAskedUpToTheMaximum() async throws {
+    @Test func resultsLimitDeterminesPageLengthUpToMaximum() async throws {
         var limits = Limits()
         limits.recordsPerPage = 3
         limits.maximumRecordsPerPage = 5
@@ -103,7 +103,7 @@ import Testing
     // MARK: Tokens
 
     /// Each token is refused for this zone, and its zone alone fails.
-    @Test func aForgedOrForeignTokenIsUnknown() async throws {
+    @Test func forgedOrForeignChangeTokenIsRefused() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         for person in [alice, bob] {
@@ -142,7 +142,7 @@ import Testing
         #expect(foreign?.error.frameworkCode == 21)
     }
 
-    @Test func tokensOfARecreatedZoneExpire() async throws {
+    @Test func recreatedZoneExpiresItsChangeTokens() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let token = try await alice.page("Trips").syncToken
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func tokensExpireWithTheHistoryTheyBelongTo(_ backend: Backend) async throws {
+    func changeTokenExpiresWithItsHistory(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
         let alice = try await world.person("alice")
@@ -188,7 +188,7 @@ import Testing
 
     /// An answer is made in memory: large records make short pages, and every zone has one.
     @Test(arguments: Backend.allCases)
-    func largeRecordsMakeShortPages(_ backend: Backend) async throws {
+    func byteLimitShortensPages(_ backend: Backend) async throws {
         var limits = Limits()
         limits.changedBytesPerAnswer = 2_500
         let alice = try await World(try backend.storage(), limits: limits).person("alice")
@@ -210,7 +210,7 @@ import Testing
         #expect(!rest.moreComing)
     }
 
-    @Test func largeRecordsMakeShortPagesNewestFirstToo() async throws {
+    @Test func byteLimitShortensReversedPages() async throws {
         var limits = Limits()
         limits.changedBytesPerAnswer = 2_500
         let alice = try await World(limits: limits).person("alice")
@@ -232,7 +232,7 @@ import Testing
         #expect(lengths == [2, 2, 1])
     }
 
-    @Test func whyAZoneWentIsToldToWhoAsksForExtensions() async throws {
+    @Test func deletionReasonIsSentOnlyWithExtensions() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.deleteZone("Trips")
@@ -245,7 +245,7 @@ import Testing
     }
 
     /// Else one request could ask for the largest page of one zone 400 times.
-    @Test func aZoneIsNamedOnceInARequest() async throws {
+    @Test func duplicateZoneInRequestIsRefused() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let refusal = await alice.refusal(
@@ -257,7 +257,7 @@ import Testing
         #expect(refusal?.error.code == .badRequest)
     }
 
-    @Test func theDefaultZoneAndThePublicDatabaseHaveNoFeed() async throws {
+    @Test func defaultZoneAndPublicDatabaseHaveNoFeed() async throws {
         let alice = try await world.person("alice")
         guard case .failure(let failure) = try await alice.changes("_defaultZone") else {
             Issue.record("The default zone has no feed.")
@@ -271,7 +271,7 @@ import Testing
     // MARK: The database
 
     @Test(arguments: Backend.allCases)
-    func theDatabaseTellsWhichZonesChanged(_ backend: Backend) async throws {
+    func databaseChangesListChangedZones(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("One")
         try await alice.makeZone("Two")
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7])
-    func theDatabasesPagesHaveAllZones(_ limit: Int) async throws {
+    func pagedDatabaseChangesListEveryZone(_ limit: Int) async throws {
         let alice = try await world.person("alice")
         let names = (0..<7).map { "Zone\($0)" }
         for name in names { try await alice.makeZone(name) }
@@ -308,7 +308,7 @@ import Testing
         #expect(found == names)
     }
 
-    @Test func withoutSharesTheSharedDatabaseIsAnEmptyView() async throws {
+    @Test func sharedDatabaseHasNoChangesWithoutShares() async throws {
         let alice = try await world.person("alice")
         let first = try await alice.ask(ChangesDatabase.self, .init(), in: .shared)
         #expect(first.zones.isEmpty)

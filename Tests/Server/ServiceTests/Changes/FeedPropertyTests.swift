@@ -44,7 +44,7 @@ import Testing
 
     /// Promise P8 too: what was deleted comes back to nobody, also when its tombstone was purged.
     @Test(arguments: Seeds.forTest("FeedPropertyTests", count: 8))
-    func followersEqualTheModel(_ seed: UInt64) async throws {
+    func fetchedRecordsEqualTheModel(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")

@@ -10,7 +10,7 @@ import Testing
 
     // MARK: records/changes and zones/changes
 
-    @Test func recordsChangesIsTheFeedOfOneZone() async throws {
+    @Test func recordsChangesReturnsChangesOfOneZone() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a", [beds(1)]), hut(.create, "b")], in: "Trips")
@@ -55,7 +55,7 @@ import Testing
         #expect(expired?.error.code == .changeTokenExpired)
     }
 
-    @Test func zonesChangesIsTheFeedOfTheDatabase() async throws {
+    @Test func zonesChangesReturnsChangesOfTheDatabase() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("One")
         try await alice.makeZone("Two")
@@ -76,7 +76,7 @@ import Testing
     // MARK: The public database
 
     @Test(arguments: Backend.allCases)
-    func thePublicDatabaseHasAFeedForWhoAsksForExtensions(_ backend: Backend) async throws {
+    func publicDatabaseHasFeedOnlyWithExtensions(_ backend: Backend) async throws {
         let world = World(try backend.storage())
         let alice = try await world.person("alice")
         let bob = try await world.person("bob", device: "tablet")
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Who looks for all users finds only himself.
-    @Test func thePublicFeedTellsNoUsers() async throws {
+    @Test func publicFeedOmitsOtherUserRecords() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// Neither records nor tombstones of what somebody may not read.
-    @Test func thePublicFeedFollowsTheGrants() async throws {
+    @Test func publicFeedFollowsTheGrants() async throws {
         let (world, alice, bob) = try await GrantsTests.world(#"GRANT WRITE TO "_creator""#)
         func feed(_ person: Person) async throws -> [String] {
             let answer = try await person.ask(
@@ -142,7 +142,7 @@ import Testing
         #expect(try await feed(bob.at("phone")) == [])
     }
 
-    @Test func nobodyFollowsPrivateZones() async throws {
+    @Test func anonymousCallerCannotFetchPrivateZones() async throws {
         let failure = await world.nobody.refusal(
             ChangesZone.self, .init(zones: [.init(zoneID: zone("Trips"))]))
         #expect(failure?.error.code == .authenticationRequired)
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: getCurrentSyncToken
 
-    @Test func whoAsksIsToldWhereTheZoneStands() async throws {
+    @Test func answerIncludesChangeTokenOnRequest() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         func ask<E: ServedEndpoint>(

@@ -7,7 +7,7 @@ import Testing
 /// The ancestor in a conflict: the state that the client changed, where the store still has it.
 @Suite struct AncestorsTests {
     @Test(arguments: Backend.allCases)
-    func aConflictHasTheStateThatTheClientChanged(_ backend: Backend) async throws {
+    func conflictReturnsAncestorRecord(_ backend: Backend) async throws {
         let world = World(try backend.storage())
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Only who asks for our keys has the price of it.
-    @Test func anAncestorIsForWhoAsksForExtensions() async throws {
+    @Test func ancestorRecordIsSentOnlyWithExtensions() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func statesAreKeptForSoManyChangesAndUpToASize(_ backend: Backend) async throws {
+    func ancestorRecordsAreLimitedByCountAndSize(_ backend: Backend) async throws {
         var limits = Limits()
         limits.ancestorChanges = 3
         limits.ancestorBytes = 200
@@ -69,7 +69,7 @@ import Testing
 
     /// What was deleted is not kept under another name.
     @Test(arguments: Backend.allCases)
-    func aDeletionForgetsAllStates(_ backend: Backend) async throws {
+    func deletionRemovesAncestorRecords(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
         let alice = try await world.person("alice")
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// A short request can conflict with 400 large records.
-    @Test func conflictsBringAsMuchAsAnAnswerMayHave() async throws {
+    @Test func byteLimitOmitsServerRecordsOfConflicts() async throws {
         var limits = Limits()
         limits.changedBytesPerAnswer = 2_500
         let alice = try await World(limits: limits).person("alice")
@@ -104,8 +104,8 @@ import Testing
         #expect(results.map { $0.failed?.serverRecord != nil } == [true, true, false, false])
     }
 
-    /// Also in the answer to a repetition.
-    @Test func aRepetitionHasTheAncestorToo() async throws {
+    /// Also in the answer to a repeated request.
+    @Test func repeatedRequestReturnsAncestorRecord() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
         try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])

@@ -6,7 +6,7 @@ import Testing
 /// All or nothing within a custom zone.
 @Suite struct AtomicityTests {
     @Test(arguments: Backend.allCases)
-    func oneFailureInAZoneUndoesTheRequest(_ backend: Backend) async throws {
+    func oneFailureUndoesAtomicRequest(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "old", [beds(1)])], in: "Trips")
@@ -27,7 +27,7 @@ import Testing
     /// A failure at the end of a chain of 400 parents comes up link by link, while the database waits:
     /// what each link asks of the store must be asked once.
     @Test(.timeLimit(.minutes(1)))
-    func aLongChainThatFailsIsDecidedSoon() async throws {
+    func failingChainOfParentsIsResolvedInTime() async throws {
         let alice = try await World().person("alice")
         try await alice.modify(
             (0..<400).map { number in
@@ -42,7 +42,7 @@ import Testing
         #expect(results.dropLast().allSatisfy { $0.code == .validatingReferenceError })
     }
 
-    @Test func withoutAtomicityTheOthersAreSaved() async throws {
+    @Test func nonAtomicRequestSavesOtherRecords() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         let results = try await alice.modify(
@@ -52,7 +52,7 @@ import Testing
         #expect(results[1].code == .notFound)
     }
 
-    @Test func theDefaultZoneIsNeverAtomic() async throws {
+    @Test func defaultZoneIsNeverAtomic() async throws {
         let alice = try await World().person("alice")
         let results = try await alice.modify([
             hut(.create, "new"), hut(.update, "gone", tag: "0.0000"),
@@ -60,7 +60,7 @@ import Testing
         #expect(results.map(\.code) == [nil, .notFound])
     }
 
-    @Test func aFailingZoneDoesNotHurtAnother() async throws {
+    @Test func failingZoneDoesNotAffectOtherZones() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("One")
         try await alice.makeZone("Two")
@@ -74,7 +74,7 @@ import Testing
         #expect(try await alice.lookup(["a"], in: "Two")[0].record != nil)
     }
 
-    @Test func aMissingZoneIsNotFoundForEachRecord() async throws {
+    @Test func missingZoneFailsEachRecord() async throws {
         let alice = try await World().person("alice")
         let results = try await alice.modify([hut(.create, "a"), hut(.create, "b")], in: "Nowhere")
         #expect(results.map(\.code) == [.zoneNotFound, .zoneNotFound])
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// A batch that is refused before the transaction leaves no record type behind.
-    @Test func aRefusedBatchLeavesNoSchema() async throws {
+    @Test func refusedBatchLeavesNoSchema() async throws {
         let world = World()
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A batch's versions are dense and its rows are one commit: no page ends inside it.
-    @Test func noPageEndsInsideARequest() async throws {
+    @Test func pageNeverEndsInsideABatch() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify((0..<7).map { hut(.create, "a\($0)") }, in: "Trips")

@@ -5,7 +5,7 @@ import Testing
 
 /// Fetching records by name.
 @Suite struct LookupTests {
-    @Test func resultsKeepTheOrderAndDuplicatesOfTheRequest() async throws {
+    @Test func lookupKeepsRequestOrderAndDuplicates() async throws {
         let alice = try await World().person("alice")
         try await alice.modify([hut(.create, "a"), hut(.create, "b"), hut(.create, "gone")])
         try await alice.modify([hut(.forceDelete, "gone")])
@@ -15,7 +15,7 @@ import Testing
         #expect(found[1].failed?.error.frameworkCode == 11)
     }
 
-    @Test func anItemMayNameItsZoneAndKeys() async throws {
+    @Test func lookupItemOverridesZoneAndDesiredKeys() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         let fields = [beds(1), text("name", "x")]
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// For clients whose language has no integers of 64 bits.
-    @Test func numbersAreStringsWhereTheRequestSaysSo() async throws {
+    @Test func numbersAsStringsAppliesToEveryEndpoint() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         let saved = try await alice.ask(
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func tooManyNamesAreRefused() async throws {
+    @Test func lookupOfTooManyRecordsIsRefused() async throws {
         let alice = try await World().person("alice")
         let failure = await alice.refusal(
             RecordsLookup.self,
@@ -81,7 +81,7 @@ import Testing
         #expect(failure?.error.frameworkCode == 27)
     }
 
-    @Test func withoutSharesTheSharedDatabaseHasNoZones() async throws {
+    @Test func sharedDatabaseHasNoZonesWithoutShares() async throws {
         let alice = try await World().person("alice")
         #expect(try await alice.lookup(["a"], scope: .shared)[0].code == .zoneNotFound)
         let saved = try await alice.modify([hut(.create, "a")], scope: .shared)

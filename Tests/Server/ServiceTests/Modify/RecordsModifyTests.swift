@@ -10,7 +10,7 @@ import Testing
     let world = World()
 
     @Test(arguments: Backend.allCases)
-    func aCreatedRecordIsAnsweredWholeAndCanBeLookedUp(_ backend: Backend) async throws {
+    func createReturnsTheStoredRecord(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         let saved = try await alice.modify([hut(.create, "hut-3", [beds(24)])], in: "Trips")
@@ -25,7 +25,7 @@ import Testing
         #expect(try await alice.lookup(["hut-3"], in: "Trips") == saved)
     }
 
-    @Test func anUnnamedRecordGetsAUUID() async throws {
+    @Test func unnamedRecordReceivesUUID() async throws {
         let alice = try await world.person("alice")
         let saved = try await alice.modify([hut(.create, nil), hut(.create, nil)])
         let names = saved.compactMap(\.name)
@@ -40,7 +40,7 @@ import Testing
         (.delete, "stale", .conflict), (.update, "none", .conflict), (.replace, "none", .conflict),
         (.delete, "none", .conflict),
     ])
-    func aKindWhosePreconditionFailsIsRefusedWithTheServersRecord(
+    func conflictReturnsServerRecord(
         _ kind: RecordsModify.Kind, _ which: String, _ code: ServiceError.Code
     ) async throws {
         let alice = try await world.person("alice")
@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: [
         RecordsModify.Kind.update, .forceUpdate, .replace, .forceReplace,
     ])
-    func savesChangeWhatTheirKindSays(_ kind: RecordsModify.Kind) async throws {
+    func saveKindMergesOrReplacesFields(_ kind: RecordsModify.Kind) async throws {
         let alice = try await world.person("alice")
         let first = try await alice.modify([
             hut(.create, "hut", [beds(1), text("name", "Gipfelblick"), text("note", "cold")])
@@ -76,7 +76,7 @@ import Testing
         #expect(result.record?.created == first[0].record?.created)
     }
 
-    @Test func aSaveNeedsNoTypeWhereTheRecordHasOne() async throws {
+    @Test func updateOfStoredRecordNeedsNoType() async throws {
         let alice = try await world.person("alice")
         let first = try await alice.modify([hut(.create, "hut", [beds(1)])])
         let tag = first[0].record?.recordChangeTag
@@ -89,7 +89,7 @@ import Testing
         (RecordsModify.Kind.update, 11 as Int?), (.replace, 11), (.forceUpdate, nil),
         (.forceReplace, nil), (.delete, nil), (.forceDelete, nil),
     ])
-    func aMissingRecordIsNotFoundOrMadeOrGoneAlready(
+    func saveKindDeterminesResultForMissingRecord(
         _ kind: RecordsModify.Kind, _ frameworkCode: Int?
     ) async throws {
         let alice = try await world.person("alice")
@@ -99,7 +99,7 @@ import Testing
         if kind.isDeletion { #expect(result.tombstone?.recordName == "hut") }
     }
 
-    @Test func aRecreatedRecordHasAFreshTagAndNewOrigin() async throws {
+    @Test func recreatedRecordHasNewChangeTagAndOrigin() async throws {
         let alice = try await world.person("alice")
         let first = try await alice.modify([hut(.create, "hut", [beds(1)])])[0]
         try await alice.modify([hut(.forceDelete, "hut")])
@@ -114,7 +114,7 @@ import Testing
         #expect(stale[0].code == .conflict)
     }
 
-    @Test func aRecordKeepsItsType() async throws {
+    @Test func recordTypeCannotChange() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "hut")])
         let result = try await alice.modify([hut(.forceUpdate, "hut", type: "Trail")])
@@ -122,18 +122,18 @@ import Testing
     }
 
     @Test(arguments: ["_secret", "", "hütte", String(repeating: "x", count: 256)])
-    func aRecordOfAnImpossibleNameIsRefused(_ name: String) async throws {
+    func invalidRecordNameIsRefused(_ name: String) async throws {
         let alice = try await world.person("alice")
         #expect(try await alice.modify([hut(.create, name)])[0].code == .badRequest)
     }
 
     @Test(arguments: ["1Hut", "Hut!", "", "Users", "cloudkit.share", "_Hut"])
-    func aRecordOfAnImpossibleTypeIsRefused(_ type: String) async throws {
+    func invalidRecordTypeIsRefused(_ type: String) async throws {
         let alice = try await world.person("alice")
         #expect(try await alice.modify([hut(.create, "hut", type: type)])[0].code == .badRequest)
     }
 
-    @Test func aRecordThatIsTooLargeIsRefusedAndTheOthersAreSaved() async throws {
+    @Test func tooLargeRecordIsRefusedAndOthersAreSaved() async throws {
         let alice = try await world.person("alice")
         let large = String(repeating: "x", count: 1_100_000)
         let results = try await alice.modify([
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// A short request can conflict with many large records: its outcome must not copy them.
-    @Test func theOutcomeOfAConflictIsKeptWithoutTheRecordAndAnsweredWithIt() async throws {
+    @Test func conflictOutcomeIsStoredWithoutServerRecord() async throws {
         let storage = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
         let world = World(storage)
         let alice = try await world.person("alice")
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// Stored, it could not be read again: neither it nor any query of its type.
-    @Test func aRecordThatGetsTooManyFieldsByAMergeIsRefused() async throws {
+    @Test func mergeIntoTooManyFieldsIsRefused() async throws {
         let alice = try await world.person("alice")
         func fields(_ numbers: Range<Int>) -> [Field] {
             numbers.map { Field(name: "field\($0)", value: .int64(Int64($0))) }
@@ -178,7 +178,7 @@ import Testing
         #expect(kept[0].values == ["field7": .int64(7)])
     }
 
-    @Test func aRecordThatGrowsTooLargeByAMergeIsRefused() async throws {
+    @Test func mergeIntoTooLargeRecordIsRefused() async throws {
         let alice = try await world.person("alice")
         let half = String(repeating: "x", count: 600_000)
         try await alice.modify([hut(.create, "hut", [text("one", half)])])
@@ -187,14 +187,14 @@ import Testing
         #expect(try await alice.lookup(["hut"])[0].values.count == 1)
     }
 
-    @Test func tooManyFieldsAreRefused() async throws {
+    @Test func recordWithTooManyFieldsIsRefused() async throws {
         let alice = try await world.person("alice")
         let fields = (0...256).map { text("field\($0)", "") }
         let result = try await alice.modify([hut(.create, "hut", fields)])
         #expect(result[0].failed?.error.frameworkCode == 27)
     }
 
-    @Test func tooManyOperationsAreRefusedAsAWhole() async throws {
+    @Test func batchOfTooManyOperationsIsRefused() async throws {
         let alice = try await world.person("alice")
         let operations = (0...400).map { hut(.create, "hut-\($0)") }
         let failure = await alice.refusal(RecordsModify.self, .init(operations: operations))
@@ -204,7 +204,7 @@ import Testing
         #expect(try await alice.modify(Array(operations.dropLast())).count == 400)
     }
 
-    @Test func oneRecordInTwoOperationsIsRefusedAsAWhole() async throws {
+    @Test func batchNamingARecordTwiceIsRefused() async throws {
         let alice = try await world.person("alice")
         let operations = [hut(.forceUpdate, "hut"), hut(.forceDelete, "hut")]
         let failure = await alice.refusal(RecordsModify.self, .init(operations: operations))
@@ -212,7 +212,7 @@ import Testing
         #expect(try await alice.lookup(["hut"])[0].code == .notFound)
     }
 
-    @Test func desiredKeysCutTheAnswerAndNotTheRecord() async throws {
+    @Test func desiredKeysReduceTheAnswerOnly() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(
             RecordsModify.self,
@@ -223,7 +223,7 @@ import Testing
         #expect(try await alice.lookup(["hut"])[0].values.count == 2)
     }
 
-    @Test func numbersAreStringsForWhomTheOperationSays() async throws {
+    @Test func numbersAsStringsAppliesPerOperation() async throws {
         let alice = try await world.person("alice")
         var first = hut(.create, "a", [beds(1)])
         first.numbersAsStrings = true
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func valuesOfEveryTypeComeBackAsTheyWent(_ backend: Backend) async throws {
+    func valuesOfEveryTypeRoundTrip(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         let place = Location(
             latitude: 47.25, longitude: -11.5, horizontalAccuracy: 5, verticalAccuracy: 7.5,
@@ -270,7 +270,7 @@ import Testing
         for field in fields { #expect(found[field.name] == field.value) }
     }
 
-    @Test func theDefaultZoneHasNoShortGUIDs() async throws {
+    @Test func shortGUIDInDefaultZoneIsRefused() async throws {
         let alice = try await world.person("alice")
         var shared = hut(.create, "shared")
         shared.record.createShortGUID = true
@@ -278,10 +278,10 @@ import Testing
         #expect(results.map(\.code) == [.badRequest])
     }
 
-    // MARK: Repetitions
+    // MARK: Repeated requests
 
     @Test(arguments: Backend.allCases)
-    func aRepeatedOperationChangesNothing(_ backend: Backend) async throws {
+    func repeatedRequestChangesNothing(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         let operations = [hut(.create, "hut", [beds(1)]), hut(.create, nil, [beds(2)])]
@@ -297,7 +297,7 @@ import Testing
     }
 
     /// Deleting what is not there is done at once, and stays done when somebody creates it meanwhile.
-    @Test func aRepeatedDeletionTakesNothingThatCameSince() async throws {
+    @Test func repeatedDeletionKeepsRecordCreatedSince() async throws {
         let alice = try await world.person("alice")
         let gone = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
         try await alice.at("tablet").modify([hut(.create, "hut", [beds(1)])])
@@ -307,7 +307,7 @@ import Testing
     }
 
     /// What happened to the record since is told as what it is, not as another answer to the save.
-    @Test func aRepeatedSaveOfWhatWasDeletedSinceIsNotFound() async throws {
+    @Test func repeatedSaveOfDeletedRecordIsNotFound() async throws {
         let alice = try await world.person("alice")
         let operations = [hut(.create, "hut"), hut(.forceDelete, "old")]
         try await alice.modify([hut(.create, "old")])
@@ -319,7 +319,7 @@ import Testing
         #expect(try await alice.lookup(["old"])[0].record != nil)
     }
 
-    @Test func aPartlyFailedOperationIsRepeatedAsItWas() async throws {
+    @Test func repeatedRequestReturnsTheSamePartialFailure() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let operations = [hut(.create, "a"), hut(.update, "b", tag: "1.abcd")]
@@ -335,7 +335,7 @@ import Testing
     }
 
     /// Else it would get answers about records that it does not name.
-    @Test func anotherRequestUnderAnIdentifierIsRefused() async throws {
+    @Test func operationIDReusedForOtherRecordsIsRefused() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a"), hut(.create, "b")], operationID: "save-1")
@@ -366,7 +366,7 @@ import Testing
     }
 
     /// As it was kept before outcomes had a digest.
-    @Test func anOutcomeOfTheFirstFormatIsRead() async throws {
+    @Test func outcomeOfFirstFormatIsRead() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "hut", [beds(1)])])
         let store = try await world.service.storage.store(
@@ -386,7 +386,7 @@ import Testing
     }
 
     /// A client tells errors apart by them.
-    @Test func aRecordThatFailedHasAnIdentifierOfItsOwn() async throws {
+    @Test func eachRecordErrorHasItsOwnUUID() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let looked = try await alice.lookup(["a", "b"], in: "Trips")
@@ -400,7 +400,7 @@ import Testing
         #expect(Set(failed.compactMap(\.uuid)).count == 4)
     }
 
-    @Test func aFailedOperationCanBeRepeatedAndSucceedLater() async throws {
+    @Test func failedRequestFreesItsOperationID() async throws {
         let alice = try await world.person("alice")
         let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]
         let failed = try await alice.modify(operation, operationID: "save-1")
@@ -411,7 +411,7 @@ import Testing
 
     // MARK: Parents and references
 
-    @Test func aParentMustBeThereOrComeAlong() async throws {
+    @Test func parentMustExistOrBeInTheBatch() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let orphan = await alice.refusal(
@@ -427,7 +427,7 @@ import Testing
         #expect(cleared[0].record?.parentRecordName == .absent)
     }
 
-    @Test func aParentIsDeletedWithItsChildrenOrNotAtAll() async throws {
+    @Test func parentIsDeletedOnlyWithItsChildren() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "hut"), hut(.create, "bed", parent: .some("hut"))])
         let alone = try await alice.modify([hut(.forceDelete, "hut")])
@@ -436,7 +436,7 @@ import Testing
         #expect(both.allSatisfy { $0.tombstone != nil })
     }
 
-    @Test func aValidatedReferenceNeedsItsTarget() async throws {
+    @Test func validatingReferenceRequiresItsTarget() async throws {
         let alice = try await world.person("alice")
         func guide(_ target: String) -> [Field] {
             let reference = Reference(recordName: target, action: .validate)
@@ -458,7 +458,7 @@ import Testing
 
     // MARK: The public database
 
-    @Test func everybodyReadsAndOnlyTheCreatorChangesPublicRecords() async throws {
+    @Test func publicRecordIsWritableByItsCreatorOnly() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         try await alice.modify([hut(.create, "hut", [beds(1)])], scope: .public)

@@ -10,12 +10,12 @@ import Testing
 /// the rules in memory.
 @Suite struct ReferencePropertyTests {
     @Test(arguments: Seeds.forTest("ReferencePropertyTests", count: 12))
-    func batchesKeepTheRules(_ seed: UInt64) async throws {
+    func randomBatchesFollowReferenceRules(_ seed: UInt64) async throws {
         try await run(seed, .memory, steps: 150)
     }
 
     @Test(arguments: Seeds.forTest("ReferencePropertyTests on disk", count: 2))
-    func batchesKeepTheRulesOnDisk(_ seed: UInt64) async throws {
+    func randomBatchesFollowReferenceRulesOnDisk(_ seed: UInt64) async throws {
         try await run(seed, .sqlite, steps: 60)
     }
 

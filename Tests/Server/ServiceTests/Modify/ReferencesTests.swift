@@ -11,7 +11,7 @@ import Testing
     // MARK: DELETE_SELF
 
     @Test(arguments: Backend.allCases)
-    func aCascadeGoesOverAnyDepthAndIsInTheFeedAndNotInTheAnswer(
+    func cascadeOfAnyDepthLeavesTombstonesInFeed(
         _ backend: Backend
     ) async throws {
         let alice = try await World(try backend.storage()).person("alice")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func cyclesEndAndListsCount(_ backend: Backend) async throws {
+    func cascadeFollowsCyclesAndLists(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.modify([
             hut(.create, "a", [owner("c")]), hut(.create, "b", [owner("a")]),
@@ -52,7 +52,7 @@ import Testing
         #expect(left.map(\.code) == [.notFound, .notFound, .notFound, .notFound, .notFound, nil])
     }
 
-    @Test func whoeverIsGivenAnotherTargetStays() async throws {
+    @Test func retargetedRecordSurvivesCascade() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify(
@@ -76,7 +76,7 @@ import Testing
 
     /// The target need not exist, as CloudKit has it; who comes later under the name takes the
     /// record along when it goes.
-    @Test func aTargetNeedNotExist() async throws {
+    @Test func deleteSelfReferenceNeedsNoTarget() async throws {
         let alice = try await world.person("alice")
         let saved = try await alice.modify([
             hut(.create, "a", [owner("later")]), hut(.forceDelete, "later"),
@@ -88,7 +88,7 @@ import Testing
         #expect(try await alice.lookup(["a"])[0].code == .notFound)
     }
 
-    @Test func aTargetHasAsManySourcesAsTheLimitSays() async throws {
+    @Test func referencesPerTargetAreLimited() async throws {
         var limits = Limits()
         limits.sourcesPerTarget = 3
         let alice = try await World(limits: limits).person("alice")
@@ -106,7 +106,7 @@ import Testing
         #expect(again.map { $0.failed?.error.frameworkCode } == [nil, nil, nil, nil, 27, nil])
     }
 
-    @Test func aCascadeThatIsTooLargeIsRefusedWithItsRootAlone() async throws {
+    @Test func tooLargeCascadeRefusesItsRootOnly() async throws {
         var limits = Limits()
         limits.recordsPerCascade = 3
         let alice = try await World(limits: limits).person("alice")
@@ -131,7 +131,7 @@ import Testing
 
     /// A page does not end inside a request, and a cascade is read and written in steps.
     @Test(arguments: Backend.allCases)
-    func aLargeCascadeIsOneChangeOfTheZone(_ backend: Backend) async throws {
+    func largeCascadeArrivesInOnePage(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "root")], in: "Trips")
@@ -149,7 +149,7 @@ import Testing
     // MARK: VALIDATE
 
     @Test(arguments: Backend.allCases)
-    func aValidatedTargetStaysAsLongAsItIsReferred(_ backend: Backend) async throws {
+    func validatedTargetCannotBeDeletedWhileReferenced(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         try await alice.modify([hut(.create, "guide"), hut(.create, "tour", [guide("guide")])])
         let refused = try await alice.modify([hut(.forceDelete, "guide")])
@@ -165,7 +165,7 @@ import Testing
         #expect(freed.allSatisfy { $0.failed == nil })
     }
 
-    @Test func validateCyclesGoTogether() async throws {
+    @Test func validatingCycleIsDeletedTogether() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a", [guide("b")]), hut(.create, "b", [guide("a")])])
         #expect(try await alice.modify([hut(.forceDelete, "a")])[0].code != nil)
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// A member of the cascade that somebody outside needs keeps the whole cascade.
-    @Test func aCascadeStopsBeforeWhatOthersNeed() async throws {
+    @Test func cascadeIsRefusedWhileMemberIsReferenced() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify(
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// A save that fails by itself holds nobody.
-    @Test func onlyGoodSavesHoldTheirTargets() async throws {
+    @Test func failedSaveDoesNotProtectItsTarget() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a")])
         let results = try await alice.modify([
@@ -214,7 +214,7 @@ import Testing
 
     // MARK: Parents
 
-    @Test func childrenMayGoByCascade() async throws {
+    @Test func cascadeDeletesChildren() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "list")])
         try await alice.modify([
@@ -234,7 +234,7 @@ import Testing
 
     // MARK: Limits and places
 
-    @Test func aRecordHasSoManyReferencesWithAnAction() async throws {
+    @Test func referencesPerRecordAreLimited() async throws {
         var limits = Limits()
         limits.referencesPerRecord = 2
         let alice = try await World(limits: limits).person("alice")
@@ -245,7 +245,7 @@ import Testing
     }
 
     /// Merged, not just sent.
-    @Test func theReferencesOfAllFieldsCount() async throws {
+    @Test func mergedReferencesCountTowardTheLimit() async throws {
         var limits = Limits()
         limits.referencesPerRecord = 2
         let alice = try await World(limits: limits).person("alice")
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 256)])
-    func aReferenceNamesARecord(_ name: String) async throws {
+    func referenceToInvalidRecordNameIsRefused(_ name: String) async throws {
         let alice = try await world.person("alice")
         #expect(try await alice.modify([hut(.create, "a", [loose(name)])])[0].code == .badRequest)
     }
@@ -265,7 +265,7 @@ import Testing
     /// for long by it. The last list cannot go, since it has a child; so its item stays, which is a
     /// child of the list before; and so on.
     @Test(arguments: [true, false])
-    func aChainOfRefusalsIsFollowedOrRefusedWhole(_ hasCycles: Bool) async throws {
+    func refusalChainRefusesEveryDeletion(_ hasCycles: Bool) async throws {
         var limits = Limits()
         limits.recordsPerCascade = 300
         let alice = try await World(limits: limits).person("alice")
@@ -290,7 +290,7 @@ import Testing
     }
 
     /// A record that goes needs nobody any more.
-    @Test func whoGoesAlongHoldsNobody() async throws {
+    @Test func cascadedRecordDoesNotProtectItsTarget() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "list")])
         let results = try await alice.modify([
@@ -302,7 +302,7 @@ import Testing
         #expect(try await alice.lookup(["item"])[0].code == .notFound)
     }
 
-    @Test func referencesStayWithinTheirZone() async throws {
+    @Test func crossZoneReferenceIsRefused() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let elsewhere = Reference(
@@ -315,7 +315,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aZonesReferencesGoWithIt(_ backend: Backend) async throws {
+    func deletedZoneRemovesItsReferences(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         for _ in 0..<2 {
             try await alice.makeZone("Trips")
@@ -330,7 +330,7 @@ import Testing
     }
 
     /// Another user's record goes with the one that it names: its creator wanted that.
-    @Test func aCascadeInThePublicDatabaseTakesWhoeverAskedForIt() async throws {
+    @Test func publicCascadeDeletesRecordsOfOtherUsers() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         try await alice.modify([hut(.create, "post")], scope: .public)
@@ -340,7 +340,7 @@ import Testing
         #expect(try await bob.lookup(["comment"], scope: .public)[0].code == .notFound)
     }
 
-    @Test func subscribersAreToldOfTheWholeCascade() async throws {
+    @Test func cascadeNotifiesSubscribersOfEachDeletion() async throws {
         let alice = try await world.person("alice")
         let tablet = alice.at("tablet")
         try await alice.modify([hut(.create, "a")])
@@ -352,9 +352,9 @@ import Testing
                 firesOn: [.delete])
         ])
         try await alice.modify([hut(.forceDelete, "a")])
-        let told = try await tablet.told(token)
-        #expect(told.count == 1)
-        guard case .query(let name, let reason, _, _) = told.first?.cause else { return }
+        let received = try await tablet.received(token)
+        #expect(received.count == 1)
+        guard case .query(let name, let reason, _, _) = received.first?.cause else { return }
         #expect(name == "b")
         #expect(reason == .recordDeleted)
     }

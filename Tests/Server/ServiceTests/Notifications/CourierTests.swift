@@ -25,7 +25,7 @@ import Testing
                 nowMilliseconds: { time.milliseconds.withLock { $0 } }))
     }
 
-    private func news(_ name: String) -> NotificationPayload {
+    private func notification(_ name: String) -> NotificationPayload {
         NotificationPayload(
             containerIdentifier: "c", notificationID: name, userRecordName: "_u",
             subscriptionID: "s", scope: .private,
@@ -44,43 +44,43 @@ import Testing
         while await courier.waiting != count { await Task.yield() }
     }
 
-    @Test func aWaitingPollIsWoken() async throws {
+    @Test func waitingPollReceivesNotification() async throws {
         let waiting = poll()
         await untilWaiting(1)
-        await courier.deliver(news("a"), to: "t")
+        await courier.deliver(notification("a"), to: "t")
         #expect(try await waiting.value?.notificationID == "a")
         #expect(try await courier.next(pushToken: "t", timeoutSeconds: 0) == nil)
     }
 
-    @Test func whatWaitsIsHandedOutInOrder() async throws {
-        await courier.deliver(news("a"), to: "t")
-        await courier.deliver(news("b"), to: "t")
-        await courier.deliver(news("c"), to: "other")
+    @Test func queuedNotificationsArriveInOrder() async throws {
+        await courier.deliver(notification("a"), to: "t")
+        await courier.deliver(notification("b"), to: "t")
+        await courier.deliver(notification("c"), to: "other")
         #expect(try await poll().value?.notificationID == "a")
         #expect(try await poll().value?.notificationID == "b")
     }
 
-    @Test func aPollEndsWithItsTime() async throws {
+    @Test func pollEndsAfterItsTimeout() async throws {
         #expect(try await poll(0.001).value == nil)
         #expect(await courier.waiting == 0)
     }
 
-    @Test func aCancelledPollTakesNothing() async throws {
+    @Test func cancelledPollTakesNoNotification() async throws {
         let waiting = poll()
         await untilWaiting(1)
         waiting.cancel()
         #expect(try await waiting.value == nil)
         await untilWaiting(0)
-        await courier.deliver(news("a"), to: "t")
+        await courier.deliver(notification("a"), to: "t")
         #expect(try await poll().value?.notificationID == "a")
     }
 
     /// Whichever comes first, the notification or the cancellation: it is handed out once in the end.
-    @Test func aRaceBetweenDeliveryAndCancellationLosesNothing() async throws {
+    @Test func cancellationDuringDeliveryLosesNoNotification() async throws {
         for round in 0..<200 {
             let waiting = poll()
             if round % 2 == 0 { await untilWaiting(1) }
-            async let delivery: Void = courier.deliver(news("n\(round)"), to: "t")
+            async let delivery: Void = courier.deliver(notification("n\(round)"), to: "t")
             waiting.cancel()
             await delivery
             let first = try await waiting.value
@@ -92,18 +92,18 @@ import Testing
 
     /// Of two programs that poll under one token, neither ends the other's poll: they would go on
     /// doing so forever.
-    @Test func twoPollsWaitSideBySideAndTheNewerIsToldFirst() async throws {
+    @Test func newerOfTwoPollsReceivesFirst() async throws {
         let older = poll()
         await untilWaiting(1)
         let newer = poll()
         await untilWaiting(2)
-        await courier.deliver(news("a"), to: "t")
-        await courier.deliver(news("b"), to: "t")
+        await courier.deliver(notification("a"), to: "t")
+        await courier.deliver(notification("b"), to: "t")
         #expect(try await newer.value?.notificationID == "a")
         #expect(try await older.value?.notificationID == "b")
     }
 
-    @Test func tooManyPollsEndTheOldestOnlyIfItHasWaited() async throws {
+    @Test func pollLimitEndsOldestPollOrRefuses() async throws {
         var polls: [Task<NotificationPayload?, any Error>] = []
         for count in 1...4 {
             polls.append(poll())
@@ -119,31 +119,31 @@ import Testing
         for poll in polls { #expect(try await poll.value == nil) }
     }
 
-    @Test func whoTakesNothingHasLessAndLessRoom() async throws {
+    @Test func queueOfUnreadNotificationsShrinks() async throws {
         for name in ["a", "b", "c", "d", "e", "f"] {
-            await courier.deliver(news(name), to: "t")
+            await courier.deliver(notification(name), to: "t")
         }
         for _ in 0..<4 {
             let taken = try #require(try await poll().value)
             await courier.giveBack(taken, to: "t")
         }
-        await courier.deliver(news("g"), to: "t")
+        await courier.deliver(notification("g"), to: "t")
         #expect(try await poll().value?.notificationID == "g")
         #expect(try await poll(0).value == nil)
     }
 
-    @Test func devicesAreRememberedUpToALimit() async throws {
-        for token in ["a", "b", "c", "d"] { await courier.deliver(news(token), to: token) }
+    @Test func rememberedDevicesAreLimited() async throws {
+        for token in ["a", "b", "c", "d"] { await courier.deliver(notification(token), to: token) }
         #expect(await courier.remembered == 3)
         time.milliseconds.withLock { $0 += 600_000 }
-        await courier.deliver(news("d"), to: "d")
+        await courier.deliver(notification("d"), to: "d")
         #expect(await courier.remembered == 1)
     }
 
     /// What the pieces cost: no thread is held, and an end leaves nothing behind.
-    @Test func aThousandPollsWaitAtOnce() async throws {
+    @Test func thousandPollsWaitConcurrently() async throws {
         let courier = Courier(settings: ServiceSettings(isForDevelopment: true))
-        let payload = news("n")
+        let payload = notification("n")
         try await withThrowingTaskGroup(of: String?.self) { group in
             for number in 0..<1_000 {
                 group.addTask {
@@ -153,16 +153,16 @@ import Testing
             }
             while await courier.waiting < 1_000 { await Task.yield() }
             for number in 0..<1_000 { await courier.deliver(payload, to: "t\(number)") }
-            var told = 0
-            for try await identifier in group where identifier == "n" { told += 1 }
-            #expect(told == 1_000)
+            var received = 0
+            for try await identifier in group where identifier == "n" { received += 1 }
+            #expect(received == 1_000)
         }
         #expect(await courier.waiting == 0)
     }
 
-    @Test func whatIsGivenBackComesFirst() async throws {
-        await courier.deliver(news("a"), to: "t")
-        await courier.deliver(news("b"), to: "t")
+    @Test func returnedNotificationArrivesFirst() async throws {
+        await courier.deliver(notification("a"), to: "t")
+        await courier.deliver(notification("b"), to: "t")
         guard let first = try await poll().value else {
             Issue.record("There was a notification.")
             return
@@ -172,7 +172,7 @@ import Testing
         #expect(try await poll().value?.notificationID == "b")
     }
 
-    @Test func aForgottenDevicesPollEnds() async throws {
+    @Test func forgettingDeviceEndsItsPoll() async throws {
         let waiting = poll()
         await untilWaiting(1)
         await courier.forget(pushToken: "t")

@@ -22,15 +22,15 @@ import Testing
     // MARK: Which changes
 
     /// As the record is after an update, and was before a deletion.
-    @Test func anUpdateFiresWhenTheRecordMatchesAfterwards() async throws {
+    @Test func updateFiresWhenRecordMatchesAfterwards() async throws {
         let (phone, token) = try await listening([
             Make.query(
                 "big", on: [.create, .update, .delete],
                 filters: [.init(.greaterThan, .user("beds"), .int64(10))])
         ])
-        func told(_ operation: RecordsModify.Operation) async throws -> [Int?] {
+        func received(_ operation: RecordsModify.Operation) async throws -> [Int?] {
             try await phone.modify([operation])
-            return try await phone.told(token).map { payload in
+            return try await phone.received(token).map { payload in
                 if case .query(_, let reason, _, _) = payload.cause {
                     reason?.rawValue
                 } else {
@@ -38,38 +38,38 @@ import Testing
                 }
             }
         }
-        #expect(try await told(hut(.create, "hut", [beds(5)])) == [])
-        #expect(try await told(hut(.forceUpdate, "hut", [beds(20)])) == [2])
-        #expect(try await told(hut(.forceUpdate, "hut", [beds(30)])) == [2])
-        #expect(try await told(hut(.forceUpdate, "hut", [beds(3)])) == [])
-        #expect(try await told(hut(.forceDelete, "hut")) == [])
-        #expect(try await told(hut(.create, "other", [beds(11)])) == [1])
-        #expect(try await told(hut(.forceDelete, "other")) == [3])
+        #expect(try await received(hut(.create, "hut", [beds(5)])) == [])
+        #expect(try await received(hut(.forceUpdate, "hut", [beds(20)])) == [2])
+        #expect(try await received(hut(.forceUpdate, "hut", [beds(30)])) == [2])
+        #expect(try await received(hut(.forceUpdate, "hut", [beds(3)])) == [])
+        #expect(try await received(hut(.forceDelete, "hut")) == [])
+        #expect(try await received(hut(.create, "other", [beds(11)])) == [1])
+        #expect(try await received(hut(.forceDelete, "other")) == [3])
     }
 
-    @Test func aTypeNarrowsDatabaseAndZoneSubscriptions() async throws {
+    @Test func recordTypeFiltersDatabaseAndZoneSubscriptions() async throws {
         var zone = Make.zone("z", "Trips")
         zone.recordType = "Trail"
         var database = Make.database("d")
         database.recordType = "Trail"
         let (phone, token) = try await listening([zone, database], zones: ["Trips"])
         try await phone.modify([hut(.create, "hut")], in: "Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         try await phone.modify(
             [hut(.create, "hut2"), hut(.create, "t", type: "Trail")], in: "Trips")
-        #expect(try await phone.told(token).map(\.subscriptionID).sorted() == ["d", "z"])
+        #expect(try await phone.received(token).map(\.subscriptionID).sorted() == ["d", "z"])
         try await phone.modify([hut(.forceDelete, "hut")], in: "Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         try await phone.modify([hut(.forceDelete, "t", type: nil)], in: "Trips")
-        #expect(try await phone.told(token).map(\.subscriptionID).sorted() == ["d", "z"])
+        #expect(try await phone.received(token).map(\.subscriptionID).sorted() == ["d", "z"])
         // With the zone go its records, of whatever type.
         try await phone.deleteZone("Trips")
-        #expect(try await phone.told(token).map(\.subscriptionID).sorted() == ["d", "z"])
+        #expect(try await phone.received(token).map(\.subscriptionID).sorted() == ["d", "z"])
         try await phone.makeZone("Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
     }
 
-    @Test func aQueryIsAboutAllZonesOrOne() async throws {
+    @Test func querySubscriptionCoversOneZoneOrAll() async throws {
         var one = Make.query("one")
         one.zoneID = zone("A")
         var all = Make.query("all", on: [.create, .update])
@@ -81,35 +81,35 @@ import Testing
         defaultZone.isZoneWide = false
         let (phone, token) = try await listening(
             [one, all, byDefault, defaultZone], zones: ["A", "B"])
-        func told(_ name: String, in zone: String?) async throws -> [String] {
+        func received(_ name: String, in zone: String?) async throws -> [String] {
             try await phone.modify([hut(.create, name)], in: zone)
-            return try await phone.told(token).map(\.subscriptionID).sorted()
+            return try await phone.received(token).map(\.subscriptionID).sorted()
         }
-        #expect(try await told("a", in: "A") == ["all", "default", "one"])
-        #expect(try await told("b", in: "B") == ["all", "default"])
-        #expect(try await told("c", in: nil) == ["all", "default", "here"])
+        #expect(try await received("a", in: "A") == ["all", "default", "one"])
+        #expect(try await received("b", in: "B") == ["all", "default"])
+        #expect(try await received("c", in: nil) == ["all", "default", "here"])
     }
 
     // MARK: What it says
 
     /// A change has one name, whichever subscriptions it meets; two changes have two.
-    @Test func subscriptionsShareTheNotificationIdentifierOfAChange() async throws {
+    @Test func subscriptionsShareNotificationIDOfOneChange() async throws {
         let (phone, token) = try await listening(
             [Make.query("q"), Make.query("p", on: [.create, .update]), Make.zone("z", "Trips")],
             zones: ["Trips"])
         try await phone.modify([hut(.create, "a")], in: "Trips")
-        let one = try await phone.told(token)
+        let one = try await phone.received(token)
         #expect(one.count == 3 && Set(one.map(\.notificationID)).count == 1)
         #expect(one[0].notificationID.utf8.count == 36)
         try await phone.modify([hut(.create, "b"), hut(.create, "c")], in: "Trips")
-        let two = try await phone.told(token)
+        let two = try await phone.received(token)
         let byRecord = Dictionary(grouping: two.filter { $0.recordName != nil }, by: \.recordName)
         #expect(byRecord.values.allSatisfy { Set($0.map(\.notificationID)).count == 1 })
         #expect(Set(two.map(\.notificationID)).count == 2)
         #expect(Set(two.map(\.notificationID)).isDisjoint(with: one.map(\.notificationID)))
     }
 
-    @Test func argumentsAndFieldsAreTheRecordsValues() async throws {
+    @Test func notificationCarriesRecordValues() async throws {
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(
             alertLocalizationKey: "NEW %@ %@ %@ %@",
@@ -128,31 +128,33 @@ import Testing
                     Field(name: "tags", value: .stringList(["a"])),
                 ])
         ])
-        let told = try #require(try await phone.told(token).first)
+        let received = try #require(try await phone.received(token).first)
         #expect(
-            String(decoding: NotificationPayload.wireBytes(of: told), as: UTF8.self) == """
+            String(decoding: NotificationPayload.wireBytes(of: received), as: UTF8.self) == """
                 {"aps":{"alert":{"loc-key":"NEW %@ %@ %@ %@","loc-args":["Palace","20",\
                 "2025-06-15T15:06:40Z",""],"title":"Huts","title-loc-key":"TITLE %@",\
                 "title-loc-args":["Palace"],"subtitle-loc-key":"SUB %@","subtitle-loc-args":["20"]},\
                 "badge":1,"sound":"default","category":"HUT","mutable-content":1},\
-                "ck":{"ce":2,"cid":"iCloud.org.example.Trails","nid":"\(told.notificationID)",\
+                "ck":{"ce":2,"cid":"iCloud.org.example.Trails","nid":"\(received.notificationID)",\
                 "ckuserid":"\(phone.name)","qry":{"sid":"q","dbs":2,"rid":"hut","fo":1,\
                 "zid":"_defaultZone","zoid":"\(phone.name)","af":{"beds":20,"name":"Palace"}}}}
                 """)
     }
 
-    @Test func zoneAndDatabaseNotificationsAreAsShort() async throws {
+    @Test func zoneAndDatabaseNotificationsAreMinimal() async throws {
         var zone = Make.zone("z", "Trips")
         zone.notificationInfo = .init(alertBody: "News")
         let (phone, token) = try await listening([zone, Make.database("d")], zones: ["Trips"])
         try await phone.modify([hut(.create, "hut")], in: "Trips")
-        let told = try await phone.told(token).sorted { $0.subscriptionID < $1.subscriptionID }
-        let texts = told.map {
+        let received = try await phone.received(token).sorted {
+            $0.subscriptionID < $1.subscriptionID
+        }
+        let texts = received.map {
             String(decoding: NotificationPayload.wireBytes(of: $0), as: UTF8.self)
         }
         let begin = """
             "ck":{"ce":2,"cid":"iCloud.org.example.Trails",\
-            "nid":"\(told[0].notificationID)","ckuserid":"\(phone.name)",
+            "nid":"\(received[0].notificationID)","ckuserid":"\(phone.name)",
             """
         #expect(
             texts == [
@@ -178,7 +180,7 @@ import Testing
         (255, ["sound", "title", "body"]), (270, ["title", "body"]), (285, ["body"]),
         (1_000, []),
     ])
-    func aLongNotificationIsPrunedInOrder(_ surplus: Int, _ left: [String]) async throws {
+    func longNotificationIsPrunedInDocumentedOrder(_ surplus: Int, _ left: [String]) async throws {
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(
             alertBody: "x", title: "T",
@@ -187,26 +189,26 @@ import Testing
         func notification(_ letter: String) async throws -> NotificationPayload {
             let name = String(repeating: letter, count: 120)
             try await phone.modify([hut(.create, name, [text("name", "Palace")])])
-            return try #require(try await phone.told(token).first)
+            return try #require(try await phone.received(token).first)
         }
         let missing = 4_096 - NotificationPayload.wireBytes(of: try await notification("a")).count
         let body = String(repeating: "x", count: 1 + missing + surplus)
         subscription.notificationInfo?.alertBody = body
         try await phone.subscribe([subscription])
-        let told = try await notification("b")
-        let bytes = NotificationPayload.wireBytes(of: told)
+        let received = try await notification("b")
+        let bytes = NotificationPayload.wireBytes(of: received)
         #expect(bytes.count <= 4_096)
         let words = String(decoding: bytes, as: UTF8.self)
         let all = ["cid", "rid", "fo", "af", "category", "sound", "title", "body"]
         #expect(all.filter { words.contains("\"\($0)\":") } == left)
         #expect(words.contains("\"p\":1") == (left != all))
-        #expect(words.contains(told.notificationID))
+        #expect(words.contains(received.notificationID))
         // Our own reader takes it too.
         let read = try bytes.withUnsafeBytes { try NotificationPayload.read(from: $0) }
         #expect(NotificationPayload.wireBytes(of: read) == bytes)
     }
 
-    @Test func moreFieldsThanMayTravelAreRefused() async throws {
+    @Test func tooManyAdditionalFieldsAreRefused() async throws {
         let phone = try await World().person("alice")
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(additionalFields: ["a", "b", "c", "d"])

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aBurstOfSavesIsTwoNotifications(_ backend: Backend) async throws {
+    func burstOfSavesIsCoalesced(_ backend: Backend) async throws {
         let world = World(try backend.storage(), sleep: Self.never)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
@@ -26,10 +26,10 @@ import Testing
         let listener = Task {
             var count = 0
             // Ends with the device.
-            while let told = try? await world.service.nextNotification(
+            while let received = try? await world.service.nextNotification(
                 pushToken: token, timeoutSeconds: 60)
             {
-                if told.subscriptionID == "z" { count += 1 }
+                if received.subscriptionID == "z" { count += 1 }
             }
             return count
         }
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// The device that made one of the gathered changes is told of the others'.
-    @Test func changesOfTwoDevicesAreToldToBoth() async throws {
+    @Test func changesOfTwoDevicesNotifyBoth() async throws {
         let world = World(sleep: Self.never)
         let phone = try await world.person("alice")
         let tablet = phone.at("tablet")
@@ -53,12 +53,12 @@ import Testing
         try await phone.makeZone("A")
         try await tablet.makeZone("B")
         try await phone.makeZone("C")
-        #expect(try await phone.told(phoneToken).count == 1)
-        #expect(try await phone.told(tabletToken).count == 1)
+        #expect(try await phone.received(phoneToken).count == 1)
+        #expect(try await phone.received(tabletToken).count == 1)
     }
 
     /// One save, a thousand people who asked, each with a waiting poll.
-    @Test func aThousandDevicesAreTold() async throws {
+    @Test func saveNotifiesThousandDevices() async throws {
         let world = World()
         let storage = world.service.storage
         let store = try await storage.store(for: DatabaseAddress(world.address, .public))
@@ -77,7 +77,7 @@ import Testing
                     userRecordName: "_u\(number)", clientID: "c",
                     lastUsedMilliseconds: 1_750_000_000_000, isRegistered: true))
         }
-        let told = try await withThrowingTaskGroup(
+        let received = try await withThrowingTaskGroup(
             of: NotificationPayload?.self, returning: [NotificationPayload].self
         ) { group in
             for number in 0..<1_000 {
@@ -96,12 +96,12 @@ import Testing
             print("1,000 devices told in \(ContinuousClock.now - begin)")
             return payloads
         }
-        #expect(Set(told.map(\.userRecordName)).count == 1_000)
-        #expect(Set(told.map(\.notificationID)).count == 1)
+        #expect(Set(received.map(\.userRecordName)).count == 1_000)
+        #expect(Set(received.map(\.notificationID)).count == 1)
     }
 
     /// Saves that nobody is told of leave nothing in memory either.
-    @Test func databasesWithoutSubscribersAreForgottenToo() async throws {
+    @Test func databaseWithoutSubscribersIsForgotten() async throws {
         let world = World(sleep: { _ in await Task.yield() })
         try await world.service.dispatchLeftovers()
         for name in ["alice", "bob", "carol"] {
@@ -113,7 +113,7 @@ import Testing
     // MARK: Once
 
     @Test(arguments: Backend.allCases)
-    func whatFiresOnceFiresOnceHoweverManySaveAtOnce(_ backend: Backend) async throws {
+    func firesOnceSubscriptionFiresOnceUnderConcurrentSaves(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
         let phone = try await world.person("alice")
@@ -127,20 +127,20 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let told = try await phone.told(token).map(\.subscriptionID)
-        #expect(told.count { $0 == "q" } == 1)
-        #expect(told.count { $0 == "always" } == 20)
-        // The last news is still in the outbox: a service that starts anew tells it again.
+        let received = try await phone.received(token).map(\.subscriptionID)
+        #expect(received.count { $0 == "q" } == 1)
+        #expect(received.count { $0 == "always" } == 20)
+        // The last event is still in the outbox: a service that starts anew tells it again.
         let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         try await again.service.dispatchLeftovers()
-        let repeated = try await tablet.told(token)
+        let repeated = try await tablet.received(token)
         #expect(repeated.allSatisfy { $0.subscriptionID == "always" } && !repeated.isEmpty)
         #expect(try await tablet.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
     }
 
     /// A subscription that was replaced under its name has not fired.
-    @Test func theNewSubscriptionOfAnOldNameStays() async throws {
+    @Test func replacedFiresOnceSubscriptionIsKept() async throws {
         let storage = FlakyStorageEngine()
         let world = World(storage, sleep: Self.never)
         let phone = try await world.person("alice")
@@ -149,17 +149,17 @@ import Testing
         once.firesOnce = true
         try await phone.subscribe([once])
         try await phone.modify([hut(.create, "a")])
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
         once.firesOn = [.update]
         try await phone.subscribe([once])
         try await phone.modify([hut(.create, "b")])
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.count == 1)
     }
 
     // MARK: Failures and restarts
 
-    @Test func whatCouldNotBeToldIsTriedAgainByItself() async throws {
+    @Test func failedDispatchRetriesWithBackoff() async throws {
         let storage = FlakyStorageEngine()
         let pauses = Mutex<[Double]>([])
         let world = World(
@@ -174,28 +174,29 @@ import Testing
         pauses.withLock { $0 = [] }
         storage.failures.withLock { $0 = 3 }
         try await phone.modify([hut(.create, "a")])
-        let told = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 60)
-        #expect(told?.recordName == "a")
+        let received = try await world.service.nextNotification(
+            pushToken: token, timeoutSeconds: 60)
+        #expect(received?.recordName == "a")
         #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
     }
 
     @Test(arguments: Backend.allCases)
-    func eventsThatACrashLeftBehindAreDispatchedAtTheStart(_ backend: Backend) async throws {
+    func outboxIsDispatchedAtStartAfterCrash(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let phone = try await World(storage).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "hut")])
-        let first = try await phone.told(token)
+        let first = try await phone.received(token)
         let again = World(storage)
         try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         // The same name, so that who was told before can tell.
-        #expect(try await tablet.told(token) == first)
+        #expect(try await tablet.received(token) == first)
     }
 
     @Test(arguments: Backend.allCases)
-    func aCleanStopLeavesNothingToTell(_ backend: Backend) async throws {
+    func cleanStopLeavesNothingToDispatch(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
         let phone = try await world.person("alice")
@@ -206,10 +207,10 @@ import Testing
         let again = World(storage)
         try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
-        #expect(try await tablet.told(token).isEmpty)
+        #expect(try await tablet.received(token).isEmpty)
     }
 
-    @Test func quietDatabasesAreForgotten() async throws {
+    @Test func idleDatabasesAreForgotten() async throws {
         let quiet = Mutex<[CheckedContinuation<Void, Never>]>([])
         let world = World(sleep: { seconds in
             guard seconds >= 10 else { return }
@@ -235,7 +236,7 @@ import Testing
     }
 }
 
-/// A storage whose reads of news fail as often as it is told.
+/// A storage whose reads of outbox events fail as often as it is told.
 private final class FlakyStorageEngine: StorageEngine {
     let failures = Mutex(0)
     private let inner = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
@@ -266,9 +267,9 @@ private final class FlakyStorageEngine: StorageEngine {
             _ length: ReadLength,
             _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
         ) async throws -> Outcome {
-            let isNews = Outcome.self == (Incarnation, [OutboxRow]).self
+            let isNotification = Outcome.self == (Incarnation, [OutboxRow]).self
             let fails = storage.failures.withLock { failures in
-                guard isNews, failures > 0 else { return false }
+                guard isNotification, failures > 0 else { return false }
                 failures -= 1
                 return true
             }

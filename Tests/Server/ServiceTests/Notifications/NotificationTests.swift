@@ -9,7 +9,7 @@ import Testing
     typealias Make = SubscriptionsTests
 
     @Test(arguments: Backend.allCases)
-    func theOtherDevicesAreToldOnceAndTheOriginIsNot(_ backend: Backend) async throws {
+    func changeNotifiesOtherDevicesOnce(_ backend: Backend) async throws {
         let phone = try await World(try backend.storage()).person("alice")
         let tablet = phone.at("tablet")
         let phoneToken = try await phone.listen()
@@ -20,28 +20,28 @@ import Testing
             try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
         }
         // Unread notifications of one subscription are one.
-        let told = try await tablet.told(tabletToken)
-        #expect(told.map(\.subscriptionID).sorted() == ["d", "z"])
-        #expect(told.allSatisfy { $0.userRecordName == phone.name && $0.scope == .private })
+        let received = try await tablet.received(tabletToken)
+        #expect(received.map(\.subscriptionID).sorted() == ["d", "z"])
+        #expect(received.allSatisfy { $0.userRecordName == phone.name && $0.scope == .private })
         #expect(
-            told.contains { $0.cause == .zone(ZoneID(name: "Trips", ownerName: phone.name)) })
-        #expect(told.contains { $0.cause == .database })
-        #expect(try await phone.told(phoneToken).isEmpty)
+            received.contains { $0.cause == .zone(ZoneID(name: "Trips", ownerName: phone.name)) })
+        #expect(received.contains { $0.cause == .database })
+        #expect(try await phone.received(phoneToken).isEmpty)
     }
 
-    @Test func zonesThatComeAndGoAreNewsOfTheDatabase() async throws {
+    @Test func zoneCreationAndDeletionNotifyDatabaseSubscriptions() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.database("d")])
         try await phone.makeZone("Trips")
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
         try await phone.deleteZone("Trips")
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
         try await phone.deleteZone("Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
     }
 
-    @Test func theDefaultZoneAndFailedSavesAreNoNewsOfTheDatabase() async throws {
+    @Test func defaultZoneAndFailedSavesDoNotNotifyDatabaseSubscriptions() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.makeZone("Trips")
@@ -53,10 +53,10 @@ import Testing
                 operations: [hut(.create, "a"), hut(.update, "b", tag: "x")], zoneID: zone("Trips"))
         )
         try await phone.modify([hut(.forceDelete, "nothing")], in: "Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
     }
 
-    @Test func aTypeNarrowsAZoneSubscription() async throws {
+    @Test func recordTypeFiltersZoneSubscription() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.makeZone("Trips")
@@ -64,13 +64,13 @@ import Testing
         narrow.recordType = "Trail"
         try await phone.subscribe([narrow])
         try await phone.modify([hut(.create, "hut")], in: "Trips")
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         try await phone.modify([hut(.create, "t", type: "Trail")], in: "Trips")
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
     }
 
     /// A query subscription fires for what matches after a change, or before a deletion.
-    @Test func aQueryFiresOnItsOccasionsForWhatMatches() async throws {
+    @Test func querySubscriptionFiresForMatchingRecords() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var subscription = Make.query(
@@ -83,7 +83,7 @@ import Testing
             hut(.create, "small", [beds(2)]),
             hut(.create, "t", [beds(20)], type: "Trail"),
         ])
-        let created = try await phone.told(token)
+        let created = try await phone.received(token)
         #expect(created.count == 1)
         #expect(
             created.first?.cause
@@ -92,9 +92,9 @@ import Testing
                     zoneID: ZoneID(name: "_defaultZone", ownerName: phone.name),
                     additionalFields: [text("name", "Palace")]))
         try await phone.modify([hut(.forceUpdate, "big", [beds(30)])])
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         try await phone.modify([hut(.forceDelete, "big"), hut(.forceDelete, "small")])
-        let deleted = try await phone.told(token)
+        let deleted = try await phone.received(token)
         #expect(deleted.count == 1)
         guard case .query("big", .recordDeleted, _, _) = deleted.first?.cause else {
             Issue.record("The deletion was not told.")
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// What is stored of an asset is of no use to anybody without an address.
-    @Test func assetsAreNotAmongTheAdditionalFields() async throws {
+    @Test func additionalFieldsOmitAssets() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var subscription = Make.query("q")
@@ -111,7 +111,7 @@ import Testing
         try await phone.subscribe([subscription])
         let asset = try await phone.upload([1])
         try await phone.modify([hut(.create, "hut", [photo(asset), text("name", "Palace")])])
-        guard case .query(_, _, _, let fields) = try await phone.told(token).first?.cause else {
+        guard case .query(_, _, _, let fields) = try await phone.received(token).first?.cause else {
             Issue.record("The creation was not told.")
             return
         }
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// A notification waits in memory, one for each device: it has no room for a record.
-    @Test func longFieldsAreCut() async throws {
+    @Test func longAdditionalFieldsAreTruncated() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var subscription = Make.query("q")
@@ -127,9 +127,9 @@ import Testing
         try await phone.subscribe([subscription])
         let long = text("note", String(repeating: "x", count: 10_000))
         try await phone.modify([hut(.create, "hut", [text("name", "Palace"), long])])
-        let told = try await phone.told(token)
-        #expect(told.map(\.isPruned) == [true])
-        guard case .query(_, _, _, let fields) = told.first?.cause else {
+        let received = try await phone.received(token)
+        #expect(received.map(\.isPruned) == [true])
+        guard case .query(_, _, _, let fields) = received.first?.cause else {
             Issue.record("The creation was not told.")
             return
         }
@@ -137,7 +137,7 @@ import Testing
             fields == [text("name", "Palace"), text("note", String(repeating: "x", count: 100))])
     }
 
-    @Test func aLongSubscriptionIsRefused() async throws {
+    @Test func tooLargeSubscriptionIsRefused() async throws {
         let phone = try await World().person("alice")
         var subscription = Make.query("q")
         subscription.notificationInfo = .init(
@@ -149,7 +149,7 @@ import Testing
         #expect(error.frameworkCode == 27)
     }
 
-    @Test func publicQueriesTellAllWhoAsked() async throws {
+    @Test func publicQuerySubscriptionNotifiesEverySubscriber() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let bob = try await world.person("bob", device: "bobs-phone")
@@ -157,41 +157,42 @@ import Testing
         let alicesToken = try await alice.at("tablet").listen()
         for person in [alice, bob] { try await person.subscribe([Make.query("q")], in: .public) }
         try await alice.modify([hut(.create, "hut")], scope: .public)
-        let bobs = try await bob.told(bobsToken)
+        let bobs = try await bob.received(bobsToken)
         #expect(bobs.map(\.userRecordName) == [bob.name])
         #expect(bobs.map(\.scope) == [.public])
         #expect(
-            try await alice.told(alicesToken).map(\.notificationID) == bobs.map(\.notificationID))
+            try await alice.received(alicesToken).map(\.notificationID)
+                == bobs.map(\.notificationID))
     }
 
-    @Test func whatFiresOnceIsGoneAfterwards() async throws {
+    @Test func firesOnceSubscriptionIsDeletedAfterFiring() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var once = Make.query("q")
         once.firesOnce = true
         try await phone.subscribe([once])
         try await phone.modify([hut(.create, "a"), hut(.create, "b")])
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
         try await phone.modify([hut(.create, "c")])
-        #expect(try await phone.told(token).isEmpty)
+        #expect(try await phone.received(token).isEmpty)
         #expect(try await phone.ask(SubscriptionsList.self, .init()).subscriptions.isEmpty)
     }
 
     /// A device that does not listen gets fewer, until it has caught up.
-    @Test func aFullQueueDropsTheOldestAndHasHalfTheRoom() async throws {
+    @Test func fullQueueDropsOldestAndHalvesItsCapacity() async throws {
         var limits = Limits()
         limits.notificationsPerDevice = 4
         let phone = try await World(limits: limits).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         for name in ["a", "b", "c", "d", "e"] { try await phone.modify([hut(.create, name)]) }
-        #expect(try await phone.told(token).map(\.recordName) == ["d", "e"])
+        #expect(try await phone.received(token).map(\.recordName) == ["d", "e"])
         for name in ["f", "g", "h", "i"] { try await phone.modify([hut(.create, name)]) }
-        #expect(try await phone.told(token).map(\.recordName) == ["f", "g", "h", "i"])
+        #expect(try await phone.received(token).map(\.recordName) == ["f", "g", "h", "i"])
     }
 
     /// Somebody who has not polled for long has to fetch everything anyhow.
-    @Test func aDeviceThatIsAwayIsKeptOneNotification() async throws {
+    @Test func absentDeviceKeepsOneNotification() async throws {
         let world = World()
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
@@ -201,14 +202,14 @@ import Testing
         await world.service.waitUntilIdle()
         world.advance(seconds: 601)
         try await phone.modify([hut(.create, "c")])
-        #expect(try await phone.told(token).map(\.recordName) == ["c"])
+        #expect(try await phone.received(token).map(\.recordName) == ["c"])
         try await phone.modify([hut(.create, "d")])
         try await phone.modify([hut(.create, "e")])
-        #expect(try await phone.told(token).map(\.recordName) == ["d", "e"])
+        #expect(try await phone.received(token).map(\.recordName) == ["d", "e"])
     }
 
     @Test(arguments: Backend.allCases)
-    func newsThatACrashLeftBehindIsToldAtTheNextUse(_ backend: Backend) async throws {
+    func outboxLeftByACrashIsDispatchedAtTheNextUse(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let phone = try await World(storage).person("alice")
         let token = try await phone.at("tablet").listen()
@@ -219,10 +220,10 @@ import Testing
         let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         _ = try await tablet.ask(ZonesList.self, .init())
-        #expect(try await tablet.told(token).map(\.subscriptionID) == ["z"])
+        #expect(try await tablet.received(token).map(\.subscriptionID) == ["z"])
     }
 
-    @Test func toldNewsLeavesTheOutboxWithTheNextSave() async throws {
+    @Test func dispatchedEventsLeaveTheOutboxWithTheNextSave() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let world = World(storage)
         let phone = try await world.person("alice")
@@ -239,7 +240,7 @@ import Testing
 
     // MARK: Devices
 
-    @Test func anUnregisteredOrForeignDeviceIsNotTold() async throws {
+    @Test func unregisteredOrForeignDeviceIsNotNotified() async throws {
         let world = World()
         let phone = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -248,14 +249,14 @@ import Testing
         #expect(made.webcourierURL == "/courier/aps?tok=\(made.apnsToken)&ttl=43200")
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "a")])
-        #expect(try await phone.told(made.apnsToken).isEmpty)
+        #expect(try await phone.received(made.apnsToken).isEmpty)
         let foreign = await bob.refusal(
             TokensRegister.self,
             .init(apnsEnvironment: "development", apnsToken: made.apnsToken), in: nil)
         #expect(foreign?.error.code == .notFound)
     }
 
-    @Test func aPushTokenLastsWhileItIsUsed() async throws {
+    @Test func pushTokenExpiresWhenUnused() async throws {
         let world = World()
         let phone = try await world.person("alice")
         let token = try await phone.listen()
@@ -272,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func theLongestUnusedDevicesGiveWay() async throws {
+    @Test func deviceLimitRemovesLeastRecentlyUsedDevice() async throws {
         var limits = Limits()
         limits.devicesPerUser = 2
         let world = World(limits: limits)
@@ -287,8 +288,9 @@ import Testing
             try await world.service.nextNotification(pushToken: tokens[0], timeoutSeconds: 0)
         }
         for token in tokens.dropFirst() {
-            let news = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
-            #expect(news == nil)
+            let notification = try await world.service.nextNotification(
+                pushToken: token, timeoutSeconds: 0)
+            #expect(notification == nil)
         }
     }
 }
@@ -311,14 +313,14 @@ extension Person {
     }
 
     /// Everything that waits for a device.
-    func told(_ pushToken: String) async throws -> [NotificationPayload] {
+    func received(_ pushToken: String) async throws -> [NotificationPayload] {
         await world.service.waitUntilIdle()
-        var told: [NotificationPayload] = []
+        var received: [NotificationPayload] = []
         while let next = try await world.service.nextNotification(
             pushToken: pushToken, timeoutSeconds: 0)
         {
-            told.append(next)
+            received.append(next)
         }
-        return told
+        return received
     }
 }

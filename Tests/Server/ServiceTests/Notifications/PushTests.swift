@@ -41,7 +41,7 @@ import Testing
             TokensRegister.self, .init(apnsEnvironment: environment, apnsToken: token), in: nil)
     }
 
-    @Test func aPushSaysWhatItsHeadersNeed() async throws {
+    @Test func pushCarriesAlertHeadersAndPayload() async throws {
         let script = Script()
         let world = World(pushDelivery: script)
         let phone = try await world.person("alice")
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// What shows nothing wakes the app; several of one zone replace one another.
-    @Test func aSilentPushIsABackgroundOne() async throws {
+    @Test func pushWithoutAlertIsSentInBackground() async throws {
         let script = Script()
         let phone = try await World(pushDelivery: script).person("alice")
         try await register(phone.at("tablet"), Self.token, "development")
@@ -80,7 +80,7 @@ import Testing
         #expect(first.payload != second.payload)
     }
 
-    @Test func aDeviceThatIsGoneIsForgotten() async throws {
+    @Test func deviceReportedGoneIsForgotten() async throws {
         let script = Script(
             .deviceIsGone(sinceMilliseconds: 0), .deviceIsGone(sinceMilliseconds: nil))
         let world = World(pushDelivery: script)
@@ -97,7 +97,7 @@ import Testing
         while try await directory.device(pushToken: Self.token) != nil { await Task.yield() }
     }
 
-    @Test func whatMaySucceedLaterIsTriedAgainAndThenDropped() async throws {
+    @Test func failedPushRetriesWithBackoffThenDrops() async throws {
         let pauses = Mutex<[Double]>([])
         let script = Script(
             .tryLater(seconds: nil), .tryLater(seconds: 30), .delivered,
@@ -116,15 +116,17 @@ import Testing
         var names: [String?] = []
         for _ in 0..<10 {
             guard let push = await script.next() else { break }
-            let told = try push.payload.withUnsafeBytes { try NotificationPayload.read(from: $0) }
-            names.append(told?.recordName)
+            let received = try push.payload.withUnsafeBytes {
+                try NotificationPayload.read(from: $0)
+            }
+            names.append(received?.recordName)
         }
         #expect(names == ["a", "a", "a", "b", "c", "c", "c", "c", "c", "d"])
         #expect(pauses.withLock { $0.filter { $0 != 10 } } == [1, 30, 1, 2, 4, 8])
     }
 
     /// Nobody waits for the push service, and what waits for it has a limit.
-    @Test func aPushServiceThatHangsHoldsUpNobody() async throws {
+    @Test func hangingPushServiceDoesNotBlockPolls() async throws {
         struct Hanging: PushDelivery {
             let begun = AsyncStream<Void>.makeStream()
 
@@ -143,13 +145,13 @@ import Testing
         let poll = try await phone.at("web").listen()
         try await phone.subscribe([Make.query("q")])
         for number in 0..<9 { try await phone.modify([hut(.create, "hut-\(number)")]) }
-        #expect(try await phone.told(poll).count == 9)
+        #expect(try await phone.received(poll).count == 9)
         #expect(await world.service.components.devices.pushes?.count == 3)
     }
 
     // MARK: Tokens
 
-    @Test func nativeTokensNeedAPushService() async throws {
+    @Test func nativeTokenRequiresPushService() async throws {
         let phone = try await World().person("alice")
         let refusal = await phone.refusal(
             TokensRegister.self, .init(apnsEnvironment: "production", apnsToken: Self.token),
@@ -176,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func thereAreTwoEnvironmentsOfPushes() async throws {
+    @Test func pushEnvironmentIsDevelopmentOrProduction() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.listen()
         for environment in ["moon", "", "Production"] {
@@ -196,8 +198,8 @@ import Testing
         }
     }
 
-    /// A device that changes hands tells its new owner's news only.
-    @Test func aNativeTokenIsTheLastRegistrants() async throws {
+    /// A device that changes hands receives its new owner's notifications only.
+    @Test func nativeTokenBelongsToItsLastRegistrant() async throws {
         let script = Script()
         let world = World(pushDelivery: script)
         let alice = try await world.person("alice")
@@ -209,11 +211,11 @@ import Testing
             try await person.modify([hut(.create, "hut")])
             await world.service.waitUntilIdle()
         }
-        let told = try #require(await script.next())
-        #expect(String(decoding: told.payload, as: UTF8.self).contains(bob.name))
+        let received = try #require(await script.next())
+        #expect(String(decoding: received.payload, as: UTF8.self).contains(bob.name))
     }
 
-    @Test func aTokenServesSeveralContainers() async throws {
+    @Test func pushTokenServesSeveralContainers() async throws {
         let world = World()
         let phone = try await world.person("alice")
         let token = try await phone.listen()
@@ -235,9 +237,9 @@ import Testing
         _ = try await world.service.respond(
             to: RecordsModify.self, .init(operations: [hut(.create, "b")]), from: tablet, at: other,
             scope: .private)
-        let told = try await phone.told(token)
-        #expect(Set(told.map(\.subscriptionID)) == ["here", "there"])
-        #expect(Set(told.map(\.containerIdentifier)) == [World.container, other.container])
+        let received = try await phone.received(token)
+        #expect(Set(received.map(\.subscriptionID)) == ["here", "there"])
+        #expect(Set(received.map(\.containerIdentifier)) == [World.container, other.container])
         // A use renews it in both.
         world.advance(seconds: 11 * 3600)
         _ = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
@@ -245,7 +247,7 @@ import Testing
         #expect(rows.count == 2 && Set(rows.map(\.lastUsedMilliseconds)).count == 1)
     }
 
-    @Test func anUnregisteredTokenIsNotTold() async throws {
+    @Test func unregisteredPushTokenReceivesNothing() async throws {
         let world = World()
         let phone = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -256,14 +258,14 @@ import Testing
             _ = try await bob.ask(TokensUnregister.self, .init(apnsToken: foreign), in: nil)
         }
         try await phone.at("tablet").modify([hut(.create, "a")])
-        #expect(try await phone.told(token).count == 1)
+        #expect(try await phone.received(token).count == 1)
         _ = try await phone.ask(TokensUnregister.self, .init(apnsToken: token), in: nil)
         await #expect(throws: RequestFailure.self) {
             try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
         }
     }
 
-    @Test func oneDeviceHasAFewTokensAndOthersKeepTheirs() async throws {
+    @Test func pushTokensPerDeviceAreLimited() async throws {
         var limits = Limits()
         limits.pushTokensPerDevice = 2
         let world = World(limits: limits)

@@ -49,7 +49,7 @@ import Testing
         #expect(gone[1].failure?.code == .notFound)
     }
 
-    @Test func subscriptionsAreTheUsersOwn() async throws {
+    @Test func subscriptionsBelongToUserAndDatabase() async throws {
         let world = World()
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -65,7 +65,9 @@ import Testing
         (DatabaseScope.public, [true, false, false]), (.private, [true, true, true]),
         (.shared, [false, false, true]),
     ])
-    func databasesTakeTheirKinds(_ scope: DatabaseScope, _ isTaken: [Bool]) async throws {
+    func databaseScopeLimitsSubscriptionKinds(_ scope: DatabaseScope, _ isTaken: [Bool])
+        async throws
+    {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         let results = try await alice.subscribe(
@@ -74,7 +76,7 @@ import Testing
         #expect(results.map { $0.failure?.frameworkCode == 24 } == isTaken.map { !$0 })
     }
 
-    @Test func whatCannotFireIsRefused() async throws {
+    @Test func invalidSubscriptionIsRefused() async throws {
         let alice = try await World().person("alice")
         let results = try await alice.subscribe([
             Self.query("a", on: []), Self.zone("b", "_defaultZone"), Self.zone("c", "Nowhere"),
@@ -89,7 +91,7 @@ import Testing
                 ])
     }
 
-    @Test func theSameQueryUnderAnotherIdentifierIsADuplicate() async throws {
+    @Test func duplicateQuerySubscriptionIsRefused() async throws {
         let alice = try await World().person("alice")
         _ = try await alice.subscribe([Self.query("one", on: [.create, .update])])
         let results = try await alice.subscribe([
@@ -102,7 +104,7 @@ import Testing
         #expect(results[2].subscription != nil)
     }
 
-    @Test func subscriptionsHaveALimit() async throws {
+    @Test func subscriptionsPerUserAreLimited() async throws {
         var limits = Limits()
         limits.subscriptionsPerUser = 1
         let alice = try await World(limits: limits).person("alice")

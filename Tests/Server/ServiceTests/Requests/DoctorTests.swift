@@ -58,7 +58,7 @@ import Testing
         },
     ]
 
-    @Test func tellsOfARecordWhoseAssetIsGone() async throws {
+    @Test func doctorReportsRecordWithMissingAsset() async throws {
         let text = StoredAssets.text(
             of: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1))
         let findings = try await examine { writer in
@@ -78,7 +78,8 @@ import Testing
         #expect(invariants.contains("An asset that a record holds has its file."))
     }
 
-    @Test(arguments: cases) func tellsWhatARecordBreaks(_ example: Case) async throws {
+    @Test(arguments: cases) func doctorReportsInvariantBrokenByRecord(_ example: Case) async throws
+    {
         let findings = try await examine { writer in
             let zone = try writer.createZone(named: "Trips", hasFeed: true)
             let version = try writer.takeVersions(1, in: zone.key).lowerBound
@@ -94,7 +95,7 @@ import Testing
         #expect(findings.map(\.invariant) == [example.invariant].compactMap { $0 })
     }
 
-    @Test func tellsSubscriptionsAndNewsThatCannotBeRead() async throws {
+    @Test func doctorReportsUnreadableSubscriptionsAndOutboxEvents() async throws {
         let findings = try await examine { writer in
             try writer.put(SubscriptionRow(user: "_alice", identifier: "s", body: [1]))
             try writer.enqueue([9])

@@ -23,7 +23,7 @@ import Testing
             })
     }
 
-    @Test func onlyEndpointsAndTheirPipelineSeeTheWholeService() throws {
+    @Test func onlyEndpointsAndPipelineUseServiceComponents() throws {
         let pipeline: Set = [
             "Requests/FaultMiddleware.swift", "Requests/RequestPipeline.swift",
             "Requests/ServedEndpoint.swift", "Requests/ServiceComponents.swift",
@@ -38,19 +38,19 @@ import Testing
         #expect(others.keys.sorted() == [])
     }
 
-    @Test func onlyTheServiceItselfNamesIt() throws {
+    @Test func onlyCloudServiceFilesNameCloudService() throws {
         let others = try Self.sources().filter { path, code in
             code.contains("CloudService") && !path.contains("/CloudService")
         }
         #expect(others.keys.sorted() == [])
     }
 
-    @Test func noMemberOfAnEndpointHasADefault() throws {
+    @Test func servedEndpointHasNoDefaultMembers() throws {
         let defaults = try Self.sources().filter { $1.contains("extension ServedEndpoint") }
         #expect(defaults.keys.sorted() == [])
     }
 
-    @Test func everyEndpointSaysAllOfItselfInOneExtension() throws {
+    @Test func everyEndpointDeclaresAllMembersInOneExtension() throws {
         let members = [
             "static let access", "static let endsSession", "static let expiredTokens",
             "static func cost(", "static func zoneNames(", "static func link(",

@@ -14,7 +14,7 @@ import Testing
         try #require(world.service.faults).add(faults)
     }
 
-    @Test func theNextCallsAreAnsweredWithTheError() async throws {
+    @Test func scriptedErrorAnswersTheNextCalls() async throws {
         let alice = try await world.person("alice")
         let error = ServiceError(.throttled, "Slow down.", retryAfterSeconds: 3)
         try script(Fault(.answer(error), times: 2, operation: RecordsModify.path))
@@ -28,12 +28,12 @@ import Testing
         #expect(try await alice.modify([hut(.create, "a")])[0].code == nil)
     }
 
-    @Test func aServiceThatIsNotForDevelopmentHasNoFaultScript() {
+    @Test func productionServiceHasNoFaultScript() {
         #expect(World(isForDevelopment: false).service.faults == nil)
         #expect(World(isForDevelopment: false).service.pipeline.faults == nil)
     }
 
-    @Test func faultsMeetOnlyWhomTheyAreFor() async throws {
+    @Test func faultAppliesToMatchingRequestsOnly() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         try await alice.makeZone("Trips")
@@ -53,7 +53,7 @@ import Testing
         #expect(world.service.faults?.remaining.count == 1)
     }
 
-    @Test func aConnectionIsDroppedBeforeOrAfterTheCommit() async throws {
+    @Test func dropFaultDropsConnectionBeforeOrAfterCommit() async throws {
         let alice = try await world.person("alice")
         for (effect, isSaved) in [(Fault.Effect.dropBeforeCommit, false), (.dropAfterCommit, true)]
         {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aDelayIsSleptInTheServicesTime() async throws {
+    @Test func delayFaultSleepsInServiceTime() async throws {
         let slept = SleepLog()
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
@@ -95,7 +95,7 @@ import Testing
         func add(_ seconds: Double) { log.withLock { $0.append(seconds) } }
     }
 
-    @Test func changeTokensExpireWhereThereAreSome() async throws {
+    @Test func expiryFaultExpiresReceivedChangeTokens() async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.makeZone("Huts")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Fault.ZoneResetReason.allCases)
-    func aZoneIsResetBeforeTheNextCall(_ reason: Fault.ZoneResetReason) async throws {
+    func resetFaultDeletesZoneBeforeNextCall(_ reason: Fault.ZoneResetReason) async throws {
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
@@ -145,7 +145,7 @@ import Testing
         #expect(try await alice.lookup(["a"], in: "Trips")[0].code == .zoneNotFound)
     }
 
-    @Test func aScriptIsBoundedAndCanBeCleared() throws {
+    @Test func faultScriptIsLimitedAndCanBeCleared() throws {
         let faults = try #require(world.service.faults)
         try faults.add(Array(repeating: Fault(.dropBeforeCommit), count: FaultScript.capacity))
         #expect(throws: RequestFailure.self) { try faults.add([Fault(.dropBeforeCommit)]) }
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// Dropped, then twice, then as always.
-    @Test func notificationsAreLostOrComeTwice() async throws {
+    @Test func notificationFaultDropsOrDuplicatesNotification() async throws {
         let alice = try await world.person("alice")
         let phone = alice.at("phone")
         let tablet = alice.at("tablet")

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aFullDatabaseTakesDeletionsAndWhatShrinks(_ backend: Backend) async throws {
+    func fullDatabaseAcceptsDeletionsAndSmallerRecords(_ backend: Backend) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
         let saved = try await alice.modify([
@@ -60,7 +60,7 @@ import Testing
             try await world.person("bob").modify([hut(.create, "a", [text(4_000)])])[0].code == nil)
     }
 
-    @Test func whatARequestFreesItMayUse() async throws {
+    @Test func requestCanUseTheQuotaItFrees() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a", [text(8_000)])])
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// A deletion that fails frees nothing after all.
-    @Test func whatARequestFailsToFreeItMayNotUse() async throws {
+    @Test func failedDeletionFreesNoQuota() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a", [text(8_000)])])
@@ -81,7 +81,7 @@ import Testing
         try await expectExactCounters(try await store(world, of: alice))
     }
 
-    @Test func anAtomicZoneFailsWithTheOneThatHasNoRoom() async throws {
+    @Test func exceededQuotaFailsAtomicRequest() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -96,7 +96,7 @@ import Testing
         #expect(try await store(world, of: alice).read { try $0.recordBytes } == 0)
     }
 
-    @Test func aDeletedZoneMakesRoom() async throws {
+    @Test func deletedZoneFreesQuota() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -108,7 +108,7 @@ import Testing
         try await expectExactCounters(try await store(world, of: alice))
     }
 
-    @Test func thePublicDatabaseHasTheContainersQuota() async throws {
+    @Test func publicDatabaseQuotaIsSharedByAllUsers() async throws {
         let world = try world { $0.publicRecordBytes = 5_000 }
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -123,7 +123,7 @@ import Testing
 
     /// Writers of one database at once never get more in than there is room for.
     @Test(arguments: Backend.allCases)
-    func manyWritersAtOnceKeepTheBound(_ backend: Backend) async throws {
+    func concurrentWritersStayWithinQuota(_ backend: Backend) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 50_000 }
         let alice = try await world.person("alice")
         let codes = try await withThrowingTaskGroup(of: ServiceError.Code?.self) { group in
@@ -145,7 +145,7 @@ import Testing
 
     /// Random operations of every kind, refused ones among them: counter and rows agree.
     @Test(arguments: Backend.allCases, Seeds.forTest("QuotaTests", count: 1))
-    func theCounterIsWhatTheRowsSay(_ backend: Backend, seed: UInt64) async throws {
+    func quotaCounterEqualsTheStoredRows(_ backend: Backend, seed: UInt64) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 30_000 }
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -176,7 +176,7 @@ import Testing
         #expect((1...30_000).contains(bytes))
     }
 
-    @Test func aUsersRecordsAndAssetsShareTheirRoom() {
+    @Test func privateRecordsAndAssetsShareOneQuota() {
         var limits = Limits()
         limits.privateDatabaseBytes = 1_000
         limits.publicRecordBytes = 300
@@ -188,7 +188,7 @@ import Testing
         #expect(everybodys.freeRecordBytes == 100 && everybodys.freeAssetBytes == -200)
     }
 
-    @Test func aLookupOfTooManyBytesIsToldToAskForLess() async throws {
+    @Test func lookupOfTooManyBytesReturnsLimitExceeded() async throws {
         let world = try world { $0.recordBytesPerLookup = 10_000 }
         let alice = try await world.person("alice")
         let names = (0..<40).map { "r\($0)" }
@@ -199,7 +199,7 @@ import Testing
         #expect(try await alice.lookup(Array(names.prefix(20))).count { $0.record != nil } == 20)
     }
 
-    @Test func aSaveThatNamesTooManyBytesIsToldToNameLess() async throws {
+    @Test func modifyOfTooManyBytesReturnsLimitExceeded() async throws {
         let world = try world { $0.recordBytesPerModify = 10_000 }
         let alice = try await world.person("alice")
         let names = (0..<40).map { "r\($0)" }

@@ -88,7 +88,7 @@ import Testing
         return task
     }
 
-    @Test func aGreedySenderWaitsForItself() async throws {
+    @Test func greedySenderDoesNotDelayOthers() async throws {
         let queue = queue()
         let work = Work()
         var tasks: [Task<Void, any Error>] = []
@@ -107,7 +107,7 @@ import Testing
         #expect(queue.senders == 0 && queue.waiting == 0)
     }
 
-    @Test func placesAreGivenByTurns() async throws {
+    @Test func sendersTakeTurns() async throws {
         let queue = queue(perUser: 10, inAll: 1)
         let work = Work()
         var tasks = [await start("g0", as: Self.greedy, in: queue, work, waits: false)]
@@ -128,7 +128,7 @@ import Testing
         #expect(work.begun == order)
     }
 
-    @Test func tooManyThatWaitAreRefusedForOneAndForAll() async throws {
+    @Test func tooManyWaitingRequestsAreRefused() async throws {
         let queue = queue(perUser: 1, inAll: 1, waitingPerUser: 2, waitingInAll: 3)
         let work = Work()
         var tasks = [await start("g0", as: Self.greedy, in: queue, work, waits: false)]
@@ -150,7 +150,7 @@ import Testing
         #expect(queue.senders == 0)
     }
 
-    @Test func oneThatIsCancelledGivesItsPlaceInLineAway() async throws {
+    @Test func cancelledRequestLeavesTheQueue() async throws {
         let queue = queue(perUser: 1, inAll: 1)
         let work = Work()
         let first = await start("g0", as: Self.greedy, in: queue, work, waits: false)
@@ -168,7 +168,7 @@ import Testing
         #expect(queue.senders == 0 && queue.waiting == 0)
     }
 
-    @Test func oneThatFailsLeavesItsPlace() async throws {
+    @Test func failedRequestFreesItsPlace() async throws {
         let queue = queue(perUser: 1, inAll: 1)
         await #expect(throws: CancellationError.self) {
             try await queue.run(as: Self.greedy) { throw CancellationError() }
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// Whatever the order of coming, going and giving up, no place is lost and none is given twice.
-    @Test func noPlaceIsLostUnderLoad() async throws {
+    @Test func queueLosesNoPlaceUnderLoad() async throws {
         let queue = queue(perUser: 3, inAll: 5, waitingPerUser: 1_000, waitingInAll: 4_000)
         let crowd = Crowd()
         await withTaskGroup(of: Void.self) { group in

@@ -35,7 +35,7 @@ import Testing
         return count
     }
 
-    @Test func aBurstIsTakenThenTheRate() {
+    @Test func burstIsAdmittedThenTheRate() {
         let throttle = throttle()
         #expect(admitted(throttle, alice) == 20)
         clock.advance(seconds: 0.5)
@@ -44,7 +44,7 @@ import Testing
         #expect(admitted(throttle, alice) == 20)
     }
 
-    @Test func theRefusalSaysWhenThereIsRoomAgain() throws {
+    @Test func throttledErrorHasRetryAfter() throws {
         let throttle = throttle()
         _ = admitted(throttle, alice)
         throttle.charge(alice, 9)
@@ -57,13 +57,13 @@ import Testing
         try throttle.admit(alice)
     }
 
-    @Test func oneSenderDoesNotUseUpAnothers() throws {
+    @Test func sendersHaveSeparateRateLimits() throws {
         let throttle = throttle()
         _ = admitted(throttle, alice)
         #expect(admitted(throttle, bob) == 20)
     }
 
-    @Test func aLargeRequestIsServedOnCreditAndPaidLater() throws {
+    @Test func largeRequestIsAdmittedOnCredit() throws {
         let throttle = throttle()
         try throttle.admit(alice)
         throttle.charge(alice, 1_000_000)
@@ -74,7 +74,7 @@ import Testing
         #expect(admitted(throttle, alice) == 1)
     }
 
-    @Test func aClockThatGoesBackGivesNothingAndTakesNothing() {
+    @Test func backwardClockKeepsTheTokens() {
         let throttle = throttle()
         _ = admitted(throttle, alice)
         clock.advance(seconds: -100)
@@ -86,13 +86,13 @@ import Testing
     @Test(arguments: [
         (4, 20), (5, 10), (9, 10), (10, 5), (15, 2), (20, 1), (25, 1), (1_000, 1),
     ])
-    func badRequestsInSeriesHalveTheBurstAgainAndAgain(bad: Int, burst: Int) {
+    func consecutiveBadRequestsHalveTheBurst(bad: Int, burst: Int) {
         let throttle = throttle()
         for _ in 0..<bad { throttle.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(throttle, alice) == burst)
     }
 
-    @Test func theRateIsHalvedFiveTimesAndIsNeverNothing() {
+    @Test func rateIsHalvedAtMostFiveTimes() {
         let throttle = throttle()
         for _ in 0..<1_000 { throttle.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(throttle, alice) == 1)
@@ -103,7 +103,7 @@ import Testing
         #expect(admitted(throttle, alice) == 1)
     }
 
-    @Test func goodRequestsAndTimeMakeUpForBadOnes() {
+    @Test func goodRequestsAndTimeRestoreTheRate() {
         let good = throttle()
         for _ in 0..<10 { good.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(good, alice) == 5)
@@ -119,13 +119,13 @@ import Testing
         #expect(admitted(patient, alice) == 20)
     }
 
-    @Test func aClientThatErrsNowAndThenIsNotPunished() {
+    @Test func occasionalBadRequestsKeepTheRate() {
         let throttle = throttle()
         for number in 0..<1_000 { throttle.recordOutcome(of: alice, wasBad: number % 2 == 0) }
         #expect(admitted(throttle, alice) == 20)
     }
 
-    @Test func memoryIsBoundedAndThoseInDebtAreRememberedLongest() {
+    @Test func memoryIsLimitedAndKeepsSendersInDebt() {
         let throttle = throttle(capacity: 1_600)
         throttle.charge(alice, 40)
         for number in 0..<20_000 {
@@ -150,7 +150,7 @@ import Testing
         return World(limits: limits, isThrottled: true)
     }
 
-    @Test func aUserIsThrottledAndToldWhenToComeBack() async throws {
+    @Test func throttledUserReceivesRetryAfter() async throws {
         let world = world()
         let alice = try await world.person("alice")
         for _ in 0..<10 { _ = try await alice.ask(ZonesList.self, .init()) }
@@ -162,7 +162,7 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
-    @Test func aServiceForDevelopmentThrottlesOnlyWhenTold() async throws {
+    @Test func developmentServiceIsNotThrottledByDefault() async throws {
         var limits = Limits()
         limits.requestsInBurst = 1
         let world = World(limits: limits)
@@ -172,7 +172,7 @@ import Testing
         #expect(ServiceSettings(isForDevelopment: false).isThrottled)
     }
 
-    @Test func aLargeSaveCostsMoreThanALookup() async throws {
+    @Test func largeSaveCostsMoreThanLookup() async throws {
         let save = RecordsModify.Request(operations: (0..<400).map { hut(.create, "h\($0)") })
         let lookup = RecordsLookup.Request(records: [.init(recordName: "h")])
         #expect(RecordsModify.cost(of: save) == 10)
@@ -183,7 +183,7 @@ import Testing
         #expect(await alice.refusal(RecordsLookup.self, lookup)?.error.code == .throttled)
     }
 
-    @Test func listsOfPeopleAndLinksCostWhatTheirLengthIs() {
+    @Test func userAndLinkListsCostByLength() {
         let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
         let links = RecordsResolve.Request(
             shortGUIDs: (0..<400).map { .init(value: "\($0)") })
@@ -196,7 +196,7 @@ import Testing
         #expect(RecordsRequestAccess.cost(of: links) == 10)
     }
 
-    @Test func aLongListOfPeopleIsPaidLater() async throws {
+    @Test func longUserListThrottlesTheNextRequest() async throws {
         let world = world { $0.requestsInBurst = 2 }
         let alice = try await world.person("alice")
         let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
@@ -205,7 +205,7 @@ import Testing
     }
 
     /// Who guesses tokens is stopped before the directory is asked, ten times as fast as others.
-    @Test func badCredentialsUseUpTheAddress() async throws {
+    @Test func badCredentialsThrottleTheirAddress() async throws {
         let world = world()
         func answer(_ address: String) async -> ServiceError.Code? {
             do {
@@ -223,7 +223,7 @@ import Testing
         #expect(await answer("10.0.0.2") == .authenticationFailed)
     }
 
-    @Test func aUserOfBadRequestsIsServedMoreSlowly() async throws {
+    @Test func badRequestsThrottleTheirUser() async throws {
         let world = world {
             $0.requestsInBurst = 1_000
             $0.requestsPerSecond = 8
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// What the transport refuses is counted for the sender as what the rules refuse is.
-    @Test func aBodyThatIsRefusedCountsForItsSender() async throws {
+    @Test func refusedBodiesThrottleTheirSender() async throws {
         let world = world {
             $0.requestsInBurst = 1_000
             $0.requestsPerSecond = 8
@@ -275,7 +275,7 @@ import Testing
     }
 
     /// A signature that no body could make good is refused before the body, and at the same price.
-    @Test func badSignaturesUseUpTheAddress() async throws {
+    @Test func badSignaturesThrottleTheirAddress() async throws {
         let world = world()
         func answer() async -> ServiceError.Code? {
             do {
@@ -302,7 +302,7 @@ import Testing
         #expect(await answer() == .throttled)
     }
 
-    @Test func aContainersTransferEndsAtItsLimitUntilMidnight() throws {
+    @Test func transferLimitThrottlesContainerUntilMidnight() throws {
         let meter = TransferMeter()
         let trails = ContainerAddress(container: "c", environment: .development)
         let other = ContainerAddress(container: "d", environment: .development)
@@ -322,7 +322,7 @@ import Testing
     }
 
     /// The bytes of assets are the most that a container moves.
-    @Test func assetsCountAsTransfers() async throws {
+    @Test func assetBytesCountTowardTransferLimit() async throws {
         var limits = Limits()
         limits.transferBytesPerDay = 5_000
         let world = World(limits: limits, isThrottled: true)

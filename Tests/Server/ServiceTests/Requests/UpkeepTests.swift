@@ -9,7 +9,7 @@ import Testing
     // MARK: Tombstones
 
     @Test(arguments: Backend.allCases)
-    func oldTombstonesGoWhenTheyAreMany(_ backend: Backend) async throws {
+    func manyOldTombstonesArePurged(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
         var alice = try await world.person("alice")
@@ -46,7 +46,7 @@ import Testing
         #expect(rest.records.compactMap(\.name) == ["r9", "r8"])
     }
 
-    @Test func fewTombstonesStay() async throws {
+    @Test func fewTombstonesAreKept() async throws {
         let world = World()
         var alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func aPurgeGoesInSteps(_ backend: Backend) async throws {
+    func tombstonePurgeRunsInSteps(_ backend: Backend) async throws {
         var limits = Limits()
         limits.tombstonesPerPurge = 3
         let world = World(try backend.storage(), limits: limits)
@@ -79,7 +79,7 @@ import Testing
     // MARK: Tokens
 
     @Test(arguments: Backend.allCases)
-    func allTokensExpireAfterARestore(_ backend: Backend) async throws {
+    func restoreExpiresAllChangeTokens(_ backend: Backend) async throws {
         let world = World(try backend.storage())
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -109,7 +109,7 @@ import Testing
         #expect(saved[0].record?.recordChangeTag?.suffix(4) != tag?.suffix(4))
     }
 
-    @Test func tokensMayBeGivenAnEnd() async throws {
+    @Test func changeTokenExpiresAfterItsLifetime() async throws {
         var limits = Limits()
         limits.changeTokenSeconds = 100
         let world = World(limits: limits)
@@ -123,7 +123,7 @@ import Testing
         #expect(try await alice.page("Trips", since: next).records.isEmpty)
     }
 
-    @Test func tokensOfDatabasesAndSharedZonesEndToo() async throws {
+    @Test func databaseAndSharedZoneTokensExpire() async throws {
         var limits = Limits()
         limits.changeTokenSeconds = 100
         let world = World(limits: limits)
@@ -159,7 +159,7 @@ import Testing
         (ZoneRow.Deletion.purged, "purged", 28), (.encryptedDataReset, "encryptedDataReset", 26),
         (.deleted, "deleted", 26),
     ])
-    func aRemovedZoneSaysWhy(
+    func removedZoneReturnsDeletionReason(
         _ reason: ZoneRow.Deletion, _ word: String, _ frameworkCode: Int
     ) async throws {
         let world = World()
@@ -196,7 +196,7 @@ import Testing
         #expect(try await alice.modify([hut(.create, "hut")], in: "Trips")[0].record != nil)
     }
 
-    @Test func onlyZonesThatAreThereAreRemoved() async throws {
+    @Test func missingOrDefaultZoneIsNotRemoved() async throws {
         let world = World()
         let alice = try await world.person("alice")
         #expect(
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func everyDeviceIsToldOfAPurge() async throws {
+    @Test func zonePurgeNotifiesEveryDevice() async throws {
         let world = World()
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
@@ -216,6 +216,6 @@ import Testing
         try await alice.subscribe([SubscriptionsTests.database("d")])
         try await world.service.removeZone(
             named: "Trips", of: alice.name, at: world.address, reason: .purged)
-        #expect(try await alice.told(token).count == 1)
+        #expect(try await alice.received(token).count == 1)
     }
 }

@@ -45,7 +45,7 @@ import Testing
         #expect(answer.zones[0].failure?.frameworkCode == 15)
     }
 
-    @Test func zoneEncryptedAsOneIsSharedAsAWholeOnly() async throws {
+    @Test func perZoneEncryptionAllowsZoneWideShareOnly() async throws {
         let world = World()
         let ida = try await world.person("ida@example.org")
         let bo = try await world.person("bo@example.org")
@@ -64,7 +64,7 @@ import Testing
         #expect(seen.map(\.encryptionScope) == [.perZone])
     }
 
-    @Test func requestWithAnotherScopeIsNotARepetition() async throws {
+    @Test func requestWithAnotherScopeIsNotARepeatedRequest() async throws {
         let ida = try await World().person("ida")
         for _ in 0..<2 {
             #expect(try await create(ida, .perZone, operationID: "1").zone != nil)

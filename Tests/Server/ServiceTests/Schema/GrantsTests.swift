@@ -208,15 +208,15 @@ import Testing
         _ = try await bob.at("tablet").subscribe(
             [SubscriptionsTests.query("q", on: [.create, .update, .delete])], in: .public)
         try await alice.modify([hut(.create, "x", [beds(1)])], scope: .public)
-        #expect(try await bob.told(token).isEmpty)
+        #expect(try await bob.received(token).isEmpty)
         try await bob.modify([hut(.create, "y", [beds(1)])], scope: .public)
-        #expect(try await bob.told(token).count == 1)
+        #expect(try await bob.received(token).count == 1)
         try await Self.assign(world, "bob")
         try await alice.modify([hut(.forceUpdate, "x", [beds(2)])], scope: .public)
-        #expect(try await bob.told(token).count == 1)
+        #expect(try await bob.received(token).count == 1)
         try await Self.assign(world, "bob", false)
         try await alice.modify([hut(.forceDelete, "x")], scope: .public)
-        #expect(try await bob.told(token).isEmpty)
+        #expect(try await bob.received(token).isEmpty)
     }
 
     @Test func grantsDoNotApplyToPrivateDatabases() async throws {

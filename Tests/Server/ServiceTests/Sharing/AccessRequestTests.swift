@@ -80,7 +80,7 @@ import Testing
 
     @Test(
         "Who asks is on the owner's list, once however often he asks", arguments: Backend.allCases)
-    func asking(_ backend: Backend) async throws {
+    func accessRequestListsRequesterOnce(_ backend: Backend) async throws {
         let trip = try await Trip(try backend.storage())
         let before = try await trip.stored()
         for _ in 0..<3 { #expect(try await trip.bo.requestAccess(trip.link) == nil) }
@@ -89,7 +89,7 @@ import Testing
         #expect(try await trip.requesters() == [trip.bo.name])
         #expect(requester.emailAddress == "bo@example.org")
         #expect(after.recordChangeTag != before.recordChangeTag)
-        // Who asks is no news for the participants, who see who modified the share.
+        // Participants are not notified of who asks, who see who modified the share.
         #expect(after.modified == before.modified)
         #expect(try await trip.bo.requestAccess(trip.link) == nil)
         #expect(try await trip.stored().recordChangeTag == after.recordChangeTag)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test("A share that takes no requests is as one that never was", arguments: [nil, false])
-    func nobodyMayAsk(_ allows: Bool?) async throws {
+    func shareWithoutAccessRequestsReturnsNotFound(_ allows: Bool?) async throws {
         let trip = try await Trip(allows: allows)
         let refusal = try #require(try await trip.bo.requestAccess(trip.link))
         let nothing = try #require(try await trip.bo.requestAccess("nothing"))
@@ -112,14 +112,14 @@ import Testing
     }
 
     @Test("Who was invited by an address that may be the asker's tells him nothing when he asks")
-    func addressesAreNotTold() async throws {
+    func refusedAccessRequestRevealsNoInvitation() async throws {
         let trip = try await Trip(allows: false)
         try await trip.save { $0.participants = [invited("bo@example.com")] }
         #expect(try await trip.eve.requestAccess(trip.link)?.code == .notFound)
     }
 
-    @Test("Who may join already is told so")
-    func alreadyInvited() async throws {
+    @Test("Who may join already gets alreadyShared")
+    func participantRequestReturnsAlreadyInvited() async throws {
         for allows in [true, false] {
             let trip = try await Trip(allows: allows)
             #expect(try await trip.di.requestAccess(trip.link)?.frameworkCode == 37)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test("As many may wait as the limit says, whether one is blocked or not")
-    func full() async throws {
+    func accessRequestsPerShareAreLimited() async throws {
         var limits = Limits()
         limits.accessRequestsPerShare = 2
         let trip = try await Trip(limits: limits)
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test("Several links are answered one by one, and a server asks for nothing")
-    func severalLinks() async throws {
+    func accessRequestsAreAnsweredPerLink() async throws {
         let trip = try await Trip()
         let answer = try await trip.bo.ask(
             RecordsRequestAccess.self,
@@ -169,7 +169,7 @@ import Testing
     // MARK: Answers
 
     @Test("Who is denied may ask again")
-    func denied() async throws {
+    func deniedRequesterCanRequestAgain() async throws {
         let trip = try await Trip()
         for person in [trip.bo, trip.cy] { _ = try await person.requestAccess(trip.link) }
         let list = try await trip.stored().share?.accessRequesters
@@ -184,8 +184,8 @@ import Testing
         #expect(try await trip.requesters() == [])
     }
 
-    @Test("Who is blocked is not told, is on no list, and asks again when he is unblocked")
-    func blocked() async throws {
+    @Test("Who is blocked is not notified, is on no list, and asks again when he is unblocked")
+    func blockedRequesterIsIgnoredUntilUnblocked() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         let saved = try await trip.block(trip.bo)
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test("Who is blocked loses his place, and comes back when he is invited")
-    func blockedParticipants() async throws {
+    func blockedParticipantIsRemovedUntilInvitedAgain() async throws {
         let trip = try await Trip()
         _ = try await trip.di.accept(trip.link)
         #expect(try await trip.di.lookup(["trail"], in: trip.trips)[0].record != nil)
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test("Whom to block is said by name, once each and not too many")
-    func whomToBlock() async throws {
+    func blockedIdentitiesNeedRecordNamesAndAreLimited() async throws {
         var limits = Limits()
         limits.blockedIdentitiesPerShare = 2
         let trip = try await Trip(limits: limits)
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test("Who is added is approved: he leaves the list, is known as one who asked, and joins")
-    func approved() async throws {
+    func addedRequesterIsApprovedAndCanJoin() async throws {
         let trip = try await Trip()
         for person in [trip.bo, trip.cy, trip.eve] {
             _ = try await person.requestAccess(trip.link)
@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test("Who was let in is who asked, whoever has his address later")
-    func approvedByName() async throws {
+    func approvalFollowsUserInsteadOfEmailAddress() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         try await trip.save { $0.participants = [invited("bo@example.org")] }
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test("A share that becomes public keeps nobody waiting")
-    func becomesPublic() async throws {
+    func publicShareClearsAccessRequests() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         let saved = try await trip.save { $0.publicPermission = .readOnly }
@@ -316,7 +316,7 @@ import Testing
     }
 
     @Test("Requests that wait already outlast that no more are taken")
-    func noMore() async throws {
+    func disallowingAccessRequestsKeepsExistingOnes() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         try await trip.save { $0.allowsAccessRequests = false }
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test("Who takes a one-time invitation waits no more")
-    func joinsOtherwise() async throws {
+    func oneTimeInvitationEndsAccessRequest() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         var identity = UserIdentityDictionary(userRecordName: nil)
@@ -341,7 +341,7 @@ import Testing
     // MARK: Who sees and decides
 
     @Test("Participants neither see who asks nor decide; administrators do both")
-    func whoDecides() async throws {
+    func onlyOwnerAndAdministratorsDecideAccessRequests() async throws {
         let trip = try await Trip()
         var administrator = invited(trip.cy)
         administrator.role = .administrator
@@ -377,7 +377,7 @@ import Testing
     }
 
     @Test("Other clients are answered as ever")
-    func withoutExtensions() async throws {
+    func accessRequestsAreSentOnlyWithExtensions() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
         let old = Credentials(
@@ -398,8 +398,8 @@ import Testing
         #expect(people.allSatisfy { $0.dateAddedMilliseconds == nil && !$0.isApprovedRequester })
     }
 
-    @Test("The owner's devices are told, and find the share in the feed")
-    func news() async throws {
+    @Test("The owner's devices are notified, and find the share in the feed")
+    func accessRequestNotifiesOwnerDevices() async throws {
         let trip = try await Trip()
         _ = try await trip.di.accept(trip.link)
         let token = try await trip.ida.at("tablet").listen()
@@ -408,7 +408,7 @@ import Testing
         let dis = try await trip.di.changes(in: trip.trips).page?.syncToken
         _ = try await trip.bo.requestAccess(trip.link)
         _ = try await trip.bo.requestAccess(trip.link)
-        #expect(try await trip.ida.told(token).count == 1)
+        #expect(try await trip.ida.received(token).count == 1)
         let after = try await trip.ida.page("Trips", since: before).records
         #expect(after.map(\.name) == ["S"])
         #expect(after[0].record?.share?.accessRequesters?.count == 1)
@@ -417,15 +417,15 @@ import Testing
         #expect(seen.records[0].record?.share?.accessRequesters == nil)
         // Somebody who is blocked makes no noise.
         try await trip.block(trip.bo)
-        _ = try await trip.ida.told(token)
+        _ = try await trip.ida.received(token)
         _ = try await trip.bo.requestAccess(trip.link)
-        #expect(try await trip.ida.told(token).isEmpty)
+        #expect(try await trip.ida.received(token).isEmpty)
     }
 
     // MARK: What is kept
 
     @Test("Requests outlast a restart, and end with the share")
-    func restart() async throws {
+    func accessRequestsSurviveRestartAndEndWithShare() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-access-\(UUID().uuidString)").path
         defer {
@@ -456,7 +456,7 @@ import Testing
     }
 
     @Test("A share without requests is stored as ever, one with them in a format of its own")
-    func format() throws {
+    func shareWithAccessRequestsHasItsOwnFormat() throws {
         var row = RecordRow(
             zone: ZoneRow.Key(rawValue: 1), name: "S", type: ShareDictionary.recordType,
             version: 1, commitVersion: 1, changeTag: "", isDeleted: false, creatorDevice: "",

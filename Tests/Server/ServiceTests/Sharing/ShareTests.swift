@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test("A share is made with its root in one request, in any order")
-    func withRoot() async throws {
+    func shareIsCreatedWithItsRootInOneRequest() async throws {
         let ida = try await owner()
         let results = try await ida.modify(
             [
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test("A share is made after its root, whose change tag stays good")
-    func afterRoot() async throws {
+    func shareCreationKeepsRootChangeTag() async throws {
         let ida = try await owner()
         let tag = try await ida.modify(
             [hut(.create, "trail", [beds(1)]), hut(.create, "hut", parent: .some("trail"))],
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test("A share without its root is refused")
-    func withoutRoot() async throws {
+    func shareWithoutRootIsRefused() async throws {
         let ida = try await owner()
         for operation in [share(.create, "S", of: "nobody"), share(.create, "S")] {
             let result = try await ida.modify([operation], in: zone("Trips"), scope: .private)[0]
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("A record belongs to one share at most")
-    func once() async throws {
+    func recordBelongsToOneShareAtMost() async throws {
         let ida = try await owner()
         try await ida.modify(
             [
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test("A zone that is shared as a whole has no other shares")
-    func wholeZone() async throws {
+    func zoneWideShareExcludesOtherShares() async throws {
         let ida = try await owner()
         let made = try await ida.modify(
             [hut(.create, "trail"), share(.create, ShareDictionary.zoneShareName)], in: "Trips")
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test("A share has change tags like any record")
-    func tags() async throws {
+    func staleShareSaveReturnsConflict() async throws {
         let ida = try await owner()
         let made = try await ida.modify(
             [hut(.create, "trail"), share(.create, "S", of: "trail")], in: "Trips")[1].record
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test("Participants: added, changed, removed, once each and not too many")
-    func participants() async throws {
+    func participantsAreAddedChangedAndRemoved() async throws {
         var limits = Limits()
         limits.participantsPerShare = 2
         let ida = try await owner(limits: limits)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test("An administrator adds and removes users, and nothing else")
-    func administrator() async throws {
+    func administratorChangesParticipantsOnly() async throws {
         let world = World()
         let ida = try await world.person("ida@example.org")
         let bo = try await world.person("bo@example.org")
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test("A record can have a short GUID before it is shared, and its share has the same")
-    func shortGUID() async throws {
+    func shareKeepsShortGUIDOfItsRoot() async throws {
         let ida = try await owner()
         var operation = hut(.create, "trail")
         operation.record.createShortGUID = true
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test("With the root goes the share; without the share the root stays")
-    func ends() async throws {
+    func deletingRootDeletesShareAndNotTheReverse() async throws {
         let ida = try await owner()
         for (deleted, left) in [("trail", "S"), ("S", "trail")] {
             let made = try await ida.modify(
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test("More records than a request may carry along are refused, and nothing happened")
-    func limit() async throws {
+    func shareOfTooManyRecordsIsRefused() async throws {
         var limits = Limits()
         limits.recordsPerShareChange = 3
         let ida = try await owner(limits: limits)
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test("Where the schema is fixed, shares are made all the same")
-    func production() async throws {
+    func fixedProductionSchemaAllowsShares() async throws {
         let ida = try await World(environment: .production).person("ida@example.org")
         try await ida.makeZone("Trips")
         let result = try await ida.modify(

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test("A link shows itself to those it is for, and is nothing to others")
-    func resolving() async throws {
+    func shareLinkRevealsShareToParticipantsOnly() async throws {
         let trip = try await Trip()
         let own = try #require(try await trip.ida.resolve(trip.link).metadata)
         #expect(own.databaseScope == .private)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test("A one-time invitation is whoever's comes first with its token")
-    func oneTimeInvitation() async throws {
+    func oneTimeInvitationBelongsToFirstParticipant() async throws {
         let trip = try await Trip()
         let diary = try await trip.ida.modify(
             [
@@ -105,7 +105,7 @@ import Testing
     @Test(
         "Before the link is followed there is nothing, after it the share and what is below its root"
     )
-    func joining() async throws {
+    func acceptingShareRevealsRecordsBelowRoot() async throws {
         let trip = try await Trip()
         #expect(try await trip.bo.sharedZones().isEmpty)
         #expect(try await trip.bo.lookup(["trail"], in: trip.trips)[0].code == .zoneNotFound)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test("Who may read may not write, and who may write may do so under the share only")
-    func writing() async throws {
+    func writePermissionAppliesBelowShareRootOnly() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
         func write(
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test("A move that fails does not let a record in where its parent did not come")
-    func failedMove() async throws {
+    func failedMoveDoesNotAdmitChildRecord() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
         try await trip.ida.modify(
@@ -174,7 +174,7 @@ import Testing
     @Test(
         "Moving out of a share is a deletion for its participants, moving in brings everything below"
     )
-    func moving() async throws {
+    func moveOutOfShareIsDeletionForParticipants() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let first = try #require(try await trip.bo.changes(in: trip.trips).page)
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test("Who leaves has nothing, others lose nothing, and the same link leads back")
-    func leaving() async throws {
+    func leavingShareAffectsOnlyTheParticipant() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
         let token = try #require(try await trip.bo.changes(in: trip.trips).page).syncToken
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test("Who is removed has nothing, and the link is nothing to him")
-    func removal() async throws {
+    func removedParticipantLosesAccess() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
         let answer = try await trip.bo.ask(ChangesDatabase.self, .init(), in: .shared)
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test("Everybody with the link joins a public share; when it is private again they are out")
-    func publicPermission() async throws {
+    func publicPermissionAdmitsEveryUserWithLink() async throws {
         let trip = try await Trip(permission: .readOnly)
         let seen = try #require(try await trip.eve.resolve(trip.link).metadata)
         #expect(seen.participantRole == .publicUser)
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test("Deleting the zone in the shared database is leaving it")
-    func deletingTheZone() async throws {
+    func deletingSharedZoneLeavesTheShare() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let answer = try await trip.bo.ask(
@@ -264,7 +264,7 @@ import Testing
     }
 
     @Test("Leaving zones has the limits of deleting them")
-    func leavingLimits() async throws {
+    func leavingZonesHasTheLimitsOfDeletion() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         func refusal(_ zones: [ZoneIDDictionary]) async -> ServiceError? {
@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test("A repeated deletion leaves no share that was joined since")
-    func repeatedLeaving() async throws {
+    func repeatedDeletionKeepsShareJoinedSince() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let request = ZonesModify.Request(
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test("A zone that could not be left is not said to be gone, and is left at the next attempt")
-    func failedLeaving() async throws {
+    func failedLeaveReturnsErrorAndSucceedsLater() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let store = try await trip.world.service.storage.store(
@@ -332,7 +332,7 @@ import Testing
     }
 
     @Test("That its owner purged a zone is the owner's to know")
-    func purgedZone() async throws {
+    func purgedZoneIsNotFoundForParticipants() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         try await trip.world.service.removeZone(
@@ -347,7 +347,7 @@ import Testing
     }
 
     @Test("Who has as many zones as one may joins no other, and may join again what there is")
-    func fullDatabase() async throws {
+    func fullSharedDatabaseRefusesFurtherShares() async throws {
         var limits = Limits()
         limits.zonesPerDatabase = 2
         let trip = try await Trip(limits: limits)
@@ -367,7 +367,7 @@ import Testing
     }
 
     @Test("A request over zones of several owners is answered in its order, each part by itself")
-    func severalOwners() async throws {
+    func requestForSeveralOwnersKeepsItsOrder() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         try await trip.cy.makeZone("Notes")
@@ -411,7 +411,7 @@ import Testing
     }
 
     @Test("Naming owners makes no databases and tells nothing")
-    func strangers() async throws {
+    func namingOtherOwnersCreatesNoDatabase() async throws {
         let trip = try await Trip()
         let zones = [
             zone("Trips", of: trip.ida), ZoneIDDictionary(zoneName: "A", ownerRecordName: "_x"),
@@ -423,7 +423,7 @@ import Testing
     }
 
     @Test("A repeated request of somebody who left shows nothing")
-    func repetition() async throws {
+    func repeatedRequestAfterLeavingReturnsNoRecord() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let request = RecordsModify.Request(
@@ -437,7 +437,7 @@ import Testing
     }
 
     @Test("A participant's deletion takes along what he may delete, and leaves the rest")
-    func cascade() async throws {
+    func participantCascadeDeletesOnlyPermittedRecords() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
         func referring(
@@ -462,7 +462,7 @@ import Testing
     }
 
     @Test("A root that goes by a cascade takes its share along")
-    func cascadedRoot() async throws {
+    func cascadedRootDeletesItsShare() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let reference = Reference(recordName: "diary", action: .deleteSelf)
@@ -479,7 +479,7 @@ import Testing
     }
 
     @Test("The token that a save asks for is one of the view")
-    func tokenWithAnswer() async throws {
+    func answerChangeTokenIsValidInSharedDatabase() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let answer = try await trip.world.service.respond(
@@ -498,7 +498,7 @@ import Testing
     @Test(
         "Participants are told of what they can see, of their own coming and going, and of nothing else"
     )
-    func participantsAreTold() async throws {
+    func participantsAreNotifiedOfVisibleChangesOnly() async throws {
         let trip = try await Trip()
         let (bos, cys) = (trip.bo.at("tablet"), trip.cy.at("tablet"))
         let bosToken = try await bos.listen()
@@ -510,39 +510,39 @@ import Testing
             shares.recordType = ShareDictionary.recordType
             try await person.subscribe([huts, shares], in: .shared)
         }
-        func told(_ person: Person, _ token: String) async throws -> [String] {
-            let payloads = try await person.told(token)
+        func received(_ person: Person, _ token: String) async throws -> [String] {
+            let payloads = try await person.received(token)
             #expect(payloads.allSatisfy { $0.scope == .shared && $0.cause == .database })
             return payloads.map(\.subscriptionID).sorted()
         }
         try await trip.join(trip.bo)
-        #expect(try await told(bos, bosToken) == ["shares"])
-        #expect(try await told(cys, cysToken) == [])
+        #expect(try await received(bos, bosToken) == ["shares"])
+        #expect(try await received(cys, cysToken) == [])
         try await trip.join(trip.cy)
-        _ = try await told(bos, bosToken)
-        _ = try await told(cys, cysToken)
+        _ = try await received(bos, bosToken)
+        _ = try await received(cys, cysToken)
         try await trip.ida.modify([hut(.forceUpdate, "diary", [beds(4)])], in: "Trips")
-        #expect(try await told(bos, bosToken) == [])
+        #expect(try await received(bos, bosToken) == [])
         try await trip.ida.modify([hut(.forceUpdate, "hut", [beds(4)])], in: "Trips")
-        #expect(try await told(bos, bosToken) == ["huts"])
-        #expect(try await told(cys, cysToken) == ["huts"])
+        #expect(try await received(bos, bosToken) == ["huts"])
+        #expect(try await received(cys, cysToken) == ["huts"])
         // A participant's own device is not told of its own change; the other's are.
         try await trip.bo.at("tablet").modify([hut(.forceUpdate, "hut", [beds(5)])], in: trip.trips)
-        #expect(try await told(bos, bosToken) == [])
-        #expect(try await told(cys, cysToken) == ["huts"])
+        #expect(try await received(bos, bosToken) == [])
+        #expect(try await received(cys, cysToken) == ["huts"])
         try await trip.ida.modify(
             [share(.forceUpdate, "S", participants: [invited(trip.cy)])], in: "Trips")
-        #expect(try await told(bos, bosToken) == ["huts", "shares"])
-        #expect(try await told(cys, cysToken) == ["shares"])
+        #expect(try await received(bos, bosToken) == ["huts", "shares"])
+        #expect(try await received(cys, cysToken) == ["shares"])
         try await trip.ida.modify([hut(.forceUpdate, "hut", [beds(6)])], in: "Trips")
-        #expect(try await told(bos, bosToken) == [])
-        _ = try await told(cys, cysToken)
+        #expect(try await received(bos, bosToken) == [])
+        _ = try await received(cys, cysToken)
         try await trip.ida.deleteZone("Trips")
-        #expect(try await told(cys, cysToken) == ["huts", "shares"])
+        #expect(try await received(cys, cysToken) == ["huts", "shares"])
     }
 
     @Test("Newest first, a page at a time, in a view")
-    func newestFirst() async throws {
+    func reversedPagesCoverSharedZone() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         var names: [String] = []

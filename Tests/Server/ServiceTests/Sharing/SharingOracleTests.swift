@@ -12,14 +12,14 @@ import Testing
 /// each of them gets by every way of reading equals the model.
 @Suite struct SharingOracleTests {
     @Test(arguments: Seeds.forTest("SharingOracleTests", count: 8))
-    func everybodySeesWhatHeMay(_ seed: UInt64) async throws {
+    func visibleRecordsEqualTheSharingModel(_ seed: UInt64) async throws {
         var play = try await SharingPlay(Backend.memory, seed: seed)
         for _ in 0..<250 { try await play.step() }
         try await play.checkEverything()
     }
 
     @Test(arguments: Seeds.forTest("SharingOracleTests on disk", count: 2))
-    func everybodySeesWhatHeMayOnDisk(_ seed: UInt64) async throws {
+    func visibleRecordsEqualTheSharingModelOnDisk(_ seed: UInt64) async throws {
         var play = try await SharingPlay(Backend.sqlite, seed: seed)
         for _ in 0..<60 { try await play.step() }
         try await play.checkEverything()

@@ -3,7 +3,7 @@ import StratusStorage
 
 /// All operations of a request together.
 ///
-/// What holds when ``settle(isAtomic:reader:)`` is done, and what each refusal is for:
+/// What holds when ``resolveDependents(isAtomic:reader:)`` is done, and what each refusal is for:
 ///
 /// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference behind: else
 ///   the deletions that lead to it are refused.
@@ -16,7 +16,7 @@ import StratusStorage
 extension ModifyDecisions {
     /// Applies what makes operations depend on each other, until nothing changes. An operation that was
     /// refused stays so: every round refuses one at least, or is the last.
-    mutating func settle(isAtomic: Bool, reader: any StoreReader) throws {
+    mutating func resolveDependents(isAtomic: Bool, reader: any StoreReader) throws {
         guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
             return
         }
@@ -26,7 +26,7 @@ extension ModifyDecisions {
             reader: reader, zones: stored.zones, rights: stored.rights, questions: questions)
         do {
             for _ in 0..<Self.rounds {
-                if try settleOnce(isAtomic: isAtomic, &dependents) { return }
+                if try resolveDependentsOnce(isAtomic: isAtomic, &dependents) { return }
             }
         } catch is Dependents.Entangled {
             // As below.
@@ -41,21 +41,21 @@ extension ModifyDecisions {
     private static let rounds = 32
 
     /// - Returns: whether all operations that are left go together.
-    private mutating func settleOnce(
+    private mutating func resolveDependentsOnce(
         isAtomic: Bool, _ dependents: inout Dependents
     ) throws -> Bool {
         // First the saves that fail whatever is deleted: they hold nobody.
         cascade = Cascade()
         refuseDanglingSaves()
         if isAtomic { failOthers() }
-        try settleDeletions(&dependents)
+        try decideDeletions(&dependents)
         if try refuseSourcesOverLimit(&dependents) { return false }
         return !(isAtomic && failOthers())
     }
 
     // MARK: Deletions
 
-    private mutating func settleDeletions(_ dependents: inout Dependents) throws {
+    private mutating func decideDeletions(_ dependents: inout Dependents) throws {
         while true {
             let roots = deletions()
             guard !roots.isEmpty else {
