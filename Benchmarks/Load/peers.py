@@ -22,12 +22,16 @@ class RawSQLite:
         self.binary = binary
         self._folder = os.path.join(folder, "raw")
 
-    def insert(self, work, database, transactions, files=1):
-        """Transactions a second, in as many files, which take turns; a thousand at the most."""
+    def insert(self, work, database, transactions, files=1, is_used=False):
+        """Transactions a second, in as many files, which take turns; a thousand at the most.
+
+        The files are as of a database that is new, or as of one that was used before.
+        """
         shutil.rmtree(self._folder, ignore_errors=True)
         os.makedirs(self._folder)
         done = subprocess.run(
-            [self.binary, database, self._folder, str(files), str(transactions), "1000"],
+            [self.binary, database, self._folder, str(files), str(transactions), "1000",
+             "used" if is_used else "fresh"],
             capture_output=True, check=False)
         if done.returncode:
             raise machine.Invalid(f"{work}: raw SQLite stopped: {done.stderr.decode()[-500:]}")

@@ -2,12 +2,13 @@
 // same tables, indexes and triggers, durably (write-ahead log, synchronous=FULL), and does nothing
 // else.
 //
-//   rows SOURCE FOLDER FILES TRANSACTIONS LIMIT
+//   rows SOURCE FOLDER FILES TRANSACTIONS LIMIT fresh|used
 //
 // Reads the rows of the database SOURCE into memory, then inserts them into each of FILES databases
 // in FOLDER, in TRANSACTIONS transactions of equal size; the files take turns, a transaction each.
 // It ends early after LIMIT transactions in all. Tables with fewer rows than transactions (zones,
-// definitions of indexes) are filled beforehand. Prints one line of JSON.
+// definitions of indexes) are filled beforehand. With "used" the files' logs have
+// their usual length already. Prints one line of JSON.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,16 @@ static void copy_schema(Target *target) {
     sqlite3_finalize(statement);
 }
 
-static void open_target(Target *target, const char *folder, int number, long transactions) {
+// Writes the log to its usual length and begins it again, so that commits overwrite it in place as in
+// a database that has been used. A commit that lengthens the file costs the disk several times more.
+static void fill_log(sqlite3 *database) {
+    execute(database, "PRAGMA wal_autocheckpoint = 0; CREATE TABLE filling (bytes BLOB);"
+                      "INSERT INTO filling VALUES (zeroblob(6000000)); DROP TABLE filling;"
+                      "PRAGMA wal_checkpoint(RESTART); PRAGMA wal_autocheckpoint = 1000;");
+}
+
+static void open_target(Target *target, const char *folder, int number, long transactions,
+                        int is_used) {
     char text[1000];
     snprintf(text, sizeof text, "%s/rows-%d.sqlite", folder, number);
     if (sqlite3_open(text, &target->database)) fail(target->database, text);
@@ -128,7 +138,8 @@ static void open_target(Target *target, const char *folder, int number, long tra
         target->inserts[i] = prepare(target->database, text);
         if (!is_timed(&tables[i], transactions)) insert_rows(target, i, 0, tables[i].row_count);
     }
-    execute(target->database, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE);");
+    execute(target->database, "COMMIT");
+    if (is_used) fill_log(target->database);
 }
 
 static void step(Target *target, sqlite3_stmt *statement) {
@@ -147,8 +158,8 @@ static void transact(Target *target, long number, long transactions) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 6) {
-        fprintf(stderr, "usage: rows SOURCE FOLDER FILES TRANSACTIONS LIMIT\n");
+    if (count != 7) {
+        fprintf(stderr, "usage: rows SOURCE FOLDER FILES TRANSACTIONS LIMIT fresh|used\n");
         return 2;
     }
     int file_count = atoi(arguments[3]);
@@ -161,7 +172,8 @@ int main(int count, char **arguments) {
         read_table((const char *)sqlite3_column_text(names, 0));
     sqlite3_finalize(names);
     Target *targets = calloc(file_count, sizeof *targets);
-    for (int i = 0; i < file_count; i++) open_target(&targets[i], arguments[2], i, transactions);
+    for (int i = 0; i < file_count; i++)
+        open_target(&targets[i], arguments[2], i, transactions, !strcmp(arguments[6], "used"));
 
     double start = seconds();
     for (long number = 0; number < transactions && done < limit; number++)
