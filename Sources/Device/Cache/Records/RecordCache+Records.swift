@@ -20,7 +20,7 @@ extension RecordCache {
     ///   then nothing
     ///   is saved.
     public func save(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) throws {
-        var taken: [(record: CKRecord, edit: CKRecord.Edit)] = []
+        var taken: [(record: CKRecord, edit: LocalEdit)] = []
         let edits = try records.map { record in
             guard !record.isUnsavedShare else {
                 throw CacheError(
@@ -29,7 +29,7 @@ extension RecordCache {
             do {
                 let edit = try record.edit()
                 taken.append((record, edit))
-                return LocalEdit(record, edit)
+                return edit
             } catch {
                 throw CacheError(
                     .unsupportedValue, "Give the record's fields values that a record can hold.",
@@ -113,16 +113,5 @@ extension RecordCache {
             for zone in zones { session.zoneWanted(zone) }
             session.localChange(at: now)
         }
-    }
-}
-
-extension LocalEdit {
-    fileprivate init(_ record: CKRecord, _ edit: CKRecord.Edit) {
-        let id = RecordID(record.recordID)
-        self.init(
-            id: id, type: record.recordType, changes: edit.changes, initial: edit.content.fields,
-            initialParent: edit.content.parentRecordName,
-            parent: edit.isParentChanged ? .set(edit.content.parentRecordName) : .unchanged,
-            original: edit.original.system == nil ? nil : edit.original, isKnown: edit.isKnown)
     }
 }

@@ -4,56 +4,6 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 
-/// An edit of one record: the fields that it sets, or removes with nil.
-package struct LocalEdit: Sendable {
-    package enum Parent: Sendable {
-        case unchanged
-        case set(String?)
-    }
-
-    package var id: RecordID
-    package var type: String
-    package var changes: [Field]
-    /// All fields, for a record that is not here.
-    package var initial: [Field]
-    /// The parent, for a record that is not here.
-    package var initialParent: String?
-    package var parent: Parent
-    /// The record as the service had it when the app got it; nil when the app does not say.
-    package var original: RecordSnapshot?
-    /// Whether the app means a record that was here or at the service before: if it is not here, it
-    /// was deleted, unless it was never fetched.
-    package var isKnown: Bool
-
-    package init(
-        id: RecordID, type: String, changes: [Field], initial: [Field] = [],
-        initialParent: String? = nil, parent: Parent = .unchanged,
-        original: RecordSnapshot? = nil, isKnown: Bool = false
-    ) {
-        self.id = id
-        self.type = type
-        self.changes = changes
-        self.initial = initial
-        self.initialParent = initialParent
-        self.parent = parent
-        self.original = original
-        self.isKnown = isKnown
-    }
-
-    /// The record, where there was none.
-    func record(system: RecordSnapshot.SystemFields?) -> RecordSnapshot {
-        var record = RecordSnapshot(
-            id: id, type: type, system: system, parentRecordName: initialParent, fields: initial)
-        apply(to: &record)
-        return record
-    }
-
-    func apply(to record: inout RecordSnapshot) {
-        for field in changes { record.set(field) }
-        if case .set(let name) = parent { record.parentRecordName = name }
-    }
-}
-
 /// What an app does, online or not.
 extension CacheStore {
     /// Writes edits and deletions with their pending changes, in one transaction.

@@ -73,37 +73,27 @@ extension RecordSnapshot {
 }
 
 extension CKRecord {
-    /// What an app did to a record, at one moment.
-    package struct Edit {
-        /// The record with its changes.
-        package var content: RecordSnapshot
-        /// The record before them.
-        package var original: RecordSnapshot
-        /// The fields that were set, or removed (without value).
-        package var changes: [Field]
-        package var isParentChanged: Bool
-        /// Whether the service, or a store of this device, had the record before.
-        package var isKnown: Bool
-        fileprivate var changeCount: Int
-    }
-
     /// What was done to the record since it was fetched, made or kept.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
-    package func edit() throws -> Edit {
+    package func edit() throws -> LocalEdit {
         let state = self.state.withLock { $0 }
+        let isParentChanged = state.parentSerial != nil
+        let content = try RecordSnapshot(self, state)
         var original = try RecordSnapshot(self, state.base)
         // What the parent was is not remembered.
-        if state.parentSerial != nil { original.parentRecordName = nil }
-        return Edit(
-            content: try RecordSnapshot(self, state), original: original,
+        if isParentChanged { original.parentRecordName = nil }
+        return LocalEdit(
+            id: content.id, type: content.type,
             changes: try Self.fields(Array(state.changes.keys), of: state, areLocal: true),
-            isParentChanged: state.parentSerial != nil,
+            initial: content.fields, initialParent: content.parentRecordName,
+            parent: isParentChanged ? .set(content.parentRecordName) : .unchanged,
+            original: original.system == nil ? nil : original,
             isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
     }
 
     /// Takes note that a store of this device has an edit: what came later is another one.
-    package func keep(_ edit: Edit) {
+    package func keep(_ edit: LocalEdit) {
         state.withLock { $0.keep(through: edit.changeCount) }
     }
 
