@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// Writes the service's own small binary formats: big-endian numbers, counted strings.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
@@ -47,6 +49,11 @@ struct ByteReader {
         return byte
     }
 
+    /// Makes sure that the next byte is this one, such as a format's.
+    mutating func expect(_ expected: UInt8) throws(Malformed) {
+        guard try byte() == expected else { throw Malformed() }
+    }
+
     mutating func raw(_ count: Int) throws(Malformed) -> [UInt8] {
         guard rest.count >= count else { throw Malformed() }
         defer { rest = rest.dropFirst(count) }
@@ -68,5 +75,12 @@ struct ByteReader {
 
     mutating func optionalString() throws(Malformed) -> String? {
         try byte() == 0 ? nil : try string()
+    }
+
+    mutating func environment() throws(Malformed) -> ContainerEnvironment {
+        guard let environment = ContainerEnvironment(rawValue: try string()) else {
+            throw Malformed()
+        }
+        return environment
     }
 }

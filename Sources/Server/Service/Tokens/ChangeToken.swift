@@ -10,7 +10,10 @@ import StratusStorage
 /// the database, zone key, zone generation, the mark of the access, incarnation number and identifier, cursor, the version
 /// through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue
 /// in milliseconds since 1970, eight bytes each. The text is base64.
-struct ChangeToken: Hashable {
+struct ChangeToken: SealedText, Hashable {
+    static let purpose = TokenSigner.Purpose.changeToken
+    static let isInAddresses = false
+
     enum Kind: UInt8 {
         case database = 1
         case zone = 2
@@ -56,8 +59,7 @@ struct ChangeToken: Hashable {
         return Array(SHA256.hash(data: writer.bytes).prefix(databaseBytes))
     }
 
-    func text(sealedBy signer: TokenSigner) -> String {
-        var writer = ByteWriter()
+    func write(to writer: inout ByteWriter) {
         writer.write(Self.format)
         writer.write(kind.rawValue)
         writer.write(raw: database)
@@ -68,36 +70,25 @@ struct ChangeToken: Hashable {
         ] {
             writer.write(number: number)
         }
-        return Base64.text(signer.sealed(writer.bytes, for: .changeToken))
     }
 }
 
 extension ChangeToken {
-    /// Reads a token; nil when it is none of ours.
-    init?(text: String, signer: TokenSigner) {
-        guard let sealed = Base64.bytes(text),
-            let bytes = signer.opened(sealed, for: .changeToken)
-        else { return nil }
-        var reader = ByteReader(bytes)
-        do {
-            guard try reader.byte() == Self.format, let kind = Kind(rawValue: try reader.byte())
-            else { return nil }
-            self.kind = kind
-            database = try reader.raw(Self.databaseBytes)
-            zone = try reader.number()
-            generation = try reader.number()
-            access = try reader.number()
-            incarnation = Incarnation(
-                number: try reader.number(), identifier: try reader.number())
-            cursor = try reader.number()
-            skipTombstonesThrough = try reader.number()
-            let reverse = Reverse(below: try reader.number(), end: try reader.number())
-            self.reverse = reverse.below == 0 ? nil : reverse
-            issuedMilliseconds = try reader.number()
-        } catch {
-            // Sealed by us yet malformed: a format of another version, which is as good as none.
-            return nil
-        }
+    init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
+        try reader.expect(Self.format)
+        guard let kind = Kind(rawValue: try reader.byte()) else { throw ByteReader.Malformed() }
+        self.kind = kind
+        database = try reader.raw(Self.databaseBytes)
+        zone = try reader.number()
+        generation = try reader.number()
+        access = try reader.number()
+        incarnation = Incarnation(
+            number: try reader.number(), identifier: try reader.number())
+        cursor = try reader.number()
+        skipTombstonesThrough = try reader.number()
+        let reverse = Reverse(below: try reader.number(), end: try reader.number())
+        self.reverse = reverse.below == 0 ? nil : reverse
+        issuedMilliseconds = try reader.number()
     }
 }
 
