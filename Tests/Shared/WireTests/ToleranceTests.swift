@@ -129,7 +129,7 @@ import Testing
 
     @Test("A parent is left alone, set or cleared")
     func parentIsAbsentSetOrCleared() throws {
-        func parentIsAbsentSetOrCleared(_ json: String) throws -> RecordDictionary.ParentChange {
+        func parent(_ json: String) throws -> RecordDictionary.ParentChange {
             try read(RecordDictionary.self, json).parentRecordName
         }
         #expect(try parent("{}") == .absent)

@@ -169,7 +169,7 @@ import Testing
     /// Stored, it could not be read again: neither it nor any query of its type.
     @Test func mergeIntoTooManyFieldsIsRefused() async throws {
         let alice = try await world.person("alice")
-        func fieldsRoundTripWithNumbersAsStrings(_ numbers: Range<Int>) -> [Field] {
+        func fields(_ numbers: Range<Int>) -> [Field] {
             numbers.map { Field(name: "field\($0)", value: .int64(Int64($0))) }
         }
         try await alice.modify([hut(.create, "hut", fields(0..<200))])

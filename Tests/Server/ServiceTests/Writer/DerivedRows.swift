@@ -132,7 +132,7 @@ struct StoredWorld {
     let world: World
 
     init(limits: Limits = Limits()) {
-        storage = SQLiteStorageEngine.inMemory(random: SeededNumbers(seed: 7))
+        storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         world = World(storage, limits: limits)
     }
 

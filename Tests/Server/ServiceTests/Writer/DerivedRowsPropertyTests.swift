@@ -187,9 +187,8 @@ private struct WritingPlay {
         let source = pick(Self.names)
         let found = try await alice.ask(
             AssetsRereference.self,
-            .init(
-                assets: [.init(recordName: source, fieldName: "photo")], zoneID: zone(zoneName)))
-        guard let asset = found.assets[0].asset else { return }
+            .init(assets: [.init(recordName: source, fieldName: "photo")], zoneID: zone(zoneName)))
+        guard case .success(let asset) = found.items[0] else { return }
         _ = try await alice.modify(
             [hut(.forceUpdate, pick(Self.names), [photo(asset)])], in: zone(zoneName, of: alice),
             scope: .private)
