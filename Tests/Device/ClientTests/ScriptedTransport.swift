@@ -67,7 +67,11 @@ func container(
             try Task.checkCancellation()
             slept?.add("\(seconds)")
         },
-        randomBytes: { [UInt8](repeating: 0xFF, count: $0) })
+        // Eight bytes are a number; more are an identifier, of which no two are the same.
+        randomBytes: {
+            $0 == 8
+                ? [UInt8](repeating: 0xFF, count: 8) : CloudConnection.World.live.randomBytes($0)
+        })
     return CKContainer(
         identifier: "iCloud.org.example.Trails",
         connection: CloudConnection(

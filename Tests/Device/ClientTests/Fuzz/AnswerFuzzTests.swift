@@ -76,7 +76,12 @@ struct AnswerFuzzTests {
                 }
                 if count > 20 { throw CancellationError() }
             },
-            randomBytes: { [UInt8](repeating: 0x80, count: $0) })
+            // Eight bytes are a number; more are an identifier, of which no two are the same.
+            randomBytes: {
+                $0 == 8
+                    ? [UInt8](repeating: 0x80, count: 8)
+                    : CloudConnection.World.live.randomBytes($0)
+            })
         return CKContainer(
             identifier: "iCloud.org.example.Trails",
             connection: CloudConnection(

@@ -23,7 +23,7 @@ import Testing
         let operation = fetch(log)
         operation.cancel()
         await run(operation, on: database { _, _ in RecordsLookup.Answer(records: []) })
-        #expect(log.all == ["Optional(StratusClient.CKError.Code.operationCancelled)"])
+        #expect(log.all == ["Optional(StratusRecords.FrameworkErrorCode.operationCancelled)"])
         #expect(operation.isFinished && !operation.isExecuting)
     }
 
@@ -38,7 +38,7 @@ import Testing
                 try await Task.sleep(for: .seconds(3_600))
                 return RecordsLookup.Answer(records: [])
             })
-        #expect(log.all == ["Optional(StratusClient.CKError.Code.operationCancelled)"])
+        #expect(log.all == ["Optional(StratusRecords.FrameworkErrorCode.operationCancelled)"])
     }
 
     @Test func dependencyRunsFirst() async {
@@ -107,7 +107,7 @@ import Testing
         let operation = fetch(log)
         operation.configuration.qualityOfService = service
         await run(operation, on: database)
-        #expect(log.all == ["Optional(StratusClient.CKError.Code.networkFailure)"])
+        #expect(log.all == ["Optional(StratusRecords.FrameworkErrorCode.networkFailure)"])
         #expect(transport.requests.count == 1 && slept.all.isEmpty)
     }
 
@@ -118,7 +118,7 @@ import Testing
         operation.configuration.qualityOfService = .utility
         operation.configuration.timeoutIntervalForResource = 5
         await run(operation, on: database)
-        #expect(log.all == ["Optional(StratusClient.CKError.Code.serviceUnavailable)"])
+        #expect(log.all == ["Optional(StratusRecords.FrameworkErrorCode.serviceUnavailable)"])
         #expect(slept.all.count == 1)
     }
 
@@ -153,7 +153,7 @@ import Testing
         impatient.configuration.qualityOfService = .userInitiated
         impatient.configuration.timeoutIntervalForRequest = 4
         await run(impatient, on: other)
-        #expect(own.all == ["Optional(StratusClient.CKError.Code.networkFailure)"])
+        #expect(own.all == ["Optional(StratusRecords.FrameworkErrorCode.networkFailure)"])
         #expect(otherTransport.timeouts == [4])
     }
 
