@@ -124,9 +124,8 @@ let package = Package(
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusRuntime", "StratusSchema", "StratusServer",
-                "StratusService", "StratusStorage", argumentParser, hummingbird, lifecycle, logging,
-                nio,
+                "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
+                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio,
             ],
             path: "Sources/Server/stratus"),
 

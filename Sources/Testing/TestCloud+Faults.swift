@@ -49,7 +49,7 @@ public struct CloudFaults: Sendable {
                         frameworkCode: frameworkCode)))
         }
 
-        /// The request is served after a time, in seconds of the service's `sleep`.
+        /// The request is served after a time, in seconds of the service's world.
         public static func delay(seconds: Double) -> Effect {
             Effect(effect: .delay(seconds: seconds))
         }
