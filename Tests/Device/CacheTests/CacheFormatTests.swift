@@ -69,7 +69,7 @@ import Testing
         try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
     }
 
-    @Test func aFileOfFormat2KeepsItsRecordsAndItsQueue() throws {
+    @Test func formatTwoMigratesRecordsAndQueue() throws {
         try withCopy { path in
             for _ in 0..<2 {
                 let cache = try open(path)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func theFieldsLieThereAsTheServiceStoresThem() throws {
+    @Test func fieldsAreStoredAsTheServiceStoresThem() throws {
         try withCopy { path in
             let cache = try open(path)
             let (format, applicationID, bytes) = try cache.store.pool.read { database in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aRowThatCannotBeReadLeavesTheFileAsItWas() throws {
+    @Test func damagedRowLeavesFileUnchanged() throws {
         try withCopy { path in
             let queue = try DatabaseQueue(path: path)
             try queue.write { database in
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func anotherProgramsDatabaseIsLeftAlone() throws {
+    @Test func foreignDatabaseIsRefused() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer {
             // Nobody minds a file in the temporary folder.

@@ -90,7 +90,11 @@ import Testing
 
     @Test func newerFormatIsRefused() throws {
         let queue = try DatabaseQueue(path: fixture.cachePath)
-        try queue.inDatabase { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try queue.inDatabase { database in
+            // "StrC": since format 3 a cache is marked.
+            try database.execute(sql: "PRAGMA application_id = 0x53747243")
+            try database.execute(sql: "PRAGMA user_version = 99")
+        }
         try queue.close()
         let error = #expect(throws: CacheError.self) { try open() }
         #expect(error?.code == .newerFormat)

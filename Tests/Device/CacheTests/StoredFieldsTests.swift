@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.forTest("StoredFieldsTests.migration", count: 40))
-    func theMigrationKeepsFieldsOfEveryType(_ seed: UInt64) throws {
+    func migrationKeepsFieldsOfEveryType(_ seed: UInt64) throws {
         var random = FieldGenerator(seed: seed)
         for _ in 0..<50 {
             let fields = random.fields()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func finiteFieldsAreTheBytesOfTheService() {
+    @Test func finiteFieldsAreServiceJSON() {
         let fields = [
             Field(name: "beds", value: .int64(.max)),
             Field(name: "secret", value: .bytes([1, 2]), isEncrypted: true),
@@ -57,20 +57,20 @@ import Testing
         .location(Location(latitude: .nan, longitude: 1, course: .infinity)),
         .locationList([Location(latitude: 0, longitude: .infinity, timestampMilliseconds: .min)]),
     ])
-    func numbersThatJSONDoesNotHave(_ value: FieldValue) throws {
+    func nonFiniteDoublesRoundTrip(_ value: FieldValue) throws {
         let fields = [Field(name: "number", value: value, isEncrypted: true)]
         #expect(text(try stored(fields)) == text(fields))
     }
 
     @Test(arguments: ["*", "*!a", "*=a", "**", "", "a\u{0}\"\\", "größe"])
-    func namesThatTheServiceRefuses(_ name: String) throws {
+    func invalidFieldNamesRoundTrip(_ name: String) throws {
         for value in [FieldValue.string("ff"), .double(.nan), .stringList(["1"])] {
             let fields = [Field(name: name, value: value)]
             #expect(text(try stored(fields)) == text(fields))
         }
     }
 
-    @Test func whatIsCutOffIsDamaged() throws {
+    @Test func truncatedFieldsAreDamaged() throws {
         let bytes = StoredFields.encode([Field(name: "a", value: .stringList(["x", "y"]))])
         for length in 1..<bytes.count {
             let error = #expect(throws: CacheError.self) {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func systemFieldsRoundTripThroughFieldWriter() throws {
+    @Test func systemFieldsRoundTrip() throws {
         let full = RecordSnapshot.SystemFields(
             changeTag: "t", createdMilliseconds: 1, creatorRecordName: "_a",
             modifiedMilliseconds: -2, modifierRecordName: "", shareRecordName: "s")

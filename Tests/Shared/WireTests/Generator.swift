@@ -94,7 +94,7 @@ struct Generator {
         let count = below(20)
         return .values(
             (0..<count).map { index in
-                Field(name: "\(index)" + string(), value: value(), isEncrypted: bool())
+                Field(name: "\(index)." + string(), value: value(), isEncrypted: bool())
             })
     }
 

@@ -34,6 +34,9 @@ import Testing
         for name in QueryScript.zones where name != "_defaultZone" {
             try await alice.makeZone(name)
         }
+        // A query that names a field which no record ever had is refused.
+        try await alice.modify(
+            [script.saveOfEveryField("all"), script.saveOfEveryField("all7")], in: "Trips")
         for _ in 0..<5 {
             for zoneName in QueryScript.zones {
                 world.advance(seconds: 1)
@@ -171,6 +174,11 @@ struct QueryScript {
             chance(50) ? .forceReplace : .forceUpdate, name, fields,
             type: name.hasSuffix("7") ? "Trail" : "Hut",
             parent: mayHaveParent && name != "r1" && chance(20) ? .some("r1") : .absent)
+    }
+
+    mutating func saveOfEveryField(_ name: String) -> RecordsModify.Operation {
+        let fields = Self.fieldTypes.map { field, type in Field(name: field, value: value(type)) }
+        return hut(.forceReplace, name, fields, type: name.hasSuffix("7") ? "Trail" : "Hut")
     }
 
     static let fieldTypes: [(String, FieldType)] = [

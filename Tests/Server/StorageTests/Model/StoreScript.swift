@@ -13,6 +13,7 @@ struct StoreScript {
     private var random: SeededGenerator
     /// Counts what must not be the same twice: moments at which assets were touched, blobs.
     private var count: Int64 = 0
+    private var deletedAncestors: (version: Int64, zone: String) = (0, "A")
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -40,7 +41,7 @@ struct StoreScript {
 
     private mutating func chance(_ percent: Int) -> Bool { number(99) < percent }
     private mutating func number(_ upTo: Int) -> Int { Int.random(in: 0...upTo, using: &random) }
-    private mutating func version() -> Int64 { Int64(number(300)) }
+    private mutating func version() -> Int64 { Int64(number(chance(50) ? 300 : 3_000)) }
     private mutating func zone() -> String { ["A", "A", "b", "_defaultZone"][number(3)] }
     private mutating func device() -> String { ["phone", "tablet"][number(1)] }
     private mutating func user() -> String { "_u\(number(2))" }
@@ -87,6 +88,18 @@ struct StoreScript {
 
     // MARK: Actions
 
+    private mutating func ancestorDeletion() -> StoreAction {
+        deletedAncestors = (version(), zone())
+        return .deleteAncestors(through: deletedAncestors.version, zone: deletedAncestors.zone)
+    }
+
+    /// Often the last that was deleted: the bound itself is where a mistake would be.
+    private mutating func ancestorRead() -> StoreAction {
+        chance(50)
+            ? .ancestor(deletedAncestors.version, zone: deletedAncestors.zone)
+            : .ancestor(version(), zone: zone())
+    }
+
     private mutating func recordWrite() -> StoreAction {
         switch number(19) {
         case 0: .createZone(zone(), hasFeed: chance(50))
@@ -107,7 +120,7 @@ struct StoreScript {
 
     private mutating func derivedWrite() -> StoreAction {
         switch number(13) {
-        case 0: .deleteAncestors(through: version(), zone: zone())
+        case 0: ancestorDeletion()
         case 1: .deleteAncestor(version(), zone: zone())
         case 2...3: .putReference(reference())
         case 4: .deleteReference(reference())
@@ -166,7 +179,7 @@ struct StoreScript {
     private mutating func derivedRead() -> StoreAction {
         switch number(3) {
         case 0: .holders(target: name(), zone: zone(), limit: limit())
-        case 1: .ancestor(version(), zone: zone())
+        case 1: ancestorRead()
         case 2: .asset(digest())
         case _: .entries(index(), zone: zone(), between: entry(), entry(), limit: limit())
         }
