@@ -55,17 +55,8 @@ public final class TestClock: Sendable {
     /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// The clock as a connection takes it; chance and tasks are those of the process.
-    public var world: CloudConnection.World {
-        CloudConnection.World(
-            nowMilliseconds: { Int64(self.now.timeIntervalSince1970 * 1_000) },
-            uptimeSeconds: { self.uptimeSeconds },
-            sleep: { try await self.sleep(seconds: $0) },
-            timeout: { try await self.sleep(seconds: $0) })
-    }
-
-    /// The clock as a service takes it. Its random bytes and its tasks are those of the process.
-    var serviceWorld: World {
+    /// The clock as a connection and a service take it; chance and tasks are those of the process.
+    public var world: World {
         World(
             nowMilliseconds: { Int64(self.now.timeIntervalSince1970 * 1_000) },
             uptimeSeconds: { self.uptimeSeconds },
@@ -161,6 +152,6 @@ extension TestCloud {
     ) {
         self.init(
             storage: storage,
-            settings: ServiceSettings(isForDevelopment: true, world: clock.serviceWorld))
+            settings: ServiceSettings(isForDevelopment: true, world: clock.world))
     }
 }

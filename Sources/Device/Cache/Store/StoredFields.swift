@@ -50,7 +50,7 @@ struct StoredSystem: WireObject {
         stored.modifiedMilliseconds = system.modifiedMilliseconds
         stored.modifierRecordName = system.modifierRecordName
         stored.shareRecordName = system.shareRecordName
-        stored.sharing = system.sharing.map { Data($0).base64EncodedString() }
+        stored.sharing = system.sharing.map(Base64.text)
         var writer = JSONWriter()
         stored.write(to: &writer)
         return Data(writer.finish())
@@ -64,7 +64,7 @@ struct StoredSystem: WireObject {
         } catch {
             throw CacheError.unreadableRecord(error)
         }
-        let sharing = stored.sharing.map { Data(base64Encoded: $0) }
+        let sharing = stored.sharing.map { Base64.bytes($0) }
         guard sharing != .some(nil) else { throw CacheError.unreadableRecord(nil) }
         return RecordSnapshot.SystemFields(
             changeTag: stored.changeTag, createdMilliseconds: stored.createdMilliseconds,
@@ -72,7 +72,7 @@ struct StoredSystem: WireObject {
             modifiedMilliseconds: stored.modifiedMilliseconds,
             modifierRecordName: stored.modifierRecordName,
             shareRecordName: stored.shareRecordName,
-            sharing: sharing.flatMap { $0 }.map { [UInt8]($0) })
+            sharing: sharing.flatMap { $0 })
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 
 /// Keeps each key in a file that its user alone may read (mode 0600), in a folder of its own (0700).
 ///
@@ -122,11 +123,11 @@ public final class FileKeyStore: CloudKeyStore {
         }
         let header = Data(kind.header.utf8)
         guard text.starts(with: header),
-            let bytes = Data(
-                base64Encoded: String(decoding: text.dropFirst(header.count), as: UTF8.self)
+            let bytes = Base64.bytes(
+                String(decoding: text.dropFirst(header.count), as: UTF8.self)
                     .trimmingCharacters(in: .whitespacesAndNewlines))
         else { throw CloudKeyStoreError(sentence: whenDamaged, path: url.path) }
-        return [UInt8](bytes)
+        return bytes
     }
 
     /// Writes a draft, flushed to the disk, and lets `place` give it its name. No draft stays behind,
@@ -148,7 +149,7 @@ public final class FileKeyStore: CloudKeyStore {
             let value: Value
             do {
                 defer { unlink(draft) }
-                let text = kind.header + Data(bytes).base64EncodedString() + "\n"
+                let text = kind.header + Base64.text(bytes) + "\n"
                 try handle.write(contentsOf: Data(text.utf8))
                 try handle.synchronize()
                 value = try place(draft)

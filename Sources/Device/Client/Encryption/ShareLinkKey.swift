@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 
 /// The key of a shared zone in its link: behind the `#`, which no program sends to a service.
 ///
@@ -9,8 +10,7 @@ enum ShareLinkKey {
 
     static func link(_ url: URL, with key: ZoneKey) -> URL {
         let (text, title, _) = parts(url)
-        let letters = Data(key.bytes).base64EncodedString().replacingOccurrences(of: "=", with: "")
-            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        let letters = Base64.addressText(key.bytes)
         // The letters are all allowed in a fragment, so only an odd original can fail: it stays.
         return URL(string: "\(text)#\(title)~\(letters)") ?? url
     }
@@ -27,13 +27,10 @@ enum ShareLinkKey {
         let start = String(text[..<mark])
         guard let tilde = fragment.lastIndex(of: "~") else { return (start, String(fragment), nil) }
         let letters = fragment[fragment.index(after: tilde)...]
-        let base64 =
-            letters.replacingOccurrences(of: "-", with: "+")
-            .replacingOccurrences(of: "_", with: "/") + "="
-        guard letters.count == letterCount, let data = Data(base64Encoded: base64),
-            data.count == ZoneKey.byteCount
+        guard letters.count == letterCount, let bytes = Base64.bytes(addressText: String(letters)),
+            bytes.count == ZoneKey.byteCount
         else { return (start, String(fragment), nil) }
-        return (start, String(fragment[..<tilde]), ZoneKey(bytes: [UInt8](data)))
+        return (start, String(fragment[..<tilde]), ZoneKey(bytes: bytes))
     }
 }
 
