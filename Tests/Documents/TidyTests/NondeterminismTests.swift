@@ -131,7 +131,7 @@ import Testing
             except: Self.lasting + Self.deviceTasks)
     }
 
-    @Test func whatPassesTheWorldByIsFound() {
+    @Test func directUsesOfClockAndChanceAreFound() {
         let text = """
             let a = Date()
             let b = Date(timeIntervalSince1970: 0)  // Not Date(), which reads the clock.

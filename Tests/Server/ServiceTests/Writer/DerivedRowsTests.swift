@@ -35,7 +35,7 @@ import Testing
         try await place.expectHealth(of: alice)
     }
 
-    @Test func whatGoesWithAShareGoesWithItsRoot() async throws {
+    @Test func recordsReferringToShareAreDeletedWithItsRoot() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         _ = try await sharedRoot(alice)
