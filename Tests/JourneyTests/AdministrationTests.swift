@@ -78,7 +78,6 @@ import Testing
     @Test func tokensAreCreatedAndRevokedWhileServing() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
-        let connection = try RawConnection(port: instance.port)
         let made = try await Self.run(
             [
                 "token", "create", "--container", Self.container, "--name", "web", "--origin",
@@ -89,8 +88,11 @@ import Testing
         let token = try made.value("STRATUS_API_TOKEN")
         let webAuthToken = try made.value("STRATUS_WEB_AUTH_TOKEN")
         let query = "ckAPIToken=\(token)&ckWebAuthToken=\(Self.escaped(webAuthToken))"
+        // A connection for each question: the commands between them may take longer than one stays open.
         func ask() throws -> Int {
-            try Session.post(connection, Self.path("zones/list", "private", query), "{}").status
+            let connection = try RawConnection(port: instance.port)
+            return try Session.post(connection, Self.path("zones/list", "private", query), "{}")
+                .status
         }
         #expect(try await Self.waits(for: 200, ask))
         let list = try await Self.run(["token", "list"], on: folder).output
@@ -109,7 +111,6 @@ import Testing
     @Test func usersAreManagedWhileServing() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path, arguments: [])
-        let connection = try RawConnection(port: instance.port)
         let made = try await Self.run(
             [
                 "user", "create", "--email", "Ida@Example.org", "--given-name", "Ida", "--verified",
@@ -125,8 +126,11 @@ import Testing
         let query =
             "ckAPIToken=\(try keys.value("STRATUS_API_TOKEN"))&ckWebAuthToken="
             + Self.escaped(try keys.value("STRATUS_WEB_AUTH_TOKEN"))
+        // A connection for each question: the commands between them may take longer than one stays open.
         func ask() throws -> Int {
-            try Session.post(connection, Self.path("users/caller", "public", query), "{}").status
+            let connection = try RawConnection(port: instance.port)
+            return try Session.post(connection, Self.path("users/caller", "public", query), "{}")
+                .status
         }
         #expect(try ask() == 200)
         #expect(try await Self.run(["user", "disable", "ida@example.org"], on: folder).status == 0)
