@@ -57,7 +57,9 @@ extension CKDatabase {
     // MARK: Many subscriptions
 
     public func allSubscriptions() async throws -> [CKSubscription] {
-        try await session.subscriptions().map { try $0.result.get() }
+        // One that another release stored and that this one cannot read has no place here: an app that misses
+        // it saves it again. `CKFetchSubscriptionsOperation` tells of it.
+        try await session.subscriptions().compactMap(\.result.success)
     }
 
     @preconcurrency

@@ -76,13 +76,12 @@ extension DatabaseSession {
         }
     }
 
-    /// All subscriptions of the user in the database.
+    /// All subscriptions of the user in the database. One that cannot be read does not keep the others back.
     func subscriptions() async throws -> [FetchedSubscription] {
         let answer = try await sender.send(SubscriptionsList.self, EmptyBody())
         var reader = reader
-        return try answer.items.map { result in
-            let subscription = try subscription(result, &reader)
-            return (subscription.subscriptionID, .success(subscription))
+        return answer.items.map { result in
+            (result.subscriptionID ?? "", Result { try subscription(result, &reader) })
         }
     }
 
@@ -96,6 +95,16 @@ extension DatabaseSession {
             throw CKError(.unknownItem, "The subscription was deleted.")
         case .failure(_, let error):
             throw CKError(error, about: .subscription)
+        }
+    }
+}
+
+extension SubscriptionResult {
+    fileprivate var subscriptionID: String? {
+        switch self {
+        case .subscription(let subscription): subscription.subscriptionID
+        case .deleted(let identifier): identifier
+        case .failure(let identifier, _): identifier
         }
     }
 }

@@ -137,4 +137,19 @@ extension SubscriptionRow {
     func subscription() throws(WireError) -> SubscriptionDictionary {
         try readWire(from: body)
     }
+
+    /// The subscription for its owner's lists, whatever is stored: where it cannot be read, an older or a
+    /// newer release wrote it, then what can be read of it, under the identifier by which it can be deleted.
+    var listed: SubscriptionDictionary {
+        do {
+            return try subscription()
+        } catch {
+            // Bytes that are no JSON at all leave the identifier.
+            var readable =
+                (try? readWire(ReadableSubscription.self, from: body))?.subscription
+                ?? SubscriptionDictionary(subscriptionID: nil, kind: nil)
+            readable.subscriptionID = identifier
+            return readable
+        }
+    }
 }

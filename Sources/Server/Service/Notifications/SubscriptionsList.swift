@@ -18,7 +18,7 @@ extension SubscriptionsList: ServedEndpoint {
         let rows = try await subscriber.store.read {
             try $0.subscriptions(of: subscriber.name)
         }
-        return Answer(try rows.map { .subscription(try $0.subscription()) })
+        return Answer(rows.map { .subscription($0.listed) })
     }
 }
 

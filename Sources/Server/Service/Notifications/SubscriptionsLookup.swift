@@ -22,11 +22,11 @@ extension SubscriptionsLookup: ServedEndpoint {
         let rowsByIdentifier = Dictionary(
             rows.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
         return Answer(
-            try request.subscriptionIDs.map { identifier in
+            request.subscriptionIDs.map { identifier in
                 guard let row = rowsByIdentifier[identifier] else {
                     return .failure(subscriptionID: identifier, .subscriptionNotFound)
                 }
-                return .subscription(try row.subscription())
+                return .subscription(row.listed)
             })
     }
 }

@@ -54,7 +54,8 @@ private struct SubscriptionChanges {
     let writer: any StoreWriter
     let context: RequestContext
     let subscriber: String
-    var stored: [String: SubscriptionDictionary]
+    /// Nil for what is stored and cannot be read: it can be replaced and deleted like any other.
+    var stored: [String: SubscriptionDictionary?]
 
     init(writer: any StoreWriter, context: RequestContext, subscriber: String) throws {
         self.writer = writer
@@ -62,7 +63,8 @@ private struct SubscriptionChanges {
         self.subscriber = subscriber
         stored = [:]
         for row in try writer.subscriptions(of: subscriber) {
-            stored[row.identifier] = try row.subscription()
+            // What an older or a newer release wrote is the same as no other.
+            stored.updateValue(try? row.subscription(), forKey: row.identifier)
         }
     }
 
@@ -81,13 +83,21 @@ private struct SubscriptionChanges {
         guard stored[identifier] != nil || stored.count < context.limits.subscriptionsPerUser else {
             throw ServiceError.overLimit("Delete subscriptions before creating more.")
         }
-        guard !stored.contains(where: { $0 != identifier && subscription.isSame(as: $1) }) else {
-            throw ServiceError.duplicateSubscription
+        let isDuplicate = stored.contains { other, stored in
+            other != identifier && stored.map(subscription.isSame) == true
         }
+        guard !isDuplicate else { throw ServiceError.duplicateSubscription }
         let row = SubscriptionRow(
             user: subscriber, identifier: identifier, subscription: subscription)
         guard row.body.count <= context.limits.subscriptionBytes else {
             throw ServiceError.overLimit("Give a subscription shorter texts and filters.")
+        }
+        do {
+            _ = try row.subscription()
+        } catch {
+            // Whatever could not be read must not be stored: nobody could see what fires.
+            throw ServiceError.invalid(
+                "The subscription could not be read again as it was sent; change its query.")
         }
         stored[identifier] = subscription
         try writer.put(row)
@@ -119,6 +129,20 @@ private struct SubscriptionChanges {
             type != ShareDictionary.recordType
         {
             throw ServiceError.invalid("A record type is a letter, then letters, digits and _.")
+        }
+        try checkFieldNames(in: subscription.query)
+    }
+
+    /// An empty name stands for all searchable fields, which only a search for words can mean; of anything
+    /// else it would be written as no name at all.
+    private func checkFieldNames(in query: QueryDictionary?) throws {
+        let filters = query?.filterBy ?? []
+        let isNamed = filters.allSatisfy { filter in
+            let isSearch = [.containsAllTokens, .containsAnyTokens].contains(filter.comparator)
+            return isSearch || filter.field != .anySearchable
+        }
+        guard isNamed, query?.sortBy.allSatisfy({ $0.field != .anySearchable }) ?? true else {
+            throw ServiceError.invalid("Name the field of each filter and sort key.")
         }
     }
 

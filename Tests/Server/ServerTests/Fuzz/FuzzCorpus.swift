@@ -163,4 +163,31 @@ enum FuzzCorpus {
             "assets/rereference",
             #"{"zoneID":\#(trips),"assets":[{"recordName":"hut-1","fieldName":"photo"}]}"#),
     ]
+
+    /// Small ones, so that a change of one value meets each of them often.
+    static let subscriptionsToBeSpoiled = [
+        Example(
+            "subscriptions/modify",
+            #"""
+            {"operations":[{"operationType":"create","subscription":{"subscriptionID":"q",
+            "subscriptionType":"query","query":{"recordType":"Hut","filterBy":[{"fieldName":"beds",
+            "comparator":"EQUALS","fieldValue":{"value":1,"type":"INT64"}}],
+            "sortBy":[{"fieldName":"beds"}]},"firesOn":["create"]}}]}
+            """#),
+        Example(
+            "subscriptions/modify",
+            #"""
+            {"operations":[{"operationType":"create","subscription":{"subscriptionID":"d",
+            "subscriptionType":"database","query":{"recordType":"Hut","filterBy":[
+            {"fieldName":"place","comparator":"NEAR","distance":5,"fieldValue":{"value":
+            {"latitude":1,"longitude":2},"type":"LOCATION"}}]}}}]}
+            """#),
+        Example(
+            "subscriptions/modify",
+            #"""
+            {"operations":[{"operationType":"create","subscription":{"subscriptionID":"z",
+            "subscriptionType":"zone","zoneID":{"zoneName":"Trips"},"recordType":"Hut",
+            "notificationInfo":{"alertBody":"a","alertLocalizationArgs":["x"]}}}]}
+            """#),
+    ]
 }

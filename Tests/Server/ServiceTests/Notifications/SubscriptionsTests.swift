@@ -1,7 +1,9 @@
 import StratusRecords
-import StratusService
+import StratusStorage
 import StratusWire
 import Testing
+
+@testable import StratusService
 
 /// Storing subscriptions.
 @Suite struct SubscriptionsTests {
@@ -89,6 +91,90 @@ import Testing
                 == [
                     .badRequest, .badRequest, .zoneNotFound, .badRequest, .badRequest, .badRequest,
                 ])
+    }
+
+    /// Written, it would have no field name, and could not be read again.
+    @Test func subscriptionWithEmptyFieldNameIsRefused() async throws {
+        let alice = try await World().person("alice")
+        var sorted = Self.query("sorted")
+        sorted.query?.sortBy = [.init(.user(""))]
+        var database = Self.database("database")
+        database.query = QueryDictionary(
+            recordType: "Hut", filterBy: [.init(.equals, .user(""), .int64(1))])
+        let results = try await alice.subscribe([
+            Self.query("filtered", filters: [.init(.equals, .user(""), .int64(1))]), sorted,
+            database,
+            Self.query("search", filters: [.init(.containsAllTokens, .user(""), .string("a"))]),
+        ])
+        #expect(
+            results.map { $0.failure?.code } == [.badRequest, .badRequest, .badRequest, nil])
+        #expect(results[0].failure?.reason == "Name the field of each filter and sort key.")
+        let listed = try await alice.ask(SubscriptionsList.self, .init()).items
+        #expect(listed.map { $0.subscription?.subscriptionID } == ["search"])
+    }
+
+    /// What an older release stored is listed with what can be read of it, and can be deleted.
+    @Test(arguments: [
+        (
+            #"{"subscriptionID":"old","subscriptionType":"query","query":{"recordType":"Hut","#
+                + #""filterBy":[{"comparator":"EQUALS","fieldValue":{"value":1,"type":"INT64"}},"#
+                + #"{"fieldName":"beds","comparator":"EQUALS","fieldValue":{"value":2,"type":"INT64"}}]},"#
+                + #""firesOn":["create"],"firesOnce":false,"zoneWide":true}"#,
+            Self.query("old", filters: [.init(.equals, .user("beds"), .int64(2))])
+        ),
+        (
+            #"{"subscriptionID":"other","subscriptionType":"database","recordType":5}"#,
+            Self.database("old")
+        ),
+        (
+            #"{"subscriptionType":"sometimes"}"#,
+            SubscriptionDictionary(subscriptionID: "old", kind: nil)
+        ),
+        ("no JSON", SubscriptionDictionary(subscriptionID: "old", kind: nil)),
+    ])
+    func unreadableStoredSubscriptionIsListedAndDeleted(
+        _ body: String, _ readable: SubscriptionDictionary
+    ) async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        _ = try await alice.subscribe([Self.database("good")])
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.write { writer in
+            try writer.put(
+                SubscriptionRow(user: alice.name, identifier: "old", body: Array(body.utf8)))
+        }
+        let listed = try await alice.ask(SubscriptionsList.self, .init()).items
+        #expect(listed.count == 2)
+        let found = try await alice.ask(
+            SubscriptionsLookup.self, .init(subscriptionIDs: ["old", "good"])
+        ).items
+        #expect(found[0].subscription?.subscriptionID == "old")
+        #expect(found[0].subscription?.kind == readable.kind)
+        #expect(found[0].subscription?.query == readable.query)
+        #expect(found[1].subscription?.kind == .database)
+        let more = try await alice.subscribe([Self.query("new")])
+        #expect(more[0].subscription != nil)
+        let gone = try await alice.ask(
+            SubscriptionsModify.self, .init([.init(.delete, Self.query("old"))])
+        ).items
+        #expect(gone == [.deleted(subscriptionID: "old")])
+        #expect(try await alice.ask(SubscriptionsList.self, .init()).items.count == 2)
+    }
+
+    @Test func unreadableStoredSubscriptionIsReplaced() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.write { writer in
+            try writer.put(SubscriptionRow(user: alice.name, identifier: "old", body: [1]))
+        }
+        let saved = try await alice.subscribe([Self.query("old")])
+        #expect(saved[0].subscription?.kind == .query)
+        #expect(try await alice.ask(SubscriptionsList.self, .init()).items == saved)
     }
 
     @Test func duplicateQuerySubscriptionIsRefused() async throws {
