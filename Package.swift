@@ -84,10 +84,12 @@ let package = Package(
         .target(name: "StratusSQLite", dependencies: [grdb], path: "Sources/Shared/SQLite"),
 
         // The server.
+        .target(name: "CStorage", path: "Sources/Server/CStorage"),
         .target(
             name: "StratusStorage",
             dependencies: [
-                "StratusRecords", "StratusRuntime", "StratusSQLite", grdb, grdbSQLite, logging,
+                "CStorage", "StratusRecords", "StratusRuntime", "StratusSQLite", grdb, grdbSQLite,
+                logging,
             ],
             path: "Sources/Server/Storage"),
         .target(
@@ -264,8 +266,8 @@ let package = Package(
         .testTarget(
             name: "StratusStorageTests",
             dependencies: [
-                "StratusRecords", "StratusSQLite", "StratusStorage", "StratusTesting", grdb,
-                inMemoryLogging, logging,
+                "CStorage", "FaultFiles", "StratusRecords", "StratusSQLite", "StratusStorage",
+                "StratusTesting", grdb, inMemoryLogging, logging,
             ],
             path: "Tests/Server/StorageTests"),
         .testTarget(
@@ -277,6 +279,8 @@ let package = Package(
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.
         .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
+        // Files that forget, tear and fail.
+        .target(name: "FaultFiles", dependencies: [grdbSQLite], path: "Tests/FaultFiles"),
         // Where property tests begin; any test may have some.
         .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
         .testTarget(

@@ -10,18 +10,28 @@ struct Examine: AsyncParsableCommand {
         abstract: "Examine a data folder: every file, every row, every record.",
         discussion: """
             Changes no data, and may run beside the service. Prints what breaks which invariant, one line \
-            each, and exits with status 1; or one line when all is well.
+            each, and exits with status 1; or one line when all is well. With --accept-loss it goes on \
+            with what is left of one database instead.
             """)
 
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Go on with what is left of a database that is refused because commits of it are missing: a new \
+            history begins, and all devices fetch it anew. A missing file becomes an empty database.
+            """, valueName: "file"))
+    var acceptLoss: String?
+
     func run() async throws {
         // Looking must not make a folder.
-        guard FileManager.default.fileExists(atPath: data + "/directory.sqlite") else {
+        guard FileManager.default.fileExists(atPath: data + "/format") else {
             throw ValidationError("There is no data folder at \(data).")
         }
         do {
+            if let acceptLoss { return try await accept(lossOf: acceptLoss) }
             let storage = try SQLiteStorageEngine(folder: data, access: .beside)
             let diagnosis = try await Doctor(storage: storage).examine()
             try await storage.close()
@@ -33,5 +43,11 @@ struct Examine: AsyncParsableCommand {
         } catch let error as StorageError {
             throw OneSentence(error)
         }
+    }
+
+    private func accept(lossOf file: String) async throws {
+        let losses = try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: data)
+        if losses.isEmpty { print("nothing is lost: \(file)") }
+        for loss in losses { print(loss) }
     }
 }

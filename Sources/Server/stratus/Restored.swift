@@ -1,5 +1,6 @@
 import ArgumentParser
 import StratusService
+import StratusStorage
 
 /// `stratus restored`: what has to be said after a backup was put back.
 struct Restored: AsyncParsableCommand {
@@ -15,6 +16,14 @@ struct Restored: AsyncParsableCommand {
     var data: String = Serve.defaultFolder
 
     func run() async throws {
+        do {
+            // A backup lacks commits that were acknowledged: that is what the command says.
+            for loss in try await SQLiteStorageEngine.acceptLosses(of: nil, inFolder: data) {
+                print(loss)
+            }
+        } catch let error as StorageError {
+            throw OneSentence(error)
+        }
         let count = try await withService(of: data) { try await $0.renewIncarnations() }
         print("databases with a new history: \(count)")
     }

@@ -22,7 +22,10 @@ import Testing
     static let recordViolations = [
         Violation(
             "A database has one history.",
-            "PRAGMA ignore_check_constraints = ON; INSERT INTO history VALUES (2, 1, 1, 1)"),
+            """
+            PRAGMA ignore_check_constraints = ON;
+            INSERT INTO history SELECT 2, 1, 1, 1, identifier, address, commits FROM history
+            """),
         Violation("The default zone", "UPDATE zone SET deletion = 1 WHERE name = '_defaultZone'"),
         Violation("A zone changed", "UPDATE history SET version = 0"),
         Violation("A zone's purge horizon", "UPDATE zone SET floor = version + 1"),
@@ -65,7 +68,7 @@ import Testing
             "A replaced state",
             """
             INSERT INTO record_ancestor
-            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D' FROM zone WHERE name = 'Trips'
+            SELECT zone, version + 1, 't', 0, 'u', 'd', NULL, x'7B7D', 0 FROM zone WHERE name = 'Trips'
             """),
     ]
 

@@ -107,7 +107,7 @@ import Testing
         let outdated = try (older.recordFiles() + [older.dataFolder + "/directory.sqlite"])
             .filter { path in
                 let format = try rows(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
-                return format.map { !newest.contains($0) } ?? true
+                return format != newest[path.hasSuffix("/directory.sqlite") ? 0 : 1]
             }
         #expect(handler.entries.count == outdated.count)
         let messages = handler.entries.map(\.message)

@@ -8,7 +8,8 @@ enum DirectoryFile {
     private static let applicationID: Int32 = 0x5354_5244
     private static let signingKeyBytes = 32
 
-    static func format(world: World) -> StoredFormat {
+    /// - Parameter identity: What the file is to say of itself, where it does not say so yet.
+    static func format(world: World, identity: FileIdentity? = nil) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
             migrations: [
@@ -18,6 +19,12 @@ enum DirectoryFile {
                 .init("accounts", sql: accountTables),
                 .init("devices", sql: deviceTables),
                 .init("sharing", sql: sharingTables),
+                .init("marks") { database in
+                    try database.execute(sql: historyTable)
+                    try FileStamp.write(
+                        identity ?? FileIdentity(address: "", identifier: world.randomNumber()),
+                        into: database)
+                },
             ],
             begin: { database in
                 try SQLStatement(
@@ -33,6 +40,15 @@ enum DirectoryFile {
         try format(world: .live)
             .openInMemory(configuration: SQLiteMemory.configuration)
     }
+
+    private static let historyTable = """
+        -- One row: which file this is, and how many commits it has had.
+        CREATE TABLE history (
+            singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+            \(FileIdentity.columns)
+        ) STRICT;
+        INSERT INTO history (singleton) VALUES (1);
+        """
 
     private static let tables = """
         CREATE TABLE setting (

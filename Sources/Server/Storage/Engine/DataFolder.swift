@@ -8,8 +8,10 @@ import Synchronization
 /// format                                        "stratus data 1"
 /// lock                                          locked while a service has the folder
 /// directory.sqlite
+/// directory.mark                                how many commits of it were acknowledged
 /// databases/<container>/<environment>/public.sqlite
 /// databases/<container>/<environment>/<owner>.sqlite
+/// databases/<container>/<environment>/<owner>.mark
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
 /// ```
@@ -132,10 +134,10 @@ final class DataFolder: Sendable {
         return strangers
     }
 
-    /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, or of the
-    /// folder of its assets.
+    /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, of its mark,
+    /// or of the folder of its assets.
     private static func isOurs(_ name: String) -> Bool {
-        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".assets"]
+        for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".mark", ".assets"]
         where name.hasSuffix(ending) {
             return FileName.tenant(String(name.dropLast(ending.count))) != nil
         }

@@ -9,7 +9,7 @@ struct FolderPlacement: Placement {
     let directory: any OpenDatabase
     private let limits: StorageLimits
     private let world: World
-    private let logger: Logger
+    private let files: MarkedFolderFiles
 
     init(
         _ folder: DataFolder, limits: StorageLimits, world: World, logger: Logger
@@ -17,12 +17,11 @@ struct FolderPlacement: Placement {
         self.folder = folder
         self.limits = limits
         self.world = world
-        self.logger = logger
         // When a service has the folder, an upload may be under way.
         if folder.isLocked { try folder.sweepIncoming() }
-        directory = try SQLiteFile(
-            path: folder.directoryFile, format: DirectoryFile.format(world: world),
-            limits: limits, logger: logger)
+        files = MarkedFolderFiles(
+            folder: folder, limits: limits, world: world, logger: logger)
+        directory = try files.directory().open()
     }
 
     var work: WorkThread { .disk }
@@ -30,9 +29,7 @@ struct FolderPlacement: Placement {
     var isExclusive: Bool { folder.isLocked }
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
-        try SQLiteFile(
-            path: folder.file(for: address), format: RecordFile.format(world: world),
-            limits: limits, logger: logger)
+        try files.database(address).open()
     }
 
     func blobs(for address: DatabaseAddress) -> any BlobStore {
@@ -44,6 +41,8 @@ struct FolderPlacement: Placement {
     func databases() throws -> [DatabaseAddress] {
         try folder.databases(endingWith: DataFolder.fileEnding)
     }
+
+    func missingDatabases() throws -> [DatabaseAddress] { try folder.missingDatabases() }
 
     func databasesWithBlobs() throws -> [DatabaseAddress] {
         // Assets whose database is missing are kept: it may be about to be restored.

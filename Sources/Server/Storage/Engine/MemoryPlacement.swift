@@ -48,6 +48,8 @@ final class MemoryPlacement: Placement {
         contents.withLock { Self.sorted($0.databases) }
     }
 
+    func missingDatabases() -> [DatabaseAddress] { [] }
+
     func databasesWithBlobs() -> [DatabaseAddress] {
         contents.withLock { Self.sorted($0.databases.intersection($0.blobs.keys)) }
     }

@@ -20,6 +20,9 @@ protocol Placement: Sendable {
     /// Every database there is.
     func databases() throws -> [DatabaseAddress]
 
+    /// Databases that were acknowledged and are not there.
+    func missingDatabases() throws -> [DatabaseAddress]
+
     /// Every database there is that ever kept a blob.
     func databasesWithBlobs() throws -> [DatabaseAddress]
 

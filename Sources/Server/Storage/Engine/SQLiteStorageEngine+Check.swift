@@ -27,11 +27,15 @@ extension SQLiteStorageEngine {
     public func check() async throws -> FolderCheck {
         var check = FolderCheck()
         await Self.check(placement.directory, DirectoryFile.invariants, into: &check)
-        for address in try await databases() {
+        let missing = try await placement.work.run { [placement] in
+            try placement.missingDatabases()
+        }
+        for address in try await databases() + missing {
             let path = path(of: address)
             do {
                 try await withDatabase(of: address) {
-                    await Self.check($0, RecordFile.invariants, into: &check)
+                    await Self.check(
+                        $0, RecordFile.invariants, into: &check, rows: Self.damagedRows)
                 }
             } catch let error as StorageError {
                 check.files += 1
@@ -50,15 +54,17 @@ extension SQLiteStorageEngine {
     }
 
     private static func check(
-        _ file: any OpenDatabase, _ invariants: [StoredInvariant], into check: inout FolderCheck
+        _ file: any OpenDatabase, _ invariants: [StoredInvariant], into check: inout FolderCheck,
+        rows damaged: @escaping @Sendable (Database, String) throws -> [Finding] = { _, _ in [] }
     ) async {
         check.files += 1
-        check.invariants += invariants.count + 1
+        check.invariants += invariants.count + 2
         do {
             check.findings += try await file.read(.zone) { database in
                 var findings = try wholeness(of: database, path: file.path)
                 // Rows of a damaged file say nothing.
                 guard findings.isEmpty else { return findings }
+                findings += try damaged(database, file.path)
                 for invariant in invariants {
                     try SQLStatement(database, invariant.violations).rows { row in
                         findings.append(
@@ -76,6 +82,21 @@ extension SQLiteStorageEngine {
             check.findings.append(
                 Finding(invariant: "A file can be read.", path: file.path, violation: message))
         }
+    }
+
+    /// The rows whose checksum does not match, of a database of records.
+    private static func damagedRows(
+        of database: Database, path: String
+    ) throws -> [Finding] {
+        var findings: [Finding] = []
+        try SQLiteTransaction(database).damagedRows { row in
+            findings.append(
+                Finding(
+                    invariant: "A row has the checksum that was computed when it was written.",
+                    path: path, violation: "the \(row.kind) \(row.name)"))
+            return findings.count < violationsPerInvariant
+        }
+        return findings
     }
 
     /// SQLite's own check of pages and indexes.

@@ -31,6 +31,8 @@ public struct StorageError: Error, Sendable {
     /// The file or folder in question.
     public var path: String?
     public var underlying: (any Error)?
+    /// Set where a row is damaged and the file is not: everything else in it is served.
+    package var damagedRow: DamagedRow?
 
     public init(
         _ code: Code, _ message: String, path: String? = nil, underlying: (any Error)? = nil
@@ -43,6 +45,6 @@ public struct StorageError: Error, Sendable {
 
     /// Whether the service should stop instead of failing every request: somebody must look at the disk.
     package var stopsService: Bool {
-        [.diskFull, .notWritable, .corrupt, .unknownFormat].contains(code)
+        damagedRow == nil && [.diskFull, .notWritable, .corrupt, .unknownFormat].contains(code)
     }
 }

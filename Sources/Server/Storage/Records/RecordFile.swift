@@ -8,7 +8,8 @@ enum RecordFile {
     /// "STRR" as a number.
     private static let applicationID: Int32 = 0x5354_5252
 
-    static func format(world: World) -> StoredFormat {
+    /// - Parameter identity: Which database the file is to be, where it does not say so yet.
+    static func format(world: World, identity: FileIdentity? = nil) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
             migrations: [
@@ -19,6 +20,7 @@ enum RecordFile {
                 .init("sharing", sql: sharingTables),
                 .init("indexes", sql: indexTables),
                 .init("encryption scope", sql: encryptionColumn),
+                addMarks(world: world, identity: identity),
             ],
             begin: { database in
                 try begin(database, Incarnation(number: 1, identifier: world.randomNumber()))
@@ -33,11 +35,18 @@ enum RecordFile {
 
     /// The history's identifier and the zone that every database has.
     private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
-        try SQLStatement(database, "INSERT OR REPLACE INTO history VALUES (1, ?, ?, 1)")
-            .bind(1, incarnation.number)
-            .bind(2, Int64(bitPattern: incarnation.identifier))
-            .run()
         // Columns of later migrations have default values.
+        try SQLStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO history
+                (singleton, incarnation_number, incarnation_identifier, version)
+            VALUES (1, ?, ?, 1)
+            """
+        )
+        .bind(1, incarnation.number)
+        .bind(2, Int64(bitPattern: incarnation.identifier))
+        .run()
         try SQLStatement(
             database,
             """

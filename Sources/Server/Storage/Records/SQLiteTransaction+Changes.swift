@@ -27,9 +27,9 @@ extension SQLiteTransaction {
                 moreComing = true
                 return false
             }
-            let record = Self.record(row)
-            bytes += record.payload.count
-            rows.append(record)
+            let found = try record(row)
+            bytes += found.payload.count
+            rows.append(found)
             return true
         }
         let version = moreComing ? rows.last?.version : zoneVersion

@@ -5,8 +5,10 @@ extension SQLiteTransaction {
     static let recordColumns = """
         zone, name, type, version, commit_version, change_tag, deleted, creator_device, created_ms, \
         modified_ms, creator, modifier, modifier_device, parent, share_root, payload, \
-        sharing
+        sharing, checksum
         """
+    /// The number of the last of the columns.
+    static let checksumColumn: Int32 = 17
 
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow] {
         var found: [String: RecordRow] = [:]
@@ -15,7 +17,10 @@ extension SQLiteTransaction {
             "SELECT \(Self.recordColumns) FROM record WHERE zone = ? AND name = ?")
         try statement.bind(1, zone.rawValue)
         for name in names {
-            if let row = try statement.bind(2, name).first(Self.record) { found[name] = row }
+            guard let row = try statement.bind(2, name).first(record) else { continue }
+            // The index may name another record's row.
+            guard row.name == name else { throw try damagedRecord(named: name, in: zone) }
+            found[name] = row
         }
         return found
     }
@@ -24,7 +29,7 @@ extension SQLiteTransaction {
         let statement = try putRecordStatement(
             """
             INSERT INTO record (\(Self.recordColumns))
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (zone, name) DO UPDATE SET
                 type = excluded.type, version = excluded.version,
                 commit_version = excluded.commit_version, change_tag = excluded.change_tag,
@@ -33,7 +38,7 @@ extension SQLiteTransaction {
                 creator = excluded.creator, modifier = excluded.modifier,
                 modifier_device = excluded.modifier_device, parent = excluded.parent,
                 share_root = excluded.share_root, payload = excluded.payload,
-                sharing = excluded.sharing
+                sharing = excluded.sharing, checksum = excluded.checksum
             """)
         try statement.bind(1, row.zone.rawValue)
         try statement.bind(2, row.name)
@@ -56,6 +61,7 @@ extension SQLiteTransaction {
         } else {
             try statement.bind(17, row.sharing)
         }
+        try statement.bind(18, row.checksum)
         try statement.run()
     }
 
@@ -123,10 +129,20 @@ extension SQLiteTransaction {
         .bind(2, name ?? "")
         .bind(3, type)
         .bind(4, Int64(limit))
-        .all(Self.record)
+        .all(record)
     }
 
-    static func record(_ row: SQLStatement) -> RecordRow {
+    /// The row in hand, whose checksum is looked at.
+    func record(_ row: SQLStatement) throws -> RecordRow {
+        let record = Self.uncheckedRecord(row)
+        let checksum = row.integer(Self.checksumColumn)
+        guard checksum == record.checksum || checksum == RowChecksum.none else {
+            throw try damagedRecord(named: record.name, in: record.zone)
+        }
+        return record
+    }
+
+    static func uncheckedRecord(_ row: SQLStatement) -> RecordRow {
         RecordRow(
             zone: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1), type: row.text(2),
             version: row.integer(3), commitVersion: row.integer(4), changeTag: row.text(5),

@@ -6,7 +6,8 @@ extension SQLiteTransaction {
 
     /// The columns of a record that left a view, as far as they are known.
     private static let eventColumns = """
-        zone, name, type, version, commit_version, '', 1, '', 0, 0, '', '', '', NULL, root, X'', NULL
+        zone, name, type, version, commit_version, '', 1, '', 0, 0, '', '', '', NULL, root, X'', NULL, \
+        \(RowChecksum.none)
         """
 
     func descendants(
@@ -27,7 +28,7 @@ extension SQLiteTransaction {
         .bind(1, zone.rawValue)
         .bind(2, name)
         .bind(3, Int64(max(limit, 1)))
-        .all(Self.record)
+        .all(record)
     }
 
     private static func recordColumns(of table: String) -> String {
@@ -64,10 +65,10 @@ extension SQLiteTransaction {
                 moreComing = true
                 return false
             }
-            var record = Self.record(row)
-            if record.isDeleted { record.shareRoot = nil }
-            bytes += record.payload.count
-            rows.append(record)
+            var found = try record(row)
+            if found.isDeleted { found.shareRoot = nil }
+            bytes += found.payload.count
+            rows.append(found)
             return true
         }
         let version = moreComing ? rows.last?.version : zoneVersion

@@ -1,22 +1,43 @@
 extension SQLiteTransaction {
     func subscriptions(of user: String?) throws -> [SubscriptionRow] {
-        let columns = "SELECT user, identifier, body FROM subscription"
+        try subscriptionRows(of: user) { row in
+            let found = Self.subscription(row)
+            guard row.integer(3) == found.checksum else {
+                throw StorageError.damaged(
+                    DamagedRow(kind: "subscription", name: found.identifier))
+            }
+            return found
+        }
+    }
+
+    /// For rows that have no checksum yet.
+    func uncheckedSubscriptions() throws -> [SubscriptionRow] {
+        try subscriptionRows(of: nil, Self.subscription)
+    }
+
+    private static func subscription(_ row: SQLStatement) -> SubscriptionRow {
+        SubscriptionRow(user: row.text(0), identifier: row.text(1), body: row.bytes(2))
+    }
+
+    private func subscriptionRows(
+        of user: String?, _ body: (SQLStatement) throws -> SubscriptionRow
+    ) throws -> [SubscriptionRow] {
+        let columns = "SELECT user, identifier, body, checksum FROM subscription"
         let rows =
             if let user {
                 try statement("\(columns) WHERE user = ? ORDER BY identifier").bind(1, user)
             } else {
                 try statement("\(columns) ORDER BY user, identifier")
             }
-        return try rows.all {
-            SubscriptionRow(user: $0.text(0), identifier: $0.text(1), body: $0.bytes(2))
-        }
+        return try rows.all(body)
     }
 
     func put(_ row: SubscriptionRow) throws {
-        try statement("INSERT OR REPLACE INTO subscription VALUES (?, ?, ?)")
+        try statement("INSERT OR REPLACE INTO subscription VALUES (?, ?, ?, ?)")
             .bind(1, row.user)
             .bind(2, row.identifier)
             .bind(3, row.body)
+            .bind(4, row.checksum)
             .run()
     }
 

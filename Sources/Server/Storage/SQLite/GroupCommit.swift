@@ -8,6 +8,7 @@ import Synchronization
 /// - Writes run in the order in which they arrived.
 /// - Each runs in a savepoint of its own: when its closure throws, only its own work is undone.
 /// - A write returns after the commit that contains it, never before.
+/// - The high-water mark is raised after the commit that it counts, and before a write of it returns.
 /// - When the commit fails, or SQLite rolls the transaction back (a full disk), all writes in it fail.
 final class GroupCommit: Sendable {
     private struct State {
@@ -20,12 +21,17 @@ final class GroupCommit: Sendable {
     private let pool: DatabasePool
     private let limits: StorageLimits
     private let checkpoints: Checkpointer
+    private let mark: HighWaterMark?
     private let state = Mutex(State())
 
-    init(pool: DatabasePool, limits: StorageLimits, checkpoints: Checkpointer) {
+    /// - Parameter mark: Raised after each commit; nil for a database that counts none.
+    init(
+        pool: DatabasePool, limits: StorageLimits, checkpoints: Checkpointer, mark: HighWaterMark?
+    ) {
         self.pool = pool
         self.limits = limits
         self.checkpoints = checkpoints
+        self.mark = mark
     }
 
     func write<Outcome: Sendable>(
@@ -83,8 +89,14 @@ final class GroupCommit: Sendable {
     private func commit(_ batch: [any PendingWrite], in database: Database) {
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+            let changes = database.totalChangesCount
             for write in batch { try write.run(in: database) }
+            // What changed nothing waits for no disk, and so is not counted.
+            let count =
+                mark != nil && database.totalChangesCount != changes
+                ? try FileStamp.countCommit(in: database) : nil
             try database.cachedStatement(sql: "COMMIT").execute()
+            if let count { mark?.raise(to: count) }
             for write in batch { write.resume(failure: nil) }
         } catch {
             let failure = StorageError.translating(error, path: pool.path)

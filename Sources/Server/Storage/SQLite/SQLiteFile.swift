@@ -21,7 +21,12 @@ final class SQLiteFile: OpenDatabase {
     }
 
     /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
-    init(path: String, format: StoredFormat, limits: StorageLimits, logger: Logger) throws {
+    ///
+    /// - Parameter mark: Looks at the open database and finds the mark that is raised by its commits.
+    init(
+        path: String, format: StoredFormat, limits: StorageLimits, logger: Logger,
+        mark: (Database) throws -> HighWaterMark? = { _ in nil }
+    ) throws {
         self.path = path
         readers = limits.readersPerDatabase
         var configuration = Configuration()
@@ -36,7 +41,9 @@ final class SQLiteFile: OpenDatabase {
             pool.writeWithoutTransaction { checkpoints.observe($0) }
             self.pool = pool
             self.checkpoints = checkpoints
-            commits = GroupCommit(pool: pool, limits: limits, checkpoints: checkpoints)
+            commits = GroupCommit(
+                pool: pool, limits: limits, checkpoints: checkpoints,
+                mark: try pool.writeWithoutTransaction(mark))
             if let upgrade, upgrade.from > 0 {
                 logger.notice(
                     "A file of an earlier format was brought up to date.",
@@ -97,6 +104,8 @@ final class SQLiteFile: OpenDatabase {
         commits.close()
         checkpoints.wait()
         do {
+            // SQLite folds the log into the file when the last connection closes, if that one writes.
+            pool.invalidateReadOnlyConnections()
             try pool.close()
         } catch {
             throw StorageError.translating(error, path: path)

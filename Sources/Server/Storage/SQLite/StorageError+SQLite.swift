@@ -8,6 +8,8 @@ extension StorageError {
     /// are.
     static func translating(_ error: any Error, path: String) -> any Error {
         if let refusal = error as? DatabaseRefusal { return StorageError(refusal) }
+        if let refusal = error as? LossRefusal { return StorageError(refusal, path: path) }
+        if let error = error as? StorageError { return error.located(at: path) }
         guard let error = error as? DatabaseError else { return error }
         return switch error.resultCode {
         case .SQLITE_FULL:

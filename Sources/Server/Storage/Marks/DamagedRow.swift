@@ -1,0 +1,42 @@
+/// A row whose checksum does not match: it is damaged, and the rows beside it may be well.
+package struct DamagedRow: Hashable, Sendable {
+    /// What the row keeps: a record, a subscription …
+    package var kind: String
+    /// The name of a record's zone, where it is known.
+    package var zone: String?
+    package var name: String
+
+    package init(kind: String, zone: String? = nil, name: String) {
+        self.kind = kind
+        self.zone = zone
+        self.name = name
+    }
+}
+
+extension StorageError {
+    /// A row that is damaged in a file that can be read.
+    static func damaged(_ row: DamagedRow) -> StorageError {
+        var error = StorageError(
+            .corrupt,
+            "A stored \(row.kind) is damaged: its checksum does not match. Everything else in the "
+                + "database is served; restore the file from a backup to have this too.")
+        error.damagedRow = row
+        return error
+    }
+
+    /// The same error with the file, where it is not known yet.
+    func located(at path: String) -> StorageError {
+        var error = self
+        if error.damagedRow != nil, error.path == nil { error.path = path }
+        return error
+    }
+}
+
+extension SQLiteTransaction {
+    func damagedRecord(named name: String, in zone: ZoneRow.Key) throws -> StorageError {
+        let zoneName = try statement("SELECT name FROM zone WHERE zone = ?")
+            .bind(1, zone.rawValue)
+            .first { $0.text(0) }
+        return .damaged(DamagedRow(kind: "record", zone: zoneName, name: name))
+    }
+}

@@ -1,0 +1,61 @@
+import GRDB
+
+/// Which database a file holds. It stands in the file's table `history`.
+struct FileIdentity: Hashable, Sendable {
+    /// The database's path in the data folder, without the ending.
+    var address: String
+    /// Random, so that two files of one address differ.
+    var identifier: UInt64
+}
+
+/// What a file says of itself.
+struct FileStamp: Hashable, Sendable {
+    var identity: FileIdentity
+    /// How many commits the file has had, migrations aside.
+    var commits: UInt64
+
+    static func read(from database: Database) throws -> FileStamp {
+        let stamp = try SQLStatement(
+            database, "SELECT identifier, address, commits FROM history"
+        ).first { row in
+            FileStamp(
+                identity: FileIdentity(
+                    address: row.text(1), identifier: UInt64(bitPattern: row.integer(0))),
+                commits: UInt64(bitPattern: row.integer(2)))
+        }
+        guard let stamp else {
+            throw StorageError(
+                .corrupt, "The database has no history row. Restore it from a backup.")
+        }
+        return stamp
+    }
+
+    static func write(_ identity: FileIdentity, into database: Database) throws {
+        try SQLStatement(database, "UPDATE history SET identifier = ?, address = ?")
+            .bind(1, Int64(bitPattern: identity.identifier))
+            .bind(2, identity.address)
+            .run()
+    }
+
+    /// Counts the commit of the transaction that is under way.
+    ///
+    /// - Returns: How many there are with it.
+    static func countCommit(in database: Database) throws -> UInt64? {
+        try SQLStatement(database, "UPDATE history SET commits = commits + 1 RETURNING commits")
+            .first { UInt64(bitPattern: $0.integer(0)) }
+    }
+}
+
+extension FileIdentity {
+    /// The columns in which a file's identity and its commits stand.
+    static let columns = """
+        identifier INTEGER NOT NULL DEFAULT 0,
+        address TEXT NOT NULL DEFAULT '',
+        commits INTEGER NOT NULL DEFAULT 0
+        """
+
+    /// Adds the columns to a table `history` that is there.
+    static let addColumns = columns.split(separator: ",\n")
+        .map { "ALTER TABLE history ADD COLUMN \($0);" }
+        .joined(separator: "\n")
+}

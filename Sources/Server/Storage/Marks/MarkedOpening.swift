@@ -1,0 +1,132 @@
+import Foundation
+import GRDB
+import Logging
+import StratusRuntime
+import StratusSQLite
+
+/// Opens a database's file beside its high-water mark, and refuses it when something is missing.
+///
+/// | mark | file | |
+/// |---|---|---|
+/// | none | none or empty | a new database: the mark is on the disk before the file |
+/// | none | there | from an earlier release, or a restored copy: gets a mark |
+/// | no commits | none or empty | a new database whose making was interrupted: made now |
+/// | commits | none or empty | refused |
+/// | there | there | refused when the file is another's or has fewer commits |
+struct MarkedOpening {
+    let path: String
+    /// The database's path in the data folder, without the ending.
+    let address: String
+    /// Whether a file that is missing is lost though no mark says so.
+    let mustExist: @Sendable () throws -> Bool
+    let limits: StorageLimits
+    let world: World
+    let logger: Logger
+    let format: @Sendable (FileIdentity) -> StoredFormat
+
+    private var markPath: String { HighWaterMark.path(ofDatabase: path) }
+
+    private var isMissing: Bool {
+        var status = stat()
+        return stat(path, &status) != 0 || status.st_size == 0
+    }
+
+    func open() throws -> SQLiteFile {
+        do {
+            return try openMarked()
+        } catch let refusal as LossRefusal {
+            throw StorageError(refusal, path: path)
+        }
+    }
+
+    private func openMarked() throws -> SQLiteFile {
+        var mark = try HighWaterMark.existing(at: markPath)
+        // Before the database is read: another process may commit and raise the mark in between.
+        let acknowledged = mark?.commits ?? 0
+        if isMissing {
+            if acknowledged > 0 { throw LossRefusal(.missing(acknowledged: acknowledged)) }
+            if try mustExist() { throw LossRefusal(.missing(acknowledged: nil)) }
+            if mark == nil { mark = try makeMark(world.randomNumber(), commits: 0) }
+        }
+        let identity = FileIdentity(
+            address: address, identifier: mark?.identifier ?? world.randomNumber())
+        return try SQLiteFile(
+            path: path, format: format(identity), limits: limits, logger: logger
+        ) { [mark] database in
+            try verified(FileStamp.read(from: database), mark, acknowledged)
+        }
+    }
+
+    private func verified(
+        _ stamp: FileStamp, _ mark: HighWaterMark?, _ acknowledged: UInt64
+    ) throws -> HighWaterMark {
+        guard stamp.identity.address == address else {
+            throw LossRefusal(
+                .otherAddress(found: stamp.identity.address, expected: address))
+        }
+        guard let mark else {
+            return try makeMark(stamp.identity.identifier, commits: stamp.commits)
+        }
+        guard stamp.identity.identifier == mark.identifier else { throw LossRefusal(.replaced) }
+        guard stamp.commits >= acknowledged else {
+            throw LossRefusal(.behind(acknowledged: acknowledged, found: stamp.commits))
+        }
+        mark.raise(to: stamp.commits)
+        return mark
+    }
+
+    private func makeMark(_ identifier: UInt64, commits: UInt64) throws -> HighWaterMark {
+        if commits > 0 {
+            logger.info(
+                "A database had no high-water mark, as after a restore, and has one now.",
+                metadata: ["path": "\(path)"])
+        }
+        return try HighWaterMark.make(at: markPath, identifier: identifier, commits: commits)
+    }
+}
+
+extension MarkedOpening {
+    /// Goes on with what is there: gives the file an identity of its own and a mark that fits it, and begins
+    /// a new history.
+    ///
+    /// - Returns: Nil when nothing is lost.
+    func acceptLoss(
+        beginHistory: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> AcceptedLoss? {
+        do {
+            try open().close()
+            return nil
+        } catch let error as StorageError {
+            guard let refusal = error.underlying as? LossRefusal else { throw error }
+            let identity = FileIdentity(address: address, identifier: world.randomNumber())
+            let file = try SQLiteFile(
+                path: path, format: format(identity), limits: limits, logger: logger
+            ) { _ in nil }
+            let stamp = try await file.write { database in
+                try FileStamp.write(identity, into: database)
+                try beginHistory(database)
+                return try FileStamp.read(from: database)
+            }
+            try file.close()
+            // After the file: when the power goes in between, the file is refused as before.
+            try HighWaterMark.replace(
+                at: markPath, identifier: stamp.identity.identifier, commits: stamp.commits)
+            return AcceptedLoss(
+                path: path, refusal: refusal.finding(path: path), commits: stamp.commits)
+        }
+    }
+}
+
+/// A loss that an operator accepted.
+package struct AcceptedLoss: Hashable, Sendable, CustomStringConvertible {
+    /// The database's file.
+    package var path: String
+    /// Why the file was refused.
+    package var refusal: String
+    /// How many commits the database goes on with.
+    package var commits: UInt64
+
+    package var description: String {
+        "accepted: \(path): \(refusal) It goes on with \(commits) commits and a new history."
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import StratusRecords
+import StratusRuntime
+
+extension SQLiteStorageEngine {
+    /// Goes on with what is left of a database that is refused because something of it is missing.
+    ///
+    /// A missing file becomes an empty database. Works on the files: the engine of a folder whose directory is
+    /// refused cannot be made. A service may be at work on the folder; it has no such database open.
+    ///
+    /// - Parameters:
+    ///   - file: The path of the database's file; nil for each that is refused.
+    ///   - path: The path of the data folder.
+    /// - Returns: What was accepted; empty when nothing is lost.
+    /// - Throws: ``StorageError``, of a file that is none of the folder's or damaged otherwise too.
+    package static func acceptLosses(
+        of file: String?, inFolder path: String, limits: StorageLimits = StorageLimits(),
+        world: World = .live, logger: Logger = Logger(label: "stratus.storage")
+    ) async throws -> [AcceptedLoss] {
+        let folder = try DataFolder(path: path, isLocked: false)
+        let marked = MarkedFolderFiles(
+            folder: folder, limits: limits, world: world, logger: logger)
+        let wanted = file.map(Self.standard)
+        var accepted: [AcceptedLoss] = []
+        var isKnown = file == nil
+        let directory = marked.directory()
+        if wanted == nil || Self.standard(directory.path) == wanted {
+            isKnown = true
+            if let loss = try await directory.acceptLoss(beginHistory: { _ in }) {
+                accepted.append(loss)
+            }
+        }
+        for address in try folder.databases(endingWith: DataFolder.fileEnding)
+            + folder.missingDatabases()
+        {
+            let database = try marked.database(address)
+            guard wanted == nil || Self.standard(database.path) == wanted else { continue }
+            isKnown = true
+            let loss = try await database.acceptLoss { database in
+                try SQLiteTransaction(database).beginHistory(world: world)
+            }
+            if let loss { accepted.append(loss) }
+        }
+        guard isKnown else {
+            throw StorageError(
+                .other, "The file is none of this data folder's databases. Name one of them.",
+                path: file)
+        }
+        return accepted
+    }
+
+    private static func standard(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+}
+
+extension SQLiteTransaction {
+    /// Begins a new history: what devices have seen of the old one may be lost.
+    func beginHistory(world: World) throws {
+        let old = try incarnation
+        try renewIncarnation(
+            Incarnation(number: old.number + 1, identifier: world.randomNumber()))
+    }
+}
+
+/// How the databases of a data folder are opened, each beside its mark.
+struct MarkedFolderFiles: Sendable {
+    let folder: DataFolder
+    let limits: StorageLimits
+    let world: World
+    let logger: Logger
+
+    func directory() -> MarkedOpening {
+        MarkedOpening(
+            path: folder.directoryFile, address: "directory",
+            mustExist: { try !folder.databases(endingWith: DataFolder.fileEnding).isEmpty },
+            limits: limits, world: world, logger: logger
+        ) { [world] in DirectoryFile.format(world: world, identity: $0) }
+    }
+
+    func database(_ address: DatabaseAddress) throws -> MarkedOpening {
+        let path = try folder.file(for: address)
+        let name = DataFolder.path(of: address, in: "", ending: "").dropFirst()
+        return MarkedOpening(
+            path: path, address: String(name), mustExist: { false }, limits: limits, world: world,
+            logger: logger
+        ) { [world] in RecordFile.format(world: world, identity: $0) }
+    }
+}
+
+extension DataFolder {
+    /// Databases of which a mark says that there were commits, and whose file is missing.
+    func missingDatabases() throws -> [DatabaseAddress] {
+        try databases(endingWith: HighWaterMark.fileEnding).filter { address in
+            guard access(path(of: address), F_OK) != 0 else { return false }
+            do {
+                let mark = try HighWaterMark.existing(
+                    at: HighWaterMark.path(ofDatabase: path(of: address)))
+                return (mark?.commits ?? 0) > 0
+            } catch is LossRefusal {
+                // A mark that cannot be read stood beside something.
+                return true
+            }
+        }
+    }
+}

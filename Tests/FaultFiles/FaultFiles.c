@@ -1,0 +1,461 @@
+#include "FaultFiles.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR 512
+
+// A write or, where `bytes` is null, a change of size to `offset`.
+typedef struct change {
+    struct change *next;
+    sqlite3_int64 offset;
+    size_t count;
+    unsigned char *bytes;
+} change;
+
+// What the disk has of a file, and what it was told since.
+typedef struct image {
+    struct image *next;
+    char *path;
+    unsigned char *bytes;
+    size_t count;
+    change *first;
+    change *last;
+    // Whether the name is on the disk, and whether it was taken away since.
+    int is_named;
+    int is_deleted;
+} image;
+
+struct fault_folder {
+    struct fault_folder *next;
+    char *path;
+    image *images;
+    unsigned kinds;
+    long remaining;
+    enum fault_error error;
+    int ignores_syncs;
+    long counts[8];
+};
+
+typedef struct fault_file {
+    sqlite3_file base;
+    fault_folder *folder;
+    image *image;
+    int is_log;
+    sqlite3_file *real;
+} fault_file;
+
+// Guards everything below and every folder and image. Folders and images are never freed while a file
+// may name them: tests are few and small.
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static fault_folder *folders;
+static sqlite3_vfs *real_vfs;
+static sqlite3_vfs fault_vfs;
+
+static void must(const void *memory) {
+    if (!memory) { abort(); }
+}
+
+static void forget_changes(image *image) {
+    while (image->first) {
+        change *gone = image->first;
+        image->first = gone->next;
+        free(gone->bytes);
+        free(gone);
+    }
+    image->last = NULL;
+}
+
+static void resize(unsigned char **bytes, size_t *count, size_t wanted) {
+    if (wanted > *count) {
+        *bytes = realloc(*bytes, wanted);
+        must(*bytes);
+        memset(*bytes + *count, 0, wanted - *count);
+    }
+    *count = wanted;
+}
+
+static void apply(
+    unsigned char **bytes, size_t *count, sqlite3_int64 offset, const unsigned char *written,
+    size_t length) {
+    if (length == 0) { return; }
+    if (*count < (size_t)offset + length) { resize(bytes, count, (size_t)offset + length); }
+    memcpy(*bytes + offset, written, length);
+}
+
+static void note(image *image, sqlite3_int64 offset, const void *bytes, size_t count) {
+    change *added = calloc(1, sizeof(change));
+    must(added);
+    added->offset = offset;
+    added->count = count;
+    if (bytes) {
+        added->bytes = malloc(count + 1);
+        must(added->bytes);
+        memcpy(added->bytes, bytes, count);
+    }
+    if (image->last) {
+        image->last->next = added;
+    } else {
+        image->first = added;
+    }
+    image->last = added;
+}
+
+// Whether an operation fails now.
+static int fails(fault_folder *folder, unsigned kind) {
+    if (!folder) { return 0; }
+    folder->counts[kind] += 1;
+    if (!(folder->kinds & kind)) { return 0; }
+    if (folder->remaining > 0) {
+        folder->remaining -= 1;
+        return 0;
+    }
+    return 1;
+}
+
+static int file_close(sqlite3_file *base) {
+    fault_file *file = (fault_file *)base;
+    int code = file->real->pMethods->xClose(file->real);
+    free(file->real);
+    return code;
+}
+
+static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 offset) {
+    fault_file *file = (fault_file *)base;
+    pthread_mutex_lock(&guard);
+    int failed = fails(file->folder, fault_read);
+    pthread_mutex_unlock(&guard);
+    if (failed) { return SQLITE_IOERR_READ; }
+    return file->real->pMethods->xRead(file->real, bytes, count, offset);
+}
+
+static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 offset) {
+    fault_file *file = (fault_file *)base;
+    pthread_mutex_lock(&guard);
+    int code;
+    if (fails(file->folder, fault_write)) {
+        code = file->folder->error == fault_disk_full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    } else {
+        code = file->real->pMethods->xWrite(file->real, bytes, count, offset);
+        if (code == SQLITE_OK) { note(file->image, offset, bytes, (size_t)count); }
+    }
+    pthread_mutex_unlock(&guard);
+    return code;
+}
+
+static int file_truncate(sqlite3_file *base, sqlite3_int64 size) {
+    fault_file *file = (fault_file *)base;
+    pthread_mutex_lock(&guard);
+    int code = file->real->pMethods->xTruncate(file->real, size);
+    if (code == SQLITE_OK) { note(file->image, size, NULL, 0); }
+    pthread_mutex_unlock(&guard);
+    return code;
+}
+
+// A log's first synchronisation is one of its folder's names too.
+static void sync_names(fault_folder *folder) {
+    for (image *image = folder->images; image; image = image->next) {
+        image->is_named = !image->is_deleted;
+    }
+}
+
+static int file_sync(sqlite3_file *base, int flags) {
+    fault_file *file = (fault_file *)base;
+    pthread_mutex_lock(&guard);
+    int code = SQLITE_OK;
+    if (fails(file->folder, fault_sync)) {
+        forget_changes(file->image);
+        code = SQLITE_IOERR_FSYNC;
+    } else if (file->folder && file->folder->ignores_syncs) {
+        // It says that it is done.
+    } else {
+        image *image = file->image;
+        for (change *change = image->first; change; change = change->next) {
+            if (change->bytes) {
+                apply(
+                    &image->bytes, &image->count, change->offset, change->bytes, change->count);
+            } else {
+                resize(&image->bytes, &image->count, (size_t)change->offset);
+            }
+        }
+        forget_changes(image);
+        if (file->is_log && file->folder) { sync_names(file->folder); }
+    }
+    pthread_mutex_unlock(&guard);
+    (void)flags;
+    return code;
+}
+
+// The rest is the system's.
+
+#define REAL(base) (((fault_file *)(base))->real)
+
+static int file_size(sqlite3_file *base, sqlite3_int64 *size) {
+    return REAL(base)->pMethods->xFileSize(REAL(base), size);
+}
+static int file_lock(sqlite3_file *base, int lock) {
+    return REAL(base)->pMethods->xLock(REAL(base), lock);
+}
+static int file_unlock(sqlite3_file *base, int lock) {
+    return REAL(base)->pMethods->xUnlock(REAL(base), lock);
+}
+static int file_check_lock(sqlite3_file *base, int *result) {
+    return REAL(base)->pMethods->xCheckReservedLock(REAL(base), result);
+}
+static int file_control(sqlite3_file *base, int operation, void *argument) {
+    return REAL(base)->pMethods->xFileControl(REAL(base), operation, argument);
+}
+static int file_sector_size(sqlite3_file *base) {
+    return REAL(base)->pMethods->xSectorSize(REAL(base));
+}
+static int file_characteristics(sqlite3_file *base) {
+    // What the system promises of its disk does not hold of this one.
+    (void)base;
+    return 0;
+}
+static int file_shm_map(
+    sqlite3_file *base, int page, int size, int extends, void volatile **memory) {
+    return REAL(base)->pMethods->xShmMap(REAL(base), page, size, extends, memory);
+}
+static int file_shm_lock(sqlite3_file *base, int offset, int count, int flags) {
+    return REAL(base)->pMethods->xShmLock(REAL(base), offset, count, flags);
+}
+static void file_shm_barrier(sqlite3_file *base) {
+    REAL(base)->pMethods->xShmBarrier(REAL(base));
+}
+static int file_shm_unmap(sqlite3_file *base, int deletes) {
+    return REAL(base)->pMethods->xShmUnmap(REAL(base), deletes);
+}
+
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = file_close,
+    .xRead = file_read,
+    .xWrite = file_write,
+    .xTruncate = file_truncate,
+    .xSync = file_sync,
+    .xFileSize = file_size,
+    .xLock = file_lock,
+    .xUnlock = file_unlock,
+    .xCheckReservedLock = file_check_lock,
+    .xFileControl = file_control,
+    .xSectorSize = file_sector_size,
+    .xDeviceCharacteristics = file_characteristics,
+    .xShmMap = file_shm_map,
+    .xShmLock = file_shm_lock,
+    .xShmBarrier = file_shm_barrier,
+    .xShmUnmap = file_shm_unmap,
+};
+
+static fault_folder *folder_of(const char *path) {
+    if (!path) { return NULL; }
+    for (fault_folder *folder = folders; folder; folder = folder->next) {
+        size_t count = strlen(folder->path);
+        if (strncmp(path, folder->path, count) == 0 && path[count] == '/') { return folder; }
+    }
+    return NULL;
+}
+
+static image *find_image(fault_folder *folder, const char *path) {
+    for (image *image = folder->images; image; image = image->next) {
+        if (strcmp(image->path, path) == 0) { return image; }
+    }
+    return NULL;
+}
+
+// What is in a file that was there before it was first opened counts as being on the disk.
+static void take_contents(image *image, sqlite3_file *real) {
+    sqlite3_int64 size = 0;
+    if (real->pMethods->xFileSize(real, &size) != SQLITE_OK || size == 0) { return; }
+    resize(&image->bytes, &image->count, (size_t)size);
+    if (real->pMethods->xRead(real, image->bytes, (int)size, 0) != SQLITE_OK) { abort(); }
+    image->is_named = 1;
+}
+
+static image *image_of(fault_folder *folder, const char *path, sqlite3_file *real) {
+    image *found = find_image(folder, path);
+    if (found && !found->is_deleted) { return found; }
+    if (found) {
+        // Made again after it was deleted: the older one is no more.
+        forget_changes(found);
+        found->count = 0;
+        found->is_deleted = 0;
+        found->is_named = 0;
+        return found;
+    }
+    found = calloc(1, sizeof(image));
+    must(found);
+    found->path = strdup(path);
+    must(found->path);
+    take_contents(found, real);
+    found->next = folder->images;
+    folder->images = found;
+    return found;
+}
+
+static int vfs_open(
+    sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *out_flags) {
+    (void)vfs;
+    int kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
+    pthread_mutex_lock(&guard);
+    fault_folder *folder = flags & kinds ? folder_of(path) : NULL;
+    if (!folder) {
+        pthread_mutex_unlock(&guard);
+        return real_vfs->xOpen(real_vfs, path, base, flags, out_flags);
+    }
+    fault_file *file = (fault_file *)base;
+    memset(file, 0, sizeof(*file));
+    file->real = calloc(1, (size_t)real_vfs->szOsFile);
+    must(file->real);
+    int code = real_vfs->xOpen(real_vfs, path, file->real, flags, out_flags);
+    if (code == SQLITE_OK) {
+        file->folder = folder;
+        file->image = image_of(folder, path, file->real);
+        file->is_log = (flags & SQLITE_OPEN_MAIN_DB) == 0;
+        file->base.pMethods = &methods;
+    } else {
+        if (file->real->pMethods) { file->real->pMethods->xClose(file->real); }
+        free(file->real);
+    }
+    pthread_mutex_unlock(&guard);
+    return code;
+}
+
+static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs_names) {
+    (void)vfs;
+    int code = real_vfs->xDelete(real_vfs, path, syncs_names);
+    pthread_mutex_lock(&guard);
+    fault_folder *folder = folder_of(path);
+    image *image = folder ? find_image(folder, path) : NULL;
+    if (code == SQLITE_OK && image) {
+        image->is_deleted = 1;
+        if (syncs_names) { image->is_named = 0; }
+    }
+    pthread_mutex_unlock(&guard);
+    return code;
+}
+
+static void install(void) {
+    real_vfs = sqlite3_vfs_find(NULL);
+    if (!real_vfs) { abort(); }
+    fault_vfs = *real_vfs;
+    fault_vfs.pNext = NULL;
+    fault_vfs.zName = "stratus-faults";
+    if (fault_vfs.szOsFile < (int)sizeof(fault_file)) {
+        fault_vfs.szOsFile = (int)sizeof(fault_file);
+    }
+    fault_vfs.xOpen = vfs_open;
+    fault_vfs.xDelete = vfs_delete;
+    if (sqlite3_vfs_register(&fault_vfs, 1) != SQLITE_OK) { abort(); }
+}
+
+fault_folder *fault_folder_begin(const char *path) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    fault_folder *folder = calloc(1, sizeof(fault_folder));
+    must(folder);
+    folder->path = strdup(path);
+    must(folder->path);
+    pthread_mutex_lock(&guard);
+    folder->next = folders;
+    folders = folder;
+    pthread_mutex_unlock(&guard);
+    return folder;
+}
+
+void fault_folder_end(fault_folder *ended) {
+    pthread_mutex_lock(&guard);
+    for (fault_folder **place = &folders; *place; place = &(*place)->next) {
+        if (*place == ended) {
+            *place = ended->next;
+            break;
+        }
+    }
+    ended->kinds = 0;
+    for (image *image = ended->images; image; image = image->next) { forget_changes(image); }
+    pthread_mutex_unlock(&guard);
+}
+
+void fault_folder_fail(fault_folder *folder, unsigned kinds, long after, enum fault_error error) {
+    pthread_mutex_lock(&guard);
+    folder->kinds = kinds;
+    folder->remaining = after;
+    folder->error = error;
+    pthread_mutex_unlock(&guard);
+}
+
+void fault_folder_ignore_syncs(fault_folder *folder, int ignores) {
+    pthread_mutex_lock(&guard);
+    folder->ignores_syncs = ignores;
+    pthread_mutex_unlock(&guard);
+}
+
+long fault_folder_count(fault_folder *folder, unsigned kinds) {
+    long count = 0;
+    pthread_mutex_lock(&guard);
+    for (unsigned kind = fault_read; kind <= fault_sync; kind <<= 1) {
+        if (kinds & kind) { count += folder->counts[kind]; }
+    }
+    pthread_mutex_unlock(&guard);
+    return count;
+}
+
+// SplitMix64.
+static uint64_t draw(uint64_t *state) {
+    uint64_t mixed = *state += 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
+    return mixed ^ (mixed >> 31);
+}
+
+static void apply_torn(unsigned char **bytes, size_t *count, const change *change, uint64_t *state) {
+    if (!change->bytes) {
+        if (draw(state) % 2) { resize(bytes, count, (size_t)change->offset); }
+        return;
+    }
+    switch (draw(state) % 3) {
+    case 0: return;
+    case 1: apply(bytes, count, change->offset, change->bytes, change->count); return;
+    default: break;
+    }
+    // Sector by sector, in whatever order the disk liked.
+    for (size_t start = 0; start < change->count;) {
+        size_t end = start + SECTOR - (size_t)(change->offset + (sqlite3_int64)start) % SECTOR;
+        if (end > change->count) { end = change->count; }
+        if (draw(state) % 2) {
+            apply(
+                bytes, count, change->offset + (sqlite3_int64)start, change->bytes + start,
+                end - start);
+        }
+        start = end;
+    }
+}
+
+void fault_folder_cut(
+    fault_folder *folder, enum fault_cut cut, uint64_t seed, void *context,
+    void (*body)(void *context, const char *path, const void *bytes, size_t count)) {
+    pthread_mutex_lock(&guard);
+    for (image *image = folder->images; image; image = image->next) {
+        int is_certain = image->is_named && !image->is_deleted;
+        if (!image->is_named && image->is_deleted) { continue; }
+        if (!is_certain) {
+            // A name that came or went and was not synchronised.
+            int is_there = cut == fault_cut_tears ? (int)(draw(&seed) % 2) : image->is_named;
+            if (!is_there) { continue; }
+        }
+        unsigned char *bytes = NULL;
+        size_t count = 0;
+        resize(&bytes, &count, image->count);
+        if (image->count > 0) { memcpy(bytes, image->bytes, image->count); }
+        if (cut == fault_cut_tears) {
+            for (change *change = image->first; change; change = change->next) {
+                apply_torn(&bytes, &count, change, &seed);
+            }
+        }
+        body(context, image->path, bytes, count);
+        free(bytes);
+    }
+    pthread_mutex_unlock(&guard);
+}
