@@ -19,9 +19,10 @@ enum RecordFile {
                 .init("sharing", sql: sharingTables),
                 .init("indexes", sql: indexTables),
                 .init("encryption scope", sql: encryptionColumn),
+                .init("epochs", sql: epochTables),
             ],
             begin: { database in
-                try begin(database, Incarnation(number: 1, identifier: world.randomNumber()))
+                try begin(database, Epoch(number: 1, identifier: world.randomNumber()))
             })
     }
 
@@ -32,11 +33,13 @@ enum RecordFile {
     }
 
     /// The history's identifier and the zone that every database has.
-    private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
+    private static func begin(_ database: Database, _ epoch: Epoch) throws {
+        // By position: the columns had other names in the first format.
         try SQLStatement(database, "INSERT OR REPLACE INTO history VALUES (1, ?, ?, 1)")
-            .bind(1, incarnation.number)
-            .bind(2, Int64(bitPattern: incarnation.identifier))
+            .bind(1, epoch.number)
+            .bind(2, Int64(bitPattern: epoch.identifier))
             .run()
+        try renameFirstEpoch(database, epoch)
         // Columns of later migrations have default values.
         try SQLStatement(
             database,
