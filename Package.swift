@@ -222,7 +222,8 @@ let package = Package(
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [
-                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
+                "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
+                "StratusSchema",
                 "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto,
                 jwtKit,
             ],

@@ -139,17 +139,5 @@ extension StoreConformance {
             let version = try await store.read { try $0.databaseVersion }
             try expect(cursor, equals: version)
         },
-
-        Case("a new incarnation is kept") { storage in
-            let store = try await storage.store(for: address)
-            let first = try await store.read { try $0.incarnation }
-            let next = Incarnation(number: first.number + 1, identifier: .max)
-            try await store.writeRecords { try $0.renewIncarnation(next) }
-            let found = try await store.read { try $0.incarnation }
-            try expect(found, equals: next)
-            let other = try await storage.store(for: DatabaseAddress(container, .public))
-            let theirs = try await other.read { try $0.incarnation }
-            try expect(theirs.identifier != first.identifier, "two databases share a history")
-        },
     ]
 }

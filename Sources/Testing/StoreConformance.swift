@@ -43,7 +43,7 @@ public enum StoreConformance {
 
     /// All cases that every engine passes, in the order from small to large.
     public static let cases: [Case] =
-        writes + zones + changes + references + subscriptions + assets + usage + indexes
+        writes + zones + epochs + changes + references + subscriptions + assets + usage + indexes
         + concurrency
         + directory + accounts + schemas + sharing
 }

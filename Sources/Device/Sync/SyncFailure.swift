@@ -1,20 +1,27 @@
 import StratusRecords
 
-/// An error of the service as the sync layer sees it: its code, and how long to wait.
+/// An error of the service as the sync layer sees it: its code, how long to wait, and what is intact.
 public struct SyncFailure: Error, Hashable, Sendable {
     public var code: FrameworkErrorCode
 
     /// How long the service asked to wait, in seconds.
     public var retryAfterSeconds: Double?
 
+    /// With `changeTokenExpired`: the last version of the history that the device and the service have in
+    /// common. What was received at or below it and is missing was deleted; what was received above it may
+    /// have been lost. Nil counts as 0.
+    public var lastIntactVersion: Int64?
+
     /// What the framework said, for a log or a status line.
     public var message: String
 
     public init(
-        _ code: FrameworkErrorCode, retryAfterSeconds: Double? = nil, message: String = ""
+        _ code: FrameworkErrorCode, retryAfterSeconds: Double? = nil,
+        lastIntactVersion: Int64? = nil, message: String = ""
     ) {
         self.code = code
         self.retryAfterSeconds = retryAfterSeconds
+        self.lastIntactVersion = lastIntactVersion
         self.message = message
     }
 
@@ -25,6 +32,7 @@ public struct SyncFailure: Error, Hashable, Sendable {
             return
         }
         self.init(
-            error.code, retryAfterSeconds: error.retryAfterSeconds, message: error.summary)
+            error.code, retryAfterSeconds: error.retryAfterSeconds,
+            lastIntactVersion: error.lastIntactVersion, message: error.summary)
     }
 }

@@ -2,14 +2,15 @@ import ArgumentParser
 import StratusService
 import StratusStorage
 
-/// `stratus restored`: what has to be said after a backup was put back.
+/// `stratus restored`: begins an epoch in every database.
 struct Restored: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell that a backup was put back: all devices fetch everything once.",
+        abstract: "Begin a new epoch in every database. A service does so by itself.",
         discussion: """
-            A backup lacks changes that devices have seen. Without this command a device would \
-            miss what takes the place of those changes; with it every change token expires. Run it \
-            before the service is started on the restored folder.
+            A backup that is put back lacks changes that devices have seen. The service notices: \
+            its first write to a database begins an epoch, and the change tokens that name a lost \
+            change expire. This command does the same at once, for all databases, and accepts those \
+            that have fewer commits than their high-water marks.
             """)
 
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
@@ -24,7 +25,7 @@ struct Restored: AsyncParsableCommand {
         } catch let error as StorageError {
             throw OneSentence(error)
         }
-        let count = try await withService(of: data) { try await $0.renewIncarnations() }
-        print("databases with a new history: \(count)")
+        let count = try await withService(of: data) { try await $0.beginEpochs() }
+        print("databases with a new epoch: \(count)")
     }
 }

@@ -5,6 +5,10 @@ package protocol FrameworkError: Error {
     /// How long to wait before the request may be repeated, in seconds.
     var retryAfterSeconds: Double? { get }
 
+    /// The last version of the history that the device and the service have in common, where a change token
+    /// expired and the service said so.
+    var lastIntactVersion: Int64? { get }
+
     /// What happened, for a log or a status line.
     var summary: String { get }
 }

@@ -30,10 +30,18 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// only with ``Code/zoneNotFound``. An extension that others ignore.
     public var userDidResetEncryptedData: Bool
 
+    /// The last version of the history that the change token's device and the service have in common;
+    /// only with ``Code/changeTokenExpired``. An extension that others ignore.
+    ///
+    /// In versions of the zone, as change tags of records have them before their dot in base 36; of the
+    /// database where the token is a database's. A record that a device received at or below it, and that
+    /// is missing now, was deleted; one that it received above it was perhaps lost.
+    public var lastIntactVersion: Int64?
+
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
         redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
-        userDidResetEncryptedData: Bool = false
+        userDidResetEncryptedData: Bool = false, lastIntactVersion: Int64? = nil
     ) {
         self.code = code
         self.reason = reason
@@ -41,6 +49,7 @@ public struct ServiceError: Error, Hashable, Sendable {
         self.redirectURL = redirectURL
         self.frameworkCode = frameworkCode
         self.userDidResetEncryptedData = userDidResetEncryptedData
+        self.lastIntactVersion = lastIntactVersion
     }
 }
 

@@ -49,7 +49,7 @@ import Testing
     ) async throws -> String? {
         let store = try await engine.store(for: Self.address)
         var model = StoreModel(
-            incarnation: try await store.read { try $0.incarnation }, defect: defect)
+            epoch: try await store.read { try $0.epoch }, defect: defect)
         var script = StoreScript(seed: seed)
         var failures = 0
         for step in 0..<steps {

@@ -69,7 +69,7 @@ import Testing
     /// They are copies of one template, but for what must differ.
     @Test func inMemoryDatabasesShareNothing() async throws {
         let engines = [SQLiteStorageEngine.inMemory(), SQLiteStorageEngine.inMemory()]
-        var incarnations: Set<Incarnation> = []
+        var epochs: Set<Epoch> = []
         var keys: Set<[UInt8]> = []
         for engine in engines {
             keys.insert(try await engine.directory.signingKey())
@@ -78,11 +78,11 @@ import Testing
                 try await store.writeRecords {
                     _ = try $0.createZone(named: "Trips", hasFeed: true)
                 }
-                incarnations.insert(try await store.read { try $0.incarnation })
+                epochs.insert(try await store.read { try $0.epoch })
             }
         }
         #expect(keys.count == 2)
-        #expect(incarnations.count == 4)
+        #expect(epochs.count == 4)
         let other = try await engines[0].store(for: Self.address(2))
         #expect(try await other.read { try $0.zones().map(\.name) } == ["_defaultZone"])
         for engine in engines { try await engine.close() }

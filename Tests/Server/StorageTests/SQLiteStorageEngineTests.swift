@@ -37,7 +37,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             let first = try SQLiteStorageEngine(folder: folder)
             let key = try await first.directory.signingKey()
             try await first.directory.createContainer(container)
-            let incarnation = try await fill(first.store(for: address), names: ["a", "b"])
+            let epoch = try await fill(first.store(for: address), names: ["a", "b"])
             try await first.close()
 
             let second = try SQLiteStorageEngine(folder: folder)
@@ -45,7 +45,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             #expect(try await second.directory.container(container))
             #expect(try await second.databases() == [address])
             let store = try await second.store(for: address)
-            #expect(try await store.read { try $0.incarnation } == incarnation)
+            #expect(try await store.read { try $0.epoch } == epoch)
             #expect(try await names(in: store) == ["a", "b"])
             try await second.close()
         }
@@ -349,14 +349,14 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     // MARK: -
 
-    private func fill(_ store: any RecordStore, names: [String]) async throws -> Incarnation {
+    private func fill(_ store: any RecordStore, names: [String]) async throws -> Epoch {
         try await store.writeRecords { writer in
             let zone = try writer.createZone(named: "Trails", hasFeed: true).key
             let versions = try writer.takeVersions(names.count, in: zone)
             for (name, version) in zip(names, versions) {
                 try writer.put(record(name, zone, version, payload: 200))
             }
-            return try writer.incarnation
+            return try writer.epoch
         }
     }
 

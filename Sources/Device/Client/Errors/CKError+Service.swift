@@ -30,6 +30,9 @@ extension CKError {
         if error.userDidResetEncryptedData {
             details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
         }
+        details[CKErrorLastIntactVersionKey] = error.lastIntactVersion.map {
+            NSNumber(value: max(0, $0))
+        }
         let code = error.frameworkCode ?? Self.code(error, about: subject)
         self.init(code, error.reason, details: details, cause: error)
     }

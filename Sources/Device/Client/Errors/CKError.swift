@@ -8,6 +8,8 @@ public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
 public let CKErrorRetryAfterKey = "CKRetryAfter"
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
+/// With `changeTokenExpired`, an extension of this framework: ``CKError/lastIntactVersion``.
+public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 
 /// An error of the framework.
 ///
@@ -54,6 +56,16 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
     /// Seconds to wait before the request may be repeated.
     public var retryAfterSeconds: Double? {
         (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue
+    }
+
+    /// With `changeTokenExpired`: the last version of the history that this device and the service have in
+    /// common, an extension of this framework.
+    ///
+    /// A record's version is what its `recordChangeTag` has before the dot, in base 36. A record that was
+    /// received at or below the last intact version, and that is missing now, was deleted; one above it may
+    /// have been lost. Nil counts as 0: nothing is known to be common.
+    public var lastIntactVersion: Int64? {
+        (userInfo[CKErrorLastIntactVersionKey] as? NSNumber)?.int64Value
     }
 
     /// Equal are errors of the same code.

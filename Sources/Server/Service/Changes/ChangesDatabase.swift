@@ -35,7 +35,7 @@ extension ChangesDatabase: ServedEndpoint {
         return try await databases.store(for: address).read { reader in
             let version = try reader.databaseVersion
             let tokens = ChangeTokens(
-                signer: signer, address: address, incarnation: try reader.incarnation,
+                signer: signer, address: address, reader: reader,
                 nowMilliseconds: context.nowMilliseconds,
                 lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
             let token = try request.syncToken.map {
@@ -50,7 +50,7 @@ extension ChangesDatabase: ServedEndpoint {
             }
             return Answer(
                 zones: zones.map { .success(ZoneDictionary(changed: $0, in: context)) },
-                syncToken: tokens.databaseToken(
+                syncToken: try tokens.databaseToken(
                     cursor: page.end ?? version, skipTombstonesThrough: skip),
                 moreComing: page.end != nil)
         }

@@ -87,7 +87,7 @@ extension ChangesZone: ServedEndpoint {
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
         return try await stores.databases.store(for: address).read(length) { reader in
             let tokens = ChangeTokens(
-                signer: stores.signer, address: address, incarnation: try reader.incarnation,
+                signer: stores.signer, address: address, reader: reader,
                 nowMilliseconds: context.nowMilliseconds,
                 lifetimeSeconds: context.limits.changeTokenSeconds, logger: stores.logger)
             let feed = ZoneFeed(
@@ -151,7 +151,7 @@ struct ZoneFeed {
         room -= changes.rows.reduce(0) { $0 + $1.payload.count }
         return ChangesZone.Page(
             zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
-            syncToken: tokens.token(
+            syncToken: try tokens.token(
                 zone, access: rights.access, cursor: changes.version,
                 skipTombstonesThrough: cursor.skipTombstonesThrough),
             moreComing: changes.moreComing)
@@ -197,11 +197,11 @@ struct ZoneFeed {
             zoneID: context.zoneID(zone.name),
             records: try results(kept.reversed(), item, zone),
             syncToken: hasOlder
-                ? tokens.token(
+                ? try tokens.token(
                     zone, access: rights.access, cursor: start.version,
                     skipTombstonesThrough: start.skipTombstonesThrough,
                     reverse: ChangeToken.Reverse(below: oldest, end: bounds.end))
-                : tokens.token(
+                : try tokens.token(
                     zone, access: rights.access, cursor: bounds.end,
                     skipTombstonesThrough: start.skipTombstonesThrough),
             moreComing: hasOlder)

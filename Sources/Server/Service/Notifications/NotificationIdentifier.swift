@@ -11,16 +11,19 @@ import StratusStorage
 
 /// Names the notifications of one event: a hash of its place in the outbox, so that what is
 /// dispatched again after a failure or a crash keeps its names and receivers recognise it.
+///
+/// The place is that of the epoch in which the event was put there: after a history was lost, other events
+/// get the same numbers.
 struct NotificationIdentifier {
     private let seed: [UInt8]
 
-    init(address: DatabaseAddress, incarnation: Incarnation, row: Int64) {
+    init(address: DatabaseAddress, epoch: Epoch, row: Int64) {
         var writer = ByteWriter()
         writer.write(address.containerAddress.container)
         writer.write(address.containerAddress.environment.rawValue)
         writer.write(address.owner)
-        writer.write(number: incarnation.number)
-        writer.write(number: incarnation.identifier)
+        writer.write(number: epoch.number)
+        writer.write(number: epoch.identifier)
         writer.write(number: row)
         seed = writer.bytes
     }

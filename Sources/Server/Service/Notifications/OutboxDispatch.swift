@@ -26,11 +26,11 @@ struct OutboxDispatch {
         var through = cursor.through
         while true {
             let after = through
-            let (incarnation, rows) = try await store.read { reader in
-                (try reader.incarnation, try reader.outbox(after: after, limit: Self.rowsPerRead))
+            let rows = try await store.read { reader in
+                try reader.outbox(after: after, limit: Self.rowsPerRead)
             }
             for row in rows {
-                try await match(row, incarnation)
+                try await match(row)
                 through = row.identifier
                 if deliveries.count >= Self.gathered { await handOver(through) }
             }
@@ -45,9 +45,9 @@ struct OutboxDispatch {
         cursor.advance(through: through)
     }
 
-    private mutating func match(_ row: OutboxRow, _ incarnation: Incarnation) async throws {
+    private mutating func match(_ row: OutboxRow) async throws {
         let identifier = NotificationIdentifier(
-            address: store.address, incarnation: incarnation, row: row.identifier)
+            address: store.address, epoch: row.epoch, row: row.identifier)
         if let event = ShareEvent(bytes: row.body) {
             return try await gatherForParticipants(event, identifier)
         }

@@ -12,6 +12,17 @@ struct ByteWriter {
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
+    /// Writes a number in as few bytes as it needs: seven bits a byte, the lowest first, with the eighth bit
+    /// set in all but the last byte.
+    mutating func write(compact number: Int64) {
+        var rest = UInt64(bitPattern: number)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
     mutating func write(raw: [UInt8]) {
         bytes.append(contentsOf: raw)
     }
@@ -62,6 +73,16 @@ struct ByteReader {
 
     mutating func number<Number: FixedWidthInteger>() throws(Malformed) -> Number {
         try raw(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+    }
+
+    mutating func compact() throws(Malformed) -> Int64 {
+        var number: UInt64 = 0
+        for shift in stride(from: 0, to: UInt64.bitWidth, by: 7) {
+            let byte = try byte()
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return Int64(bitPattern: number) }
+        }
+        throw Malformed()
     }
 
     mutating func counted() throws(Malformed) -> [UInt8] {

@@ -25,13 +25,15 @@ extension CloudService {
         try await components.zoneRemoval.remove(named: name, of: user, at: address, reason: reason)
     }
 
-    /// Starts a new history in every database, to be called after a backup was put back: what devices
-    /// saw since cannot be told apart from what is saved from now on. All change tokens expire, and
-    /// every device fetches in full once.
+    /// Begins a new epoch in every database: change tokens and change tags of what was lost up to now are
+    /// told from those of what is saved from now on.
+    ///
+    /// A service needs nobody to call it: its own first write to a database begins an epoch. It is for
+    /// tools that put other data in a database's place.
     ///
     /// - Returns: how many databases there are.
-    public func renewIncarnations() async throws -> Int {
-        try await databaseUpkeep.renewIncarnations()
+    public func beginEpochs() async throws -> Int {
+        try await databaseUpkeep.beginEpochs()
     }
 
     /// Purges tombstones of all databases whatever part of the rows they are.

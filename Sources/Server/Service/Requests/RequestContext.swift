@@ -155,9 +155,9 @@ public struct RequestContext: Sendable {
             let (zone, rights) = try livingZone(named: name, reader), zone.hasFeed
         else { return nil }
         let tokens = ChangeTokens(
-            signer: signer, address: address, incarnation: try reader.incarnation,
+            signer: signer, address: address, reader: reader,
             nowMilliseconds: nowMilliseconds)
-        return tokens.token(zone, access: rights.access, cursor: zone.version)
+        return try tokens.token(zone, access: rights.access, cursor: zone.version)
     }
 
     /// A zone's identifier as answers have it.

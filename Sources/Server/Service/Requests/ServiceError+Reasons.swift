@@ -54,6 +54,12 @@ extension ServiceError {
     static let expiredChangeToken = ServiceError(
         .changeTokenExpired, "client knowledge differs from server knowledge",
         frameworkCode: .changeTokenExpired)
+    /// - Parameter version: up to which what the token's device has seen is still the case.
+    static func expiredChangeToken(lastIntactVersion version: Int64) -> ServiceError {
+        var error = expiredChangeToken
+        error.lastIntactVersion = version
+        return error
+    }
     static let noChangesInDefaultZone = invalid("cannot get changes in default zone")
 
     // MARK: Records

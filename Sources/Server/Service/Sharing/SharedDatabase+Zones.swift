@@ -144,15 +144,18 @@ extension ChangesDatabase {
         _ signer: TokenSigner, _ logger: Logger
     ) async throws -> Answer {
         let database = try await SharedDatabase(context, databases)
-        let incarnation = try await database.own.read { try $0.incarnation }
-        let tokens = ChangeTokens(
-            signer: signer,
-            address: SharedDatabase.address(of: try context.user(), in: context.address),
-            incarnation: incarnation, nowMilliseconds: context.nowMilliseconds,
-            lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
-        let known = try await database.own.read { try $0.databaseVersion }
-        let token = try request.syncToken.map {
-            try tokens.readDatabaseToken($0, version: known)
+        let address = SharedDatabase.address(of: try context.user(), in: context.address)
+        let tokens = { @Sendable (reader: any StoreReader) in
+            ChangeTokens(
+                signer: signer, address: address, reader: reader,
+                nowMilliseconds: context.nowMilliseconds,
+                lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
+        }
+        let token = try await database.own.read { reader in
+            let version = try reader.databaseVersion
+            return try request.syncToken.map {
+                try tokens(reader).readDatabaseToken($0, version: version)
+            }
         }
         let changes = try await database.changes(after: token?.cursor ?? 0)
         let skip = token?.skipTombstonesThrough ?? changes.version
@@ -160,6 +163,10 @@ extension ChangesDatabase {
         let page = changes.zones.prefix(context.pageLength(request.resultsLimit))
         let moreComing = page.count < changes.zones.count
         let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
+        let syncToken = try await database.own.read { reader in
+            try tokens(reader).databaseToken(
+                cursor: end ?? changes.version, skipTombstonesThrough: skip)
+        }
         return Answer(
             zones: page.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }.map { row in
                 let zoneID = context.viewing(row.owner).zoneID(row.name)
@@ -167,9 +174,7 @@ extension ChangesDatabase {
                 if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
                 return .success(zone)
             },
-            syncToken: tokens.databaseToken(
-                cursor: end ?? changes.version, skipTombstonesThrough: skip),
-            moreComing: moreComing)
+            syncToken: syncToken, moreComing: moreComing)
     }
 }
 

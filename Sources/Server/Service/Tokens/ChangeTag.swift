@@ -2,14 +2,15 @@ import StratusStorage
 
 /// Names one state of one record.
 ///
-/// The zone's version at the change of its content, in base 36, and four digits that stand for the
-/// database's incarnation: a tag from before a restored backup never matches one from after it.
+/// The zone's version at the change of its content, in base 36, and four digits that stand for the epoch
+/// in which the version was taken: a tag of a history that was lost is not the tag of the change that
+/// took the same version again.
 struct ChangeTag {
     let text: String
 
-    init(version: Int64, incarnation: Incarnation) {
+    init(version: Int64, epoch: Epoch) {
         let digits = 1_679_616  // 36 to the 4
-        let mark = Int(incarnation.identifier % UInt64(digits)) + digits
+        let mark = Int(epoch.identifier % UInt64(digits)) + digits
         text = String(version, radix: 36) + "." + String(mark, radix: 36).dropFirst()
     }
 

@@ -1,15 +1,18 @@
 import Crypto
-import Logging
 import StratusRecords
 import StratusStorage
 
 /// Where a device stands in the changes of a zone or of a database: opaque to it, authenticated,
 /// and remembered by nobody but the device.
 ///
-/// Format 2, before sealing, numbers big-endian: the byte 2, the kind's byte, 16 bytes that stand for
-/// the database, zone key, zone generation, the mark of the access, incarnation number and identifier, cursor, the version
-/// through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue
-/// in milliseconds since 1970, eight bytes each. The text is base64.
+/// Format 3, before sealing: the byte 3, the kind's byte, 16 bytes that stand for the database; then, as
+/// compact numbers (``ByteWriter/write(compact:)``), zone key, zone generation, the mark of the access, cursor,
+/// the version through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of
+/// issue in milliseconds since 1970; then the epochs (``TokenEpochs``). The text is base64.
+///
+/// Format 2, which is still read: the byte 2, kind and database as above; then zone key, zone generation, mark
+/// of the access, number and identifier of the epoch, cursor and the rest up to the time of issue, big-endian,
+/// eight bytes each.
 struct ChangeToken: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.changeToken
     static let isInAddresses = false
@@ -35,7 +38,8 @@ struct ChangeToken: SealedText, Hashable {
     var generation: Int64
     /// ``ZoneRights/access``: by which shares the device's user sees the zone; 0 for its owner.
     var access: Int64
-    var incarnation: Incarnation
+    /// Those in which ``version`` and the versions before it were taken.
+    var epochs: TokenEpochs
     /// The version up to which everything was seen.
     var cursor: Int64
     /// Tombstones up to here are left out: the device began without a token at this version.
@@ -44,8 +48,12 @@ struct ChangeToken: SealedText, Hashable {
     /// Milliseconds since 1970; for an operator who wants to end old tokens.
     var issuedMilliseconds: Int64
 
-    private static let format: UInt8 = 2
+    private static let format: UInt8 = 3
+    private static let formatBeforeEpochs: UInt8 = 2
     private static let databaseBytes = 16
+
+    /// The highest version that the token names: when it is intact, all that the token names is.
+    var version: Int64 { max(cursor, skipTombstonesThrough, reverse?.end ?? 0) }
 
     /// What stands for a database in its tokens.
     static func mark(of address: DatabaseAddress) -> [UInt8] {
@@ -64,118 +72,60 @@ struct ChangeToken: SealedText, Hashable {
         writer.write(kind.rawValue)
         writer.write(raw: database)
         for number in [
-            zone, generation, access, incarnation.number, Int64(bitPattern: incarnation.identifier),
-            cursor,
-            skipTombstonesThrough, reverse?.below ?? 0, reverse?.end ?? 0, issuedMilliseconds,
+            zone, generation, access, cursor, skipTombstonesThrough, reverse?.below ?? 0,
+            reverse?.end ?? 0, issuedMilliseconds,
         ] {
-            writer.write(number: number)
+            writer.write(compact: number)
         }
+        epochs.write(to: &writer)
     }
 }
 
 extension ChangeToken {
     init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
-        try reader.expect(Self.format)
+        let format = try reader.byte()
         guard let kind = Kind(rawValue: try reader.byte()) else { throw ByteReader.Malformed() }
+        let database = try reader.raw(Self.databaseBytes)
+        switch format {
+        case Self.format:
+            try self.init(kind, database, &reader)
+        case Self.formatBeforeEpochs:
+            try self.init(beforeEpochs: kind, database, &reader)
+        default:
+            throw ByteReader.Malformed()
+        }
+    }
+
+    private init(
+        _ kind: Kind, _ database: [UInt8], _ reader: inout ByteReader
+    ) throws(ByteReader.Malformed) {
         self.kind = kind
-        database = try reader.raw(Self.databaseBytes)
+        self.database = database
+        zone = try reader.compact()
+        generation = try reader.compact()
+        access = try reader.compact()
+        cursor = try reader.compact()
+        skipTombstonesThrough = try reader.compact()
+        reverse = Reverse(below: try reader.compact(), end: try reader.compact())
+        issuedMilliseconds = try reader.compact()
+        epochs = try TokenEpochs(from: &reader)
+        if reverse?.below == 0 { reverse = nil }
+    }
+
+    private init(
+        beforeEpochs kind: Kind, _ database: [UInt8], _ reader: inout ByteReader
+    ) throws(ByteReader.Malformed) {
+        self.kind = kind
+        self.database = database
         zone = try reader.number()
         generation = try reader.number()
         access = try reader.number()
-        incarnation = Incarnation(
-            number: try reader.number(), identifier: try reader.number())
+        epochs = TokenEpochs(
+            own: Epoch(number: try reader.number(), identifier: try reader.number()))
         cursor = try reader.number()
         skipTombstonesThrough = try reader.number()
-        let reverse = Reverse(below: try reader.number(), end: try reader.number())
-        self.reverse = reverse.below == 0 ? nil : reverse
+        reverse = Reverse(below: try reader.number(), end: try reader.number())
         issuedMilliseconds = try reader.number()
-    }
-}
-
-/// Makes and checks the tokens of one database in one snapshot.
-struct ChangeTokens {
-    let signer: TokenSigner
-    let database: [UInt8]
-    let incarnation: Incarnation
-    let nowMilliseconds: Int64
-    private let lifetimeSeconds: Double
-    private let logger: Logger?
-
-    /// - Parameters:
-    ///   - lifetimeSeconds: How long tokens last that are read.
-    ///   - logger: Where it is told when history was lost.
-    init(
-        signer: TokenSigner, address: DatabaseAddress, incarnation: Incarnation,
-        nowMilliseconds: Int64, lifetimeSeconds: Double = .infinity, logger: Logger? = nil
-    ) {
-        self.signer = signer
-        database = ChangeToken.mark(of: address)
-        self.incarnation = incarnation
-        self.nowMilliseconds = nowMilliseconds
-        self.lifetimeSeconds = lifetimeSeconds
-        self.logger = logger
-    }
-
-    func token(
-        _ zone: ZoneRow, access: Int64 = 0, cursor: Int64, skipTombstonesThrough: Int64 = 0,
-        reverse: ChangeToken.Reverse? = nil
-    ) -> String {
-        ChangeToken(
-            kind: .zone, database: database, zone: zone.key.rawValue, generation: zone.generation,
-            access: access, incarnation: incarnation, cursor: cursor,
-            skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
-            issuedMilliseconds: nowMilliseconds
-        ).text(sealedBy: signer)
-    }
-
-    func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) -> String {
-        ChangeToken(
-            kind: .database, database: database, zone: 0, generation: 0, access: 0,
-            incarnation: incarnation,
-            cursor: cursor, skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
-            issuedMilliseconds: nowMilliseconds
-        ).text(sealedBy: signer)
-    }
-
-    /// Reads a zone's token.
-    ///
-    /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
-    ///   told any more.
-    func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
-        guard let token = ChangeToken(text: text, signer: signer), token.kind == .zone,
-            token.database == database, token.zone == zone.key.rawValue
-        else { throw ServiceError.unknownChangeToken }
-        guard token.generation == zone.generation, token.access == access,
-            token.incarnation == incarnation, isFresh(token),
-            max(token.cursor, token.skipTombstonesThrough) >= zone.purgeHorizon
-        else { throw ServiceError.expiredChangeToken }
-        try checkHistory(of: token, version: zone.version)
-        return token
-    }
-
-    /// Reads the database's token, as ``read(_:for:)`` does a zone's.
-    func readDatabaseToken(_ text: String, version: Int64) throws -> ChangeToken {
-        guard let token = ChangeToken(text: text, signer: signer), token.kind == .database,
-            token.database == database
-        else { throw ServiceError.unknownChangeToken }
-        guard token.incarnation == incarnation, isFresh(token) else {
-            throw ServiceError.expiredChangeToken
-        }
-        try checkHistory(of: token, version: version)
-        return token
-    }
-
-    private func isFresh(_ token: ChangeToken) -> Bool {
-        Double(nowMilliseconds - token.issuedMilliseconds) <= lifetimeSeconds * 1000
-    }
-
-    /// A cursor ahead of the history means that some was lost, as by a backup that was put back without
-    /// `stratus restored`.
-    private func checkHistory(of token: ChangeToken, version: Int64) throws {
-        guard token.cursor > version else { return }
-        logger?.error(
-            "A device knows changes that this database does not: history was lost. Run stratus restored.",
-            metadata: ["known": "\(token.cursor)", "version": "\(version)"])
-        throw ServiceError.expiredChangeToken
+        if reverse?.below == 0 { reverse = nil }
     }
 }

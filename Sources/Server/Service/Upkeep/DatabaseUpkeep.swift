@@ -7,19 +7,14 @@ struct DatabaseUpkeep: Sendable {
     let tombstones: TombstonePurge
     let settings: ServiceSettings
 
-    /// Starts a new history in every database.
+    /// Begins a new epoch in every database.
     ///
     /// - Returns: how many databases there are.
-    func renewIncarnations() async throws -> Int {
+    func beginEpochs() async throws -> Int {
         let addresses = try await storage.databases()
         for address in addresses {
             let store = try await storage.store(for: address)
-            let identifier = settings.world.randomNumber()
-            try await store.write { writer in
-                let old = try writer.incarnation
-                try writer.renewIncarnation(
-                    Incarnation(number: old.number + 1, identifier: identifier))
-            }
+            _ = try await store.write { try $0.beginEpoch() }
         }
         return addresses.count
     }

@@ -45,12 +45,29 @@ final class TombstonePurge: Sendable {
     private func run(_ store: any RecordStore, _ nowMilliseconds: Int64) async {
         do {
             _ = try await purge(store, nowMilliseconds, share: settings.limits.tombstoneShare)
+            try await mergeEpochs(of: store, nowMilliseconds)
         } catch {
             // The tombstones stay until the next look, which does no harm.
             settings.logger.error(
-                "Tombstones could not be purged.", metadata: ["type": "\(type(of: error))"])
+                "Old tombstones and epochs could not be removed.",
+                metadata: ["type": "\(type(of: error))"])
         }
         state.withLock { $0.running = nil }
+    }
+
+    /// Merges the epochs that no living change token names, where tokens end at all.
+    ///
+    /// A token names an epoch that ended before the token was issued only for a device that is catching up.
+    /// It has twice the tokens' time for that.
+    func mergeEpochs(of store: any RecordStore, _ nowMilliseconds: Int64) async throws {
+        let milliseconds = 2 * settings.limits.changeTokenSeconds * 1000
+        guard milliseconds < Double(nowMilliseconds) else { return }
+        let moment = nowMilliseconds - Int64(milliseconds)
+        let epochs = try await store.read {
+            try $0.epochs(of: nil, from: 0, limit: 2)
+        }
+        guard epochs.count > 1, epochs[1].startedMilliseconds < moment else { return }
+        _ = try await store.write { try $0.mergeEpochs(endedBefore: moment) }
     }
 
     /// Purges a database's zones.

@@ -124,8 +124,8 @@ struct RecordWriter {
     private struct Numbers {
         private var next: Int64 = 1
         private(set) var last: Int64 = 0
-        /// The database's, read once in a transaction.
-        private var incarnation: Incarnation?
+        /// In which the versions were taken.
+        private var epoch: Epoch?
 
         /// More records are written than versions were taken for.
         struct Exhausted: Error {}
@@ -133,7 +133,7 @@ struct RecordWriter {
         mutating func begin(_ versions: ClosedRange<Int64>, in reader: any StoreReader) throws {
             next = versions.lowerBound
             last = versions.upperBound
-            if incarnation == nil { incarnation = try reader.incarnation }
+            epoch = try reader.epoch
         }
 
         /// Gives a row the next version.
@@ -145,8 +145,8 @@ struct RecordWriter {
         }
 
         func changeTag(of row: RecordRow) throws -> String {
-            guard let incarnation else { throw Exhausted() }
-            return ChangeTag(version: row.version, incarnation: incarnation).text
+            guard let epoch else { throw Exhausted() }
+            return ChangeTag(version: row.version, epoch: epoch).text
         }
     }
 }

@@ -21,11 +21,11 @@ extension ZonesList: ServedEndpoint {
         }
         return try await databases.store(for: address).read { reader in
             let tokens = ChangeTokens(
-                signer: signer, address: address, incarnation: try reader.incarnation,
+                signer: signer, address: address, reader: reader,
                 nowMilliseconds: context.nowMilliseconds)
             return Answer(
                 try reader.zones().map { row in
-                    var zone = ZoneDictionary(row, in: context, tokens: tokens)
+                    var zone = try ZoneDictionary(row, in: context, tokens: tokens)
                     if !request.wantsAtomic { zone.isAtomic = nil }
                     zone.shareRecordName = try context.zoneShare(of: row, reader)
                     return .success(zone)
@@ -49,11 +49,11 @@ extension ZoneDictionary {
     /// A zone that is there. Its token stands at the zone's newest change.
     init(
         _ row: ZoneRow, in context: RequestContext, tokens: ChangeTokens, access: Int64 = 0
-    ) {
+    ) throws {
         let isCustom = row.name != ZoneID.defaultZoneName
         self.init(
             zoneID: context.zoneID(row.name),
-            syncToken: isCustom ? tokens.token(row, access: access, cursor: row.version) : nil,
+            syncToken: isCustom ? try tokens.token(row, access: access, cursor: row.version) : nil,
             isAtomic: isCustom, isDeleted: false)
         if context.caller.wantsExtensions, row.encryptionScope != .perRecord {
             encryptionScope = row.encryptionScope

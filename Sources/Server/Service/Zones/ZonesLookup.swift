@@ -30,14 +30,14 @@ extension ZonesLookup: ServedEndpoint {
         }
         return try await databases.store(for: address).read { reader in
             let tokens = ChangeTokens(
-                signer: signer, address: address, incarnation: try reader.incarnation,
+                signer: signer, address: address, reader: reader,
                 nowMilliseconds: context.nowMilliseconds)
             return Answer(
                 try request.items.map { zoneID in
                     do {
                         let zone = try context.existingZone(
                             named: context.existingZoneName(zoneID), reader)
-                        var answer = ZoneDictionary(
+                        var answer = try ZoneDictionary(
                             zone.row, in: context, tokens: tokens, access: zone.rights.access)
                         answer.shareRecordName = try context.zoneShare(of: zone.row, reader)
                         return .success(answer)

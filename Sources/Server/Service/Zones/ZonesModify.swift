@@ -43,7 +43,7 @@ extension ZonesModify: ServedEndpoint {
         ) { records -> (Answer, [String]) in
             let writer = records.transaction
             let tokens = ChangeTokens(
-                signer: signer, address: address, incarnation: try writer.incarnation,
+                signer: signer, address: address, reader: writer,
                 nowMilliseconds: now)
             if let outcome = try idempotency?.outcome(in: writer) {
                 let zones = try ZonesOutcome(outcome, count: request.operations.count)
@@ -82,7 +82,7 @@ extension ZonesModify: ServedEndpoint {
             return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
         }
         return try reader.livingZone(named: name)
-            .map { ZoneDictionary($0, in: context, tokens: tokens) }
+            .map { try ZoneDictionary($0, in: context, tokens: tokens) }
     }
 }
 
@@ -126,8 +126,8 @@ private struct ZoneChanges {
         switch operation.kind {
         case .create:
             let scope = operation.encryptionScope ?? .perRecord
-            return ZoneDictionary(
-                try create(name, scope, in: &records), in: context, tokens: tokens)
+            return try ZoneDictionary(
+                create(name, scope, in: &records), in: context, tokens: tokens)
         case .delete:
             try delete(name, in: &records)
             return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)

@@ -27,6 +27,7 @@ public final class SQLiteStorageEngine: StorageEngine {
 
     let placement: any Placement
     private let databasesInUse: OpenDatabases
+    private let epochs: WritingEpochs
 
     /// Opens a data folder, or makes one.
     ///
@@ -36,7 +37,8 @@ public final class SQLiteStorageEngine: StorageEngine {
     ///   - folder: The path of the folder.
     ///   - access: Alone, unless a service may have the folder.
     ///   - limits: How much is kept open, and how many writes share a commit.
-    ///   - world: Its random bytes name new histories and make the signing key.
+    ///   - world: Its random bytes name epochs and make the signing key; its clocks tell when a machine was
+    ///     stopped and went on with its memory.
     ///   - logger: Gets a line for each file that is migrated.
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when another process has the folder,
     ///   ``StorageError/Code/notWritable``, ``StorageError/Code/unknownFormat``,
@@ -49,17 +51,18 @@ public final class SQLiteStorageEngine: StorageEngine {
         let folder = try DataFolder(path: path, isLocked: access == .alone)
         self.init(
             try FolderPlacement(
-                folder, limits: limits, world: world, logger: logger))
+                folder, limits: limits, world: world, logger: logger),
+            world: world)
     }
 
     /// Makes an empty engine in memory. When the last reference to it is gone, so are its data.
     ///
     /// Reads and writes of one database take turns on the threads of those who ask.
     ///
-    /// - Parameter world: Its random bytes name new histories and make the signing key.
+    /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
         do {
-            return SQLiteStorageEngine(try MemoryPlacement(world: world))
+            return SQLiteStorageEngine(try MemoryPlacement(world: world), world: world)
         } catch {
             // No disk that could be full and no file that could be damaged: as where Swift itself finds
             // no memory.
@@ -67,11 +70,17 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
-    private init(_ placement: some Placement) {
+    private init(_ placement: some Placement, world: World) {
+        let epochs = WritingEpochs(world)
         self.placement = placement
+        self.epochs = epochs
         databasesInUse = OpenDatabases(
             limit: placement.openDatabases, work: placement.work
-        ) { try placement.open($0) }
+        ) { address in
+            let database = try placement.open(address)
+            epochs.reopened(address)
+            return database
+        }
     }
 
     public var directory: any Directory { SQLiteDirectory(database: placement.directory) }
@@ -79,7 +88,7 @@ public final class SQLiteStorageEngine: StorageEngine {
     public func store(for address: DatabaseAddress) async throws -> any RecordStore {
         // Opened once here, so that what is wrong with the file shows now.
         try await databasesInUse.use(address) { _ in }
-        return SQLiteRecordStore(address: address, databases: databasesInUse)
+        return SQLiteRecordStore(address: address, databases: databasesInUse, epochs: epochs)
     }
 
     public func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
@@ -117,6 +126,7 @@ public final class SQLiteStorageEngine: StorageEngine {
 struct SQLiteRecordStore: RecordStore {
     let address: DatabaseAddress
     let databases: OpenDatabases
+    let epochs: WritingEpochs
 
     func read<Outcome: Sendable>(
         _ length: ReadLength,
@@ -131,7 +141,13 @@ struct SQLiteRecordStore: RecordStore {
         _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
     ) async throws -> Outcome {
         try await databases.use(address) { database in
-            try await database.write { try body(SQLiteTransaction($0)) }
+            let epoch = epochs.epoch(of: address)
+            let (outcome, version) = try await database.write { database in
+                let transaction = SQLiteTransaction(database, writing: epoch)
+                return (try body(transaction), transaction.takenVersion)
+            }
+            if let version { epoch.committed(version) }
+            return outcome
         }
     }
 }

@@ -38,7 +38,8 @@ extension SQLiteStorageEngine {
             guard wanted == nil || Self.standard(database.path) == wanted else { continue }
             isKnown = true
             let loss = try await database.acceptLoss { database in
-                try SQLiteTransaction(database).beginHistory(world: world)
+                try SQLiteTransaction(database, writing: WritingEpoch(EpochSource(world)))
+                    .beginEpoch()
             }
             if let loss { accepted.append(loss) }
         }
@@ -52,15 +53,6 @@ extension SQLiteStorageEngine {
 
     private static func standard(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
-    }
-}
-
-extension SQLiteTransaction {
-    /// Begins a new history: what devices have seen of the old one may be lost.
-    func beginHistory(world: World) throws {
-        let old = try incarnation
-        try renewIncarnation(
-            Incarnation(number: old.number + 1, identifier: world.randomNumber()))
     }
 }
 

@@ -16,6 +16,8 @@ import StratusRecords
 ///    in memory reads and writes of one database take turns.
 /// 5. **Dense versions.** The versions of a zone's changes are 1, 2, 3 … in the order in which they
 ///    become visible; no number is skipped and none is used twice, also after a rolled-back write.
+/// 6. **Epochs.** Every version is taken in an epoch. Two stores that were one once, as copies of a file, never
+///    take versions in the same epoch.
 public protocol RecordStore: Sendable {
     var address: DatabaseAddress { get }
 
@@ -67,8 +69,17 @@ public protocol StoreReader:
     AncestorReader, AssetReader, IndexReader, RecordUsage, ReferenceReader, SharingReader,
     TombstoneReader
 {
-    /// Changes whenever history may have been lost (a restored backup); part of every change token.
-    var incarnation: Incarnation { get throws }
+    /// The newest epoch of the database; in a transaction that has taken a version, that of its writes.
+    var epoch: Epoch { get throws }
+
+    /// The epochs in which a zone, or with nil the database, was changed, that began before a version;
+    /// the newest first. The first of them is the one in which that version was taken.
+    func epochs(
+        of zone: ZoneRow.Key?, before version: Int64, limit: Int
+    ) throws -> [EpochRow]
+
+    /// The same from an epoch's number on, the oldest first.
+    func epochs(of zone: ZoneRow.Key?, from number: Int64, limit: Int) throws -> [EpochRow]
 
     /// Counts the changes of the database; the highest ``ZoneRow/changedAtDatabaseVersion`` of all.
     var databaseVersion: Int64 { get throws }
@@ -149,8 +160,19 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, SharedZoneWr
     /// Removes the events that were dispatched, up to and including an identifier.
     func dequeue(through identifier: Int64) throws
 
-    /// Starts a new history, after a restore: every change token of the old one expires.
-    func renewIncarnation(_ incarnation: Incarnation) throws
+    /// Begins a new epoch at the version that the database has now.
+    ///
+    /// Nobody needs it to write: the first write of a process begins one by itself. It is for whoever knows
+    /// that what follows must not pass for what went before, as after an accepted loss.
+    @discardableResult
+    func beginEpoch() throws -> Epoch
+
+    /// Makes the epochs that ended before a moment, in milliseconds since 1970, one with the epoch after
+    /// them. Change tokens that name one of them expire.
+    ///
+    /// - Returns: How many went, those of zones among them.
+    @discardableResult
+    func mergeEpochs(endedBefore milliseconds: Int64) throws -> Int
 }
 
 extension StoreWriter {

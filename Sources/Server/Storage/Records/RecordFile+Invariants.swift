@@ -1,6 +1,6 @@
 extension RecordFile {
     /// Invariants between the rows of a database. The meaning of their bytes is checked in StratusService.
-    static let invariants: [StoredInvariant] = tableInvariants + indexInvariants
+    static let invariants: [StoredInvariant] = tableInvariants + epochInvariants + indexInvariants
 
     private static let tableInvariants: [StoredInvariant] = [
         StoredInvariant(

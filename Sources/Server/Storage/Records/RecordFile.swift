@@ -21,9 +21,10 @@ enum RecordFile {
                 .init("indexes", sql: indexTables),
                 .init("encryption scope", sql: encryptionColumn),
                 addMarks(world: world, identity: identity),
+                .init("epochs", sql: epochTables),
             ],
             begin: { database in
-                try begin(database, Incarnation(number: 1, identifier: world.randomNumber()))
+                try begin(database, Epoch(number: 1, identifier: world.randomNumber()))
             })
     }
 
@@ -34,19 +35,15 @@ enum RecordFile {
     }
 
     /// The history's identifier and the zone that every database has.
-    private static func begin(_ database: Database, _ incarnation: Incarnation) throws {
+    private static func begin(_ database: Database, _ epoch: Epoch) throws {
+        if try !renameFirstEpoch(database, epoch) {
+            // The columns have the names of the first format here.
+            try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 1)")
+                .bind(1, epoch.number)
+                .bind(2, Int64(bitPattern: epoch.identifier))
+                .run()
+        }
         // Columns of later migrations have default values.
-        try SQLStatement(
-            database,
-            """
-            INSERT OR REPLACE INTO history
-                (singleton, incarnation_number, incarnation_identifier, version)
-            VALUES (1, ?, ?, 1)
-            """
-        )
-        .bind(1, incarnation.number)
-        .bind(2, Int64(bitPattern: incarnation.identifier))
-        .run()
         try SQLStatement(
             database,
             """

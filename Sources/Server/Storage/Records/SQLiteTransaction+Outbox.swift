@@ -2,15 +2,16 @@ extension SQLiteTransaction {
     func outbox(after identifier: Int64, limit: Int) throws -> [OutboxRow] {
         try statement(
             """
-            SELECT identifier, body, checksum FROM outbox WHERE identifier > ?
-            ORDER BY identifier LIMIT ?
+            SELECT identifier, body, epoch_number, epoch_identifier, checksum FROM outbox
+            WHERE identifier > ? ORDER BY identifier LIMIT ?
             """
         )
         .bind(1, identifier)
         .bind(2, Int64(max(limit, 1)))
         .all { row in
-            let found = OutboxRow(identifier: row.integer(0), body: row.bytes(1))
-            guard row.integer(2) == OutboxRow.checksum(body: found.body) else {
+            let found = OutboxRow(
+                identifier: row.integer(0), body: row.bytes(1), epoch: Self.epoch(row, at: 2))
+            guard row.integer(4) == OutboxRow.checksum(body: found.body) else {
                 throw StorageError.damaged(
                     DamagedRow(kind: "event of the outbox", name: "\(found.identifier)"))
             }
@@ -19,10 +20,19 @@ extension SQLiteTransaction {
     }
 
     func enqueue(_ body: [UInt8]) throws {
-        try statement("INSERT INTO outbox (body, checksum) VALUES (?, ?)")
-            .bind(1, body)
-            .bind(2, OutboxRow.checksum(body: body))
-            .run()
+        if writtenEpoch == nil { try enterEpoch(after: epoch, at: databaseVersion) }
+        let epoch = try epoch
+        try statement(
+            """
+            INSERT INTO outbox (body, epoch_number, epoch_identifier, checksum)
+            VALUES (?, ?, ?, ?)
+            """
+        )
+        .bind(1, body)
+        .bind(2, epoch.number)
+        .bind(3, Int64(bitPattern: epoch.identifier))
+        .bind(4, OutboxRow.checksum(body: body))
+        .run()
     }
 
     func dequeue(through identifier: Int64) throws {

@@ -73,18 +73,20 @@ extension SQLiteTransaction {
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {
         guard count > 0 else { throw StorageError.noVersions() }
-        let last = try statement(
+        let taken = try statement(
             """
             UPDATE zone SET version = version + ?, changed_at_database_version = ?
-            WHERE zone = ? AND deletion IS NULL RETURNING version
+            WHERE zone = ? AND deletion IS NULL RETURNING version, epoch
             """
         )
         .bind(1, Int64(count))
         .bind(2, takeDatabaseVersion())
         .bind(3, zone.rawValue)
-        .first { $0.integer(0) }
-        guard let last else { throw StorageError.zoneMissing() }
-        return (last - Int64(count) + 1)...last
+        .first { (last: $0.integer(0), epoch: $0.integer(1)) }
+        guard let taken else { throw StorageError.zoneMissing() }
+        let before = taken.last - Int64(count)
+        if try taken.epoch != epoch.number { try enterEpoch(zone, at: before) }
+        return (before + 1)...taken.last
     }
 
     /// The zone's version; nil when there is no such zone.

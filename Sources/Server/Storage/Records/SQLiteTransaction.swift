@@ -11,8 +11,16 @@ final class SQLiteTransaction: RecordTransaction {
     private var putEntry: SQLStatement?
     private var deleteEntry: SQLStatement?
 
-    init(_ database: Database) {
+    /// The epoch in which this process writes the database; nil where it only reads.
+    let writing: WritingEpoch?
+    /// The epoch of what this transaction writes, once it has taken a version.
+    var writtenEpoch: Epoch?
+    /// The last version of the database that this transaction took.
+    private(set) var takenVersion: Int64?
+
+    init(_ database: Database, writing: WritingEpoch? = nil) {
         self.database = database
+        self.writing = writing
     }
 
     func statement(_ sql: String) throws -> SQLStatement {
@@ -49,40 +57,29 @@ final class SQLiteTransaction: RecordTransaction {
 
     // MARK: History
 
-    var incarnation: Incarnation {
-        get throws {
-            let row = try statement(
-                "SELECT incarnation_number, incarnation_identifier FROM history"
-            ).first {
-                Incarnation(number: $0.integer(0), identifier: UInt64(bitPattern: $0.integer(1)))
-            }
-            return try existing(row)
-        }
-    }
-
     var databaseVersion: Int64 {
         get throws {
             try existing(statement("SELECT version FROM history").first { $0.integer(0) })
         }
     }
 
-    func renewIncarnation(_ incarnation: Incarnation) throws {
-        try statement(
-            "UPDATE history SET incarnation_number = ?, incarnation_identifier = ?"
-        )
-        .bind(1, incarnation.number)
-        .bind(2, Int64(bitPattern: incarnation.identifier))
-        .run()
-    }
-
     /// Counts one change of the database.
+    ///
+    /// The first of a transaction makes sure that it is written in an epoch of this process.
     func takeDatabaseVersion() throws -> Int64 {
-        try existing(
-            statement("UPDATE history SET version = version + 1 RETURNING version")
-                .first { $0.integer(0) })
+        let (version, found) = try existing(
+            statement(
+                """
+                UPDATE history SET version = version + 1
+                RETURNING version, epoch_number, epoch_identifier
+                """
+            ).first { ($0.integer(0), Self.epoch($0, at: 1)) })
+        if writtenEpoch == nil { try enterEpoch(after: found, at: version - 1) }
+        takenVersion = version
+        return version
     }
 
-    private func existing<Value>(_ row: Value?) throws -> Value {
+    func existing<Value>(_ row: Value?) throws -> Value {
         guard let row else {
             throw StorageError(
                 .corrupt, "The database has no history row. Restore it from a backup.")

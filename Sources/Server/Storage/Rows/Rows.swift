@@ -1,18 +1,5 @@
 import StratusRecords
 
-/// Which history a database's versions belong to.
-public struct Incarnation: Hashable, Sendable {
-    /// Counts the moves to a new history.
-    public var number: Int64
-    /// Random, so that two restores of one backup differ.
-    public var identifier: UInt64
-
-    public init(number: Int64, identifier: UInt64) {
-        self.number = number
-        self.identifier = identifier
-    }
-}
-
 /// A zone as it is stored.
 public struct ZoneRow: Hashable, Sendable {
     /// Identifies the zone in the rows of its records.
@@ -185,9 +172,12 @@ public struct OperationKey: Hashable, Sendable {
 public struct OutboxRow: Hashable, Sendable {
     public var identifier: Int64
     public var body: [UInt8]
+    /// In which it was put here: after a lost history an identifier is given a second time.
+    public var epoch: Epoch
 
-    public init(identifier: Int64, body: [UInt8]) {
+    public init(identifier: Int64, body: [UInt8], epoch: Epoch) {
         self.identifier = identifier
         self.body = body
+        self.epoch = epoch
     }
 }

@@ -23,6 +23,7 @@ public protocol WireWritable {
 /// | --- | --- | --- |
 /// | `stratusErrorCode` | every error | `ServiceError.frameworkCode` |
 /// | `stratusDidResetEncryptedData` | zone error | `ServiceError.userDidResetEncryptedData` |
+/// | `stratusLastIntactVersion` | error of a change token | `ServiceError.lastIntactVersion` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |

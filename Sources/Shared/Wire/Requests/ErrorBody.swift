@@ -49,7 +49,8 @@ extension ServiceError {
             redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
             // A code of a newer service says what the protocol's own says, until the client is newer too.
             frameworkCode: frameworkCode.flatMap { FrameworkErrorCode(rawValue: $0) },
-            userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false)
+            userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false,
+            lastIntactVersion: try node.optional("stratusLastIntactVersion"))
     }
 
     /// Writes the members of the error into the object that is open.
@@ -60,6 +61,7 @@ extension ServiceError {
         writer.optional("redirectURL", redirectURL)
         writer.optional("stratusErrorCode", frameworkCode?.rawValue)
         if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
+        writer.optional("stratusLastIntactVersion", lastIntactVersion)
     }
 }
 

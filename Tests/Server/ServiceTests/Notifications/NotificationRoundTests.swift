@@ -267,7 +267,7 @@ private final class FlakyStorageEngine: StorageEngine {
             _ length: ReadLength,
             _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
         ) async throws -> Outcome {
-            let isNotification = Outcome.self == (Incarnation, [OutboxRow]).self
+            let isNotification = Outcome.self == [OutboxRow].self
             let fails = storage.failures.withLock { failures in
                 guard isNotification, failures > 0 else { return false }
                 failures -= 1

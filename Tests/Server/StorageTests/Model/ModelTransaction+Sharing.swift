@@ -156,7 +156,9 @@ extension ModelTransaction {
             model.lastOutbox = model.outboxRows.last?.identifier ?? 0
         }
         model.lastOutbox += 1
-        model.outboxRows.append(OutboxRow(identifier: model.lastOutbox, body: body))
+        beginFirstEpoch()
+        model.outboxRows.append(
+            OutboxRow(identifier: model.lastOutbox, body: body, epoch: epoch))
     }
 
     func dequeue(through identifier: Int64) {

@@ -89,6 +89,21 @@ extension StoreAction {
         }
     }
 
+    /// Epochs without what is the store's own: their identifiers and the time.
+    private static func epochs(
+        of zone: ZoneRow.Key?, in reader: any StoreReader
+    ) throws -> [String] {
+        let all = try reader.epochs(of: zone, from: 0, limit: 99)
+        let latest = try reader.epochs(of: zone, before: 3, limit: 2)
+        return (all + latest).map { "\($0.epoch.number) from \($0.startVersion)" }
+    }
+
+    private static func events(in reader: any StoreReader) throws -> [String] {
+        try reader.outbox(after: 0, limit: 99).map {
+            "\($0.identifier) \($0.body) in epoch \($0.epoch.number)"
+        }
+    }
+
     static func shortGUID(_ share: String, _ zone: ZoneRow.Key) -> String {
         "\(share) of \(zone.rawValue)"
     }
@@ -97,9 +112,10 @@ extension StoreAction {
     private static func everything(in reader: any StoreReader) throws -> String {
         let zones = try ["A", "b", "_defaultZone"].compactMap { try reader.zone(named: $0) }
         var lines = try [
-            "\(reader.incarnation) \(reader.databaseVersion) \(reader.zones())",
+            "\(reader.epoch.number) \(reader.databaseVersion) \(reader.zones())",
+            "\(epochs(of: nil, in: reader)) \(zones.map { try epochs(of: $0.key, in: reader) })",
             "\(reader.subscriptions(of: nil)) \(reader.subscriptions(of: "_u0"))",
-            "\(reader.outbox(after: 0, limit: 99)) \(reader.indexes())",
+            "\(events(in: reader)) \(reader.indexes())",
             "\(reader.indexes(ofType: "T0")) \(reader.hasRecordsOlderThanIndexes)",
             "\(reader.recordBytes) \(reader.countRecordBytes()) \(reader.assetBytes)",
             "\(reader.sharedZones())",

@@ -46,7 +46,10 @@ struct StoreModel {
     }
 
     var defect: Defect?
-    var incarnation: Incarnation
+    /// Of the database, where there is no zone, and of the zones; the oldest first.
+    var epochs: [(zone: ZoneRow.Key?, row: EpochRow)]
+    /// Whether the store has written: its first write begins an epoch.
+    var isWritten = false
     var databaseVersion: Int64 = 1
     /// A zone's key is its place, counted from 1.
     var zones: [ZoneRow] = [
@@ -71,8 +74,8 @@ struct StoreModel {
     var outboxRows: [OutboxRow] = []
     var lastOutbox: Int64 = 0
 
-    init(incarnation: Incarnation, defect: Defect? = nil) {
-        self.incarnation = incarnation
+    init(epoch: Epoch, defect: Defect? = nil) {
+        epochs = [(nil, EpochRow(epoch: epoch, startVersion: 0, startedMilliseconds: 0))]
         self.defect = defect
     }
 
@@ -95,12 +98,10 @@ final class ModelTransaction: RecordTransaction {
         self.model = model
     }
 
-    var incarnation: Incarnation { model.incarnation }
     var databaseVersion: Int64 { model.databaseVersion }
 
-    func renewIncarnation(_ incarnation: Incarnation) { model.incarnation = incarnation }
-
     func takeDatabaseVersion() -> Int64 {
+        beginFirstEpoch()
         model.databaseVersion += 1
         return model.databaseVersion
     }
@@ -175,6 +176,7 @@ final class ModelTransaction: RecordTransaction {
         guard count > 0 else { throw refusal }
         try change(zone) { $0.version += Int64(count) }
         let last = try self.zone(zone).version
+        noteEpoch(of: zone, from: last - Int64(count))
         return last - Int64(count) + 1...last
     }
 

@@ -1,0 +1,99 @@
+import Logging
+import StratusRecords
+import StratusStorage
+
+/// Makes and checks the tokens of one database in one snapshot.
+struct ChangeTokens {
+    let signer: TokenSigner
+    let database: [UInt8]
+    let nowMilliseconds: Int64
+    private let history: EpochHistory
+    private let lifetimeSeconds: Double
+    private let logger: Logger?
+
+    /// - Parameters:
+    ///   - reader: the snapshot of which tokens are made.
+    ///   - lifetimeSeconds: how long tokens last that are read.
+    ///   - logger: where it is told when history was lost.
+    init(
+        signer: TokenSigner, address: DatabaseAddress, reader: any StoreReader,
+        nowMilliseconds: Int64, lifetimeSeconds: Double = .infinity, logger: Logger? = nil
+    ) {
+        self.signer = signer
+        database = ChangeToken.mark(of: address)
+        self.nowMilliseconds = nowMilliseconds
+        history = EpochHistory(reader)
+        self.lifetimeSeconds = lifetimeSeconds
+        self.logger = logger
+    }
+
+    func token(
+        _ zone: ZoneRow, access: Int64 = 0, cursor: Int64, skipTombstonesThrough: Int64 = 0,
+        reverse: ChangeToken.Reverse? = nil
+    ) throws -> String {
+        var token = ChangeToken(
+            kind: .zone, database: database, zone: zone.key.rawValue, generation: zone.generation,
+            access: access, epochs: TokenEpochs(own: nil), cursor: cursor,
+            skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
+            issuedMilliseconds: nowMilliseconds)
+        token.epochs = try history.epochs(of: zone.key, through: token.version)
+        return token.text(sealedBy: signer)
+    }
+
+    func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) throws -> String {
+        var token = ChangeToken(
+            kind: .database, database: database, zone: 0, generation: 0, access: 0,
+            epochs: TokenEpochs(own: nil), cursor: cursor,
+            skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
+            issuedMilliseconds: nowMilliseconds)
+        token.epochs = try history.epochs(of: nil, through: token.version)
+        return token.text(sealedBy: signer)
+    }
+
+    /// Reads a zone's token.
+    ///
+    /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
+    ///   told any more.
+    func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
+        guard let token = ChangeToken(text: text, signer: signer), token.kind == .zone,
+            token.database == database, token.zone == zone.key.rawValue
+        else { throw ServiceError.unknownChangeToken }
+        let intact = try intactVersion(of: token, in: zone.key, present: zone.version)
+        guard intact == token.version, token.generation == zone.generation,
+            token.access == access, isFresh(token),
+            max(token.cursor, token.skipTombstonesThrough) >= zone.purgeHorizon
+        else { throw ServiceError.expiredChangeToken(lastIntactVersion: intact) }
+        return token
+    }
+
+    /// Reads the database's token, as ``read(_:for:)`` does a zone's.
+    func readDatabaseToken(_ text: String, version: Int64) throws -> ChangeToken {
+        guard let token = ChangeToken(text: text, signer: signer), token.kind == .database,
+            token.database == database
+        else { throw ServiceError.unknownChangeToken }
+        let intact = try intactVersion(of: token, in: nil, present: version)
+        guard intact == token.version, isFresh(token) else {
+            throw ServiceError.expiredChangeToken(lastIntactVersion: intact)
+        }
+        return token
+    }
+
+    private func isFresh(_ token: ChangeToken) -> Bool {
+        Double(nowMilliseconds - token.issuedMilliseconds) <= lifetimeSeconds * 1000
+    }
+
+    /// The last version that the token's device and this database have in common: the token's own, unless
+    /// history was lost, as by a copy that was put back.
+    private func intactVersion(
+        of token: ChangeToken, in zone: ZoneRow.Key?, present: Int64
+    ) throws -> Int64 {
+        let intact = try token.epochs.lastIntactVersion(
+            through: token.version, of: zone, present: present, in: history)
+        if intact < token.version {
+            logger?.error(
+                "A device knows changes that this database lost: it fetches everything anew.",
+                metadata: ["known": "\(token.version)", "intact": "\(intact)"])
+        }
+        return intact
+    }
+}

@@ -1,0 +1,153 @@
+import StratusStorage
+
+/// The epochs that a change token names: the one in which its version was taken, and those before it.
+///
+/// They say which history the token is of, so that whoever has another one finds where the two parted. In
+/// bytes: the epoch's number, compact; unless it is 0, eight bytes of its identifier, the number of ancestors as
+/// one byte, and for each of them by how much its number is lower than that of the epoch after it, compact, four
+/// bytes of its identifier, and its last version, compact.
+struct TokenEpochs: Hashable {
+    /// An epoch before the token's own.
+    struct Ancestor: Hashable {
+        var number: Int64
+        /// A part of the identifier. A service with another epoch of this number takes it for its own once
+        /// in four thousand million times.
+        var check: UInt32
+        /// The version of the zone or database when the epoch after it began.
+        var end: Int64
+
+        func matches(_ epoch: Epoch) -> Bool {
+            number == epoch.number && check == Self.check(of: epoch)
+        }
+
+        static func check(of epoch: Epoch) -> UInt32 {
+            UInt32(truncatingIfNeeded: epoch.identifier)
+        }
+    }
+
+    /// How many epochs before its own a token names: so many starts of a service may lie between the copy of
+    /// a folder and the token for the place where both parted to be found.
+    static let ancestors = 16
+
+    /// Nil in a token of version 0, before which there is nothing.
+    var own: Epoch?
+    /// The newest first.
+    var ancestors: [Ancestor] = []
+
+    init(own: Epoch?) {
+        self.own = own
+    }
+
+    /// - Parameter rows: the newest first.
+    init(_ rows: some Collection<EpochRow>) {
+        own = rows.first?.epoch
+        var end = rows.first?.startVersion ?? 0
+        ancestors.reserveCapacity(min(rows.count, Self.ancestors))
+        for row in rows.dropFirst().prefix(Self.ancestors) {
+            ancestors.append(
+                Ancestor(
+                    number: row.epoch.number, check: Ancestor.check(of: row.epoch), end: end))
+            end = row.startVersion
+        }
+    }
+
+    // MARK: What is intact
+
+    /// The last version of what a token's device saw that is the case here too.
+    ///
+    /// Never too high. An epoch is written by one process, so of two histories that have it both have the
+    /// beginning of the same sequence of versions, and all before it: they agree up to where the first of them
+    /// went on in another epoch, or ends. And a token shows nothing above its own version.
+    ///
+    /// - Parameters:
+    ///   - version: the token's (``ChangeToken/version``).
+    ///   - zone: nil for a database's token.
+    ///   - present: the version that the zone or database has now.
+    func lastIntactVersion(
+        through version: Int64, of zone: ZoneRow.Key?, present: Int64, in history: EpochHistory
+    ) throws -> Int64 {
+        guard version > 0, let own else { return 0 }
+        if let (row, end) = try history.epoch(own.number, of: zone), row == own {
+            return min(version, end ?? present)
+        }
+        for ancestor in ancestors {
+            guard let (row, end) = try history.epoch(ancestor.number, of: zone),
+                ancestor.matches(row)
+            else { continue }
+            return min(version, ancestor.end, end ?? present)
+        }
+        return 0
+    }
+
+    // MARK: Bytes
+
+    func write(to writer: inout ByteWriter) {
+        writer.write(compact: own?.number ?? 0)
+        guard let own else { return }
+        writer.write(number: own.identifier)
+        writer.write(UInt8(ancestors.count))
+        var number = own.number
+        for ancestor in ancestors {
+            writer.write(compact: number - ancestor.number)
+            writer.write(number: ancestor.check)
+            writer.write(compact: ancestor.end)
+            number = ancestor.number
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
+        var number = try reader.compact()
+        guard number != 0 else { return }
+        own = Epoch(number: number, identifier: try reader.number())
+        for _ in 0..<(try reader.byte()) {
+            number -= try reader.compact()
+            ancestors.append(
+                Ancestor(number: number, check: try reader.number(), end: try reader.compact()))
+        }
+    }
+}
+
+/// The epochs of a database and its zones in one snapshot, read when they are asked for.
+///
+/// The newest ones of one zone are kept: they are asked for to read its token and to make its next one.
+final class EpochHistory {
+    private static let kept = TokenEpochs.ancestors + 1
+
+    private let reader: any StoreReader
+    private var zone: ZoneRow.Key?
+    /// The newest first; nil before they were asked for.
+    private var newest: [EpochRow]?
+
+    init(_ reader: any StoreReader) {
+        self.reader = reader
+    }
+
+    /// The epochs in which a version of a zone, or with nil of the database, and those before it were taken.
+    func epochs(of zone: ZoneRow.Key?, through version: Int64) throws -> TokenEpochs {
+        guard version > 0 else { return TokenEpochs(own: nil) }
+        let newest = try newest(of: zone)
+        let part = newest.drop { $0.startVersion >= version }
+        if part.count == newest.count || newest.count < Self.kept { return TokenEpochs(part) }
+        return TokenEpochs(try reader.epochs(of: zone, before: version, limit: Self.kept))
+    }
+
+    /// The epoch of a number, and the version at which it ended; nil while it has not.
+    func epoch(_ number: Int64, of zone: ZoneRow.Key?) throws -> (Epoch, end: Int64?)? {
+        let newest = try newest(of: zone)
+        if let index = newest.firstIndex(where: { $0.epoch.number == number }) {
+            return (newest[index].epoch, index == 0 ? nil : newest[index - 1].startVersion)
+        }
+        guard newest.count == Self.kept else { return nil }
+        let rows = try reader.epochs(of: zone, from: number, limit: 2)
+        guard let row = rows.first, row.epoch.number == number else { return nil }
+        return (row.epoch, rows.dropFirst().first?.startVersion)
+    }
+
+    private func newest(of zone: ZoneRow.Key?) throws -> [EpochRow] {
+        if let newest, self.zone == zone { return newest }
+        let rows = try reader.epochs(of: zone, before: .max, limit: Self.kept)
+        newest = rows
+        self.zone = zone
+        return rows
+    }
+}
