@@ -108,6 +108,13 @@ import Testing
                     "record", "record", "former state of a record", "subscription",
                     "outcome of a request", "event of the outbox",
                 ])
+            // Neither keeps those beside it from being read.
+            let bodies = try await new.read { database in
+                let transaction = SQLiteTransaction(database)
+                return try transaction.subscriptions(of: nil).map(\.body)
+                    + transaction.outbox(limit: 9).map(\.body)
+            }
+            #expect(bodies == [[], []])
             try new.close()
             try FileManager.default.removeItem(atPath: folder + ".sqlite")
         }
