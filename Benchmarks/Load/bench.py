@@ -3,7 +3,7 @@
 
 Documentation/Benchmarks.md says what each work does.
 
-Usage: Scripts/bench [all|works|W1|…|W6|instructions] [--quick] [--rounds N]
+Usage: Scripts/bench [all|works|W1|…|W6|greedy|instructions] [--quick] [--rounds N]
                      [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import greedy
 import instructions
 from figures import Figures
 from generator import Generator
@@ -31,7 +32,9 @@ from works import LARGE, MIDDLE, SMALL, Works
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="?", default="all",
-                        choices=["all", "works", *Works.BY_NAME, "instructions"])
+                        choices=["all", "works", *Works.BY_NAME, "greedy", "instructions"])
+    parser.add_argument("--kinds", default=",".join(greedy.KINDS),
+                        help="of greedy clients, separated by commas")
     parser.add_argument("--quick", action="store_true", help="without 1,000,000 records and etcd")
     parser.add_argument("--rounds", type=int, default=5, help="turns of product and peers (5)")
     parser.add_argument("--save", metavar="FILE", help="write instructions per request to a file")
@@ -91,7 +94,10 @@ def run(options):
     folder = tempfile.mkdtemp(prefix="stratus-bench-")
     try:
         lines = []
-        if options.what != "instructions":
+        if options.what == "greedy":
+            lines = greedy.measure(options.stratus, folder, options.kinds.split(","),
+                                   options.rounds)
+        elif options.what != "instructions":
             figures, generator = measure_works(options, folder)
             lines = [*describe(options, began), "", *figures.lines(), "",
                      *describe_validity(generator)]

@@ -30,15 +30,19 @@ def end_with_parent():
 class Service:
     """A running service whose record type is deployed to production."""
 
-    def __init__(self, binary, folder, wrapper=(), environment=None, start_seconds=60):
+    def __init__(self, binary, folder, wrapper=(), environment=None, start_seconds=60,
+                 limits=None, arguments=()):
         self.binary = binary
+        os.makedirs(folder, exist_ok=True)
         self.data = os.path.join(folder, "data")
         self._account_count = 0
         self._deploy_schema(folder)
-        limits = [word for name, value in LIFTED.items() for word in ("--limit", f"{name}={value}")]
+        lifted = LIFTED if limits is None else limits
+        words = [word for name, value in lifted.items() for word in ("--limit", f"{name}={value}")]
         with open(os.path.join(folder, "service.errors"), "ab") as errors:
             self.process = subprocess.Popen(
-                [*wrapper, binary, "serve", "--data", self.data, "--port", "0", *limits],
+                [*wrapper, binary, "serve", "--data", self.data, "--port", "0", *words,
+                 *arguments],
                 stdout=subprocess.PIPE, stderr=errors, preexec_fn=end_with_parent,
                 env={**os.environ, **(environment or {})})
         self.port = self._listening_port(start_seconds)

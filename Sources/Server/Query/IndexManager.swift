@@ -5,17 +5,26 @@ import StratusSchema
 import StratusStorage
 import Synchronization
 
-/// Creates and drops the indexes of databases as their schema asks, and builds them from the stored records
-/// in bounded steps, each a transaction of its own, so that others can write in between.
+/// Creates, gives up and drops the indexes of databases, and builds them from the stored records in bounded
+/// steps, each a transaction of its own, so that others can write in between.
+///
+/// An index that the schema allows is made when a query first asks for it, since each costs at every
+/// save. Where a database has as many as it may have, the one that was asked for least recently is given
+/// up; that is counted from the start of the service.
 ///
 /// The progress of an index is stored in the database. After a restart, building continues when a request
 /// next names the record type.
 package final class IndexManager: Sendable {
-    private typealias Prepared = [String: [String: ContainerSchema.FieldRule]]
+    private struct Prepared: Sendable {
+        /// The field rules to which the indexes conform, by record type.
+        var rules: [String: [String: ContainerSchema.FieldRule]] = [:]
+        /// The indexes that were asked for and are there, each with the number of the request that asked last.
+        var asked: [IndexRow.Definition: UInt64] = [:]
+    }
 
     private struct State {
-        /// The field rules to which the indexes conform, by database and record type.
         var prepared = LRUCache<DatabaseAddress, Prepared>(capacity: 10_000)
+        var lastRequest: UInt64 = 0
         var running: [DatabaseAddress: Task<Void, Never>] = [:]
         /// Databases that got more to build while their task was running.
         var resumed: Set<DatabaseAddress> = []
@@ -23,6 +32,10 @@ package final class IndexManager: Sendable {
 
     /// Steps that a request takes itself, so that a small database is ready before the answer.
     private static let stepsPerRequest = 4
+    /// Steps that a request takes that cannot be answered before.
+    private static let stepsPerWait = 10
+    /// A number that is not older than so many requests need not be renewed.
+    private static let requestsPerRenewal: UInt64 = 100
 
     private let limits: Limits
     private let world: World
@@ -35,42 +48,90 @@ package final class IndexManager: Sendable {
         self.logger = logger
     }
 
-    /// Creates the indexes that the schema asks for and drops the others.
+    /// Creates the indexes that are asked for, as far as the schema allows them, and drops those that it
+    /// does not allow.
     ///
     /// Call it before records of the types are saved or queried. It costs nothing if the schema's rules
-    /// have not changed since the last call.
+    /// have not changed since the last call and what is asked for was asked for before.
+    ///
+    /// - Parameter asked: What a query would use.
+    /// - Returns: About how many entries the new indexes get: the price of asking.
+    @discardableResult
     package func prepare(
-        _ recordTypes: Set<String>, of schema: ContainerSchema, in store: any RecordStore
-    ) async throws {
-        let known = state.withLock { $0.prepared[store.address] }
-        var wanted: [String: Set<IndexRow.Definition>] = [:]
-        for recordType in recordTypes where known?[recordType] != schema.types[recordType] ?? [:] {
-            wanted[recordType] = schema.indexes(of: recordType)
+        _ recordTypes: Set<String>, asking asked: Set<IndexRow.Definition> = [],
+        of schema: ContainerSchema, in store: any RecordStore
+    ) async throws -> Int {
+        let asked = limited(asked)
+        if isPrepared(recordTypes, asked, schema, store.address) { return 0 }
+        var plan = IndexPlan(limit: limits.indexesPerDatabase, asked: asked)
+        for recordType in recordTypes {
+            plan.allowed[recordType] = schema.indexes(of: recordType)
         }
-        guard !wanted.isEmpty else { return }
-        let found = try await store.read { [wanted] reader in
-            try Self.survey(for: wanted, in: reader)
-        }
-        if found.hasOlderRecords {
+        plan.lastRequests = state.withLock { $0.prepared[store.address]?.asked ?? [:] }
+        let survey = try await store.read { [plan] in try plan.survey($0) }
+        if survey.hasOlderRecords {
             // In a file from before there were indexes, one pass over the records serves all types.
-            for recordType in schema.types.keys where wanted[recordType] == nil {
-                wanted[recordType] = schema.indexes(of: recordType)
+            for recordType in schema.types.keys where plan.allowed[recordType] == nil {
+                plan.allowed[recordType] = schema.indexes(of: recordType)
             }
         }
-        if !found.conforms {
-            try await store.write { [wanted] writer in
-                for (recordType, definitions) in wanted.sorted(by: { $0.key < $1.key }) {
-                    try Self.reconcile(recordType, with: definitions, in: writer)
-                }
-            }
+        var (present, entries) = (survey.present, 0)
+        if !survey.conforms {
+            (present, entries) = try await store.write { [plan] in try plan.carryOut(in: $0) }
         }
-        if !found.conforms || found.isUnfinished { try await startBuilding(in: store) }
+        if !survey.conforms || survey.isUnfinished { try await startBuilding(in: store) }
         state.withLock { state in
-            var prepared = state.prepared[store.address] ?? [:]
-            for recordType in wanted.keys {
-                prepared[recordType] = schema.types[recordType] ?? [:]
+            var prepared = state.prepared[store.address] ?? Prepared()
+            for recordType in plan.allowed.keys {
+                prepared.rules[recordType] = schema.types[recordType] ?? [:]
             }
+            prepared.asked = prepared.asked.filter { present.contains($0.key) }
+            // Also what is not allowed, which need not be looked for again.
+            for definition in asked { prepared.asked[definition] = state.lastRequest }
             state.prepared[store.address] = prepared
+        }
+        return entries
+    }
+
+    /// Takes building further for a request that cannot be answered before.
+    ///
+    /// - Returns: About how many entries were added.
+    package func buildFurther(in store: any RecordStore) async throws -> Int {
+        let building = IndexBuilding(limits: limits)
+        for step in 0..<Self.stepsPerWait {
+            guard try await store.write({ try building.step(in: $0) }) else {
+                return step * limits.recordsPerIndexStep
+            }
+        }
+        return Self.stepsPerWait * limits.recordsPerIndexStep
+    }
+
+    /// No more than a database may have; always the same ones.
+    private func limited(_ asked: Set<IndexRow.Definition>) -> Set<IndexRow.Definition> {
+        guard asked.count > limits.indexesPerDatabase else { return asked }
+        return Set(
+            asked.sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
+                .prefix(limits.indexesPerDatabase))
+    }
+
+    /// Whether all is there already; notes that it was asked for.
+    private func isPrepared(
+        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
+        _ address: DatabaseAddress
+    ) -> Bool {
+        state.withLock { state in
+            state.lastRequest += 1
+            guard let known = state.prepared[address],
+                recordTypes.allSatisfy({ known.rules[$0] == schema.types[$0] ?? [:] }),
+                asked.allSatisfy({ known.asked[$0] != nil })
+            else { return false }
+            let oldest = asked.lazy.compactMap { known.asked[$0] }.min() ?? state.lastRequest
+            if state.lastRequest - oldest > Self.requestsPerRenewal {
+                var known = known
+                for definition in asked { known.asked[definition] = state.lastRequest }
+                state.prepared[address] = known
+            }
+            return true
         }
     }
 
@@ -82,48 +143,6 @@ package final class IndexManager: Sendable {
     }
 
     // MARK: Conforming to the schema
-
-    private struct Survey: Sendable {
-        /// Whether the database has exactly the indexes that are wanted.
-        var conforms = true
-        /// Whether an index is being built or dropped.
-        var isUnfinished = false
-        /// Whether there are records from before there were indexes, which no index lists.
-        var hasOlderRecords = false
-    }
-
-    private static func survey(
-        for wanted: [String: Set<IndexRow.Definition>], in reader: any StoreReader
-    ) throws -> Survey {
-        var survey = Survey()
-        for (recordType, definitions) in wanted {
-            let found = try reader.indexes(ofType: recordType)
-            let kept = found.filter { $0.phase != .dropping }
-            if Set(kept.map(\.definition)) != definitions { survey.conforms = false }
-            if found.contains(where: { $0.phase != .readable }) { survey.isUnfinished = true }
-        }
-        survey.hasOlderRecords = try !survey.conforms && reader.hasRecordsOlderThanIndexes
-        return survey
-    }
-
-    private static func reconcile(
-        _ recordType: String, with wanted: Set<IndexRow.Definition>, in writer: any StoreWriter
-    ) throws {
-        var kept: Set<IndexRow.Definition> = []
-        for var index in try writer.indexes(ofType: recordType) where index.phase != .dropping {
-            if wanted.contains(index.definition) || index.definition.kind == .name {
-                kept.insert(index.definition)
-            } else {
-                index.phase = .dropping
-                try writer.update(index)
-            }
-        }
-        // The index of names first: the others find their records by it.
-        let missing = wanted.subtracting(kept).sorted {
-            ($0.kind.rawValue, $0.field) < ($1.kind.rawValue, $1.field)
-        }
-        for definition in missing { _ = try createIndex(definition, in: writer) }
-    }
 
     /// Creates an index. It is readable at once if there is no record of the type yet.
     @discardableResult

@@ -19,15 +19,20 @@ final class IndexScan {
 
     let reader: any StoreReader
     let search: RecordSearch
+    /// The indexes that can be read.
     private let indexes: [IndexRow.Definition: IndexRow.Key]
+    private let building: Set<IndexRow.Definition>
     /// Whether records are read beyond their system fields.
     private var readsFields: Bool
     private(set) var scanned = 0
     private var scannedBytes = 0
     private let weight: Int
+    /// Bytes of the filters, which each record is compared with, and what a record costs in any case.
+    private let comparedBytes: Int
     /// The number of ranges whose entries were counted.
     private var probes = 0
     private var shareStart = (records: 0, bytes: 0)
+    private var collectStart = (records: 0, bytes: 0)
 
     /// Which records the caller may see, by zone.
     private let canRead: [ZoneRow.Key: (RecordRow) -> Bool]
@@ -43,11 +48,19 @@ final class IndexScan {
         let keys = search.order.keys
         let followsKeys = keys.count == 1 && keys[0].centre == nil
         weight = search.matcher.weight
+        comparedBytes = 64 + search.matcher.conditions.reduce(0) { $0 + $1.filter.valueBytes }
         readsFields = search.matcher.readsFields || search.order.readsFields && !followsKeys
-        let readable = try reader.indexes(ofType: search.recordType)
-            .filter { $0.phase == .readable }
-        indexes = Dictionary(
-            readable.map { ($0.definition, $0.key) }, uniquingKeysWith: { first, _ in first })
+        var indexes: [IndexRow.Definition: IndexRow.Key] = [:]
+        var building: Set<IndexRow.Definition> = []
+        for index in try reader.indexes(ofType: search.recordType) {
+            switch index.phase {
+            case .readable: indexes[index.definition] = index.key
+            case .building: building.insert(index.definition)
+            case .dropping: continue
+            }
+        }
+        self.indexes = indexes
+        self.building = building
         guard index(.name(of: search.recordType)) != nil else {
             throw ServiceError.indexIsBuilding
         }
@@ -68,9 +81,13 @@ final class IndexScan {
             || scannedBytes >= search.limits.bytesScannedPerQuery
     }
 
-    var isUsedUpTwice: Bool {
-        scanned >= 2 * search.limits.recordsScannedPerQuery
-            || scannedBytes >= 2 * search.limits.bytesScannedPerQuery
+    /// From here on, counts what is collected.
+    func beginCollecting() { collectStart = (scanned, scannedBytes) }
+
+    /// Twice the limit: the records were counted before, only their size was unknown.
+    var hasCollectedTooMuch: Bool {
+        scanned - collectStart.records >= 2 * search.limits.recordsScannedPerQuery
+            || scannedBytes - collectStart.bytes >= 2 * search.limits.bytesScannedPerQuery
     }
 
     /// Begins the share of the next zone in what a query may read, so that each zone gets some of it.
@@ -84,14 +101,6 @@ final class IndexScan {
 
     // MARK: Query plan
 
-    /// How the page of a sorted query is found.
-    enum Plan {
-        /// Scan the index of the first sort key in its order.
-        case orderedScan
-        /// Sort what an access path finds. If that is too much, an ordered scan may be possible too.
-        case collect(accessPath: Int, canScanInOrder: Bool)
-    }
-
     /// The access path of a number; the one after the last finds all records of the type.
     func accessPath(_ number: Int) throws -> AccessPath {
         if number == search.accessPaths.count { return .all(of: search.recordType) }
@@ -99,63 +108,71 @@ final class IndexScan {
         return search.accessPaths[number]
     }
 
-    /// The access path with the fewest entries, and their number if it is below the limit of a query.
+    /// The access paths whose indexes can be read, and that have few enough segments.
+    private var usablePaths: [Int] {
+        let most = max(search.limits.recordsScannedPerQuery / 2 / zoneCount, 64)
+        return Array(
+            search.accessPaths.indices.lazy.filter { number in
+                let accessPath = self.search.accessPaths[number]
+                return accessPath.segments.count <= most && self.canFollow(accessPath)
+            }.prefix(Self.accessPathsCompared))
+    }
+
+    /// The access path with the fewest entries, and their number if it is below a limit.
     ///
     /// All are counted up to a common bound, which grows until one of them has fewer entries: the cost is
     /// that of the smallest.
-    func mostSelectivePath(in zones: [ZoneRow]) throws -> (number: Int, count: Int?) {
-        let most = max(search.limits.recordsScannedPerQuery / 2 / zoneCount, 64)
-        let usable = search.accessPaths.indices.lazy.filter { number in
-            let segments = self.search.accessPaths[number].segments
-            return segments.count <= most
-                && segments.allSatisfy { self.index($0.definition) != nil }
-        }.prefix(Self.accessPathsCompared)
-        let candidates = usable.isEmpty ? [search.accessPaths.count] : Array(usable)
+    func mostSelectivePath(
+        in zones: [ZoneRow], below limit: Int
+    ) throws -> (number: Int, count: Int?) {
+        let usable = usablePaths
+        let candidates = usable.isEmpty ? [search.accessPaths.count] : usable
         if candidates.count == 1, search.order.keys.isEmpty {
             return (candidates[0], nil)
         }
         var bound = 16
         while true {
-            bound = min(bound, search.limits.recordsScannedPerQuery)
+            bound = min(bound, limit)
             let counts = try candidates.map {
                 try count(try accessPath($0), in: zones, limit: bound)
             }
             if let least = zip(candidates, counts).min(by: { $0.1 < $1.1 }), least.1 < bound {
                 return least
             }
-            if bound >= search.limits.recordsScannedPerQuery || hasProbedEnough {
-                return (candidates[0], nil)
-            }
+            if bound >= limit || hasProbedEnough { return (candidates[0], nil) }
             bound *= 8
         }
     }
 
-    func plan(in zones: [ZoneRow], limit: Int) throws -> Plan {
-        let first = search.order.keys[0]
-        let definition = IndexRow.Definition.value(
-            first.field, first.type, of: search.recordType)
-        let canScanInOrder = index(definition) != nil
-        // Without filters, or with filters on the sorted field alone, the scan is as long as the page.
-        if canScanInOrder, search.accessPaths.allSatisfy({ $0.ranges(of: definition) != nil }) {
-            return .orderedScan
-        }
-        let (number, found) = try mostSelectivePath(in: zones)
-        guard let count = found else {
-            if canScanInOrder { return .orderedScan }
+    /// Whether all records can be read in the query's order.
+    func canScanInOrder() throws -> Bool {
+        search.order.keys.indices.allSatisfy { index(search.sortIndex(of: $0)) != nil }
+    }
+
+    /// Whether what the filters permit is a range of the first sort key's index, or there are none.
+    var isServedBySortIndex: Bool {
+        let definition = search.sortIndex(of: 0)
+        return search.accessPaths.allSatisfy { $0.ranges(of: definition) != nil }
+    }
+
+    /// Whether an index serves one of the filters.
+    var hasUsablePaths: Bool { !usablePaths.isEmpty }
+
+    func canFollow(_ accessPath: AccessPath) -> Bool {
+        accessPath.segments.allSatisfy { index($0.definition) != nil }
+    }
+
+    /// A page without records from which the next one goes on, while indexes are being built.
+    ///
+    /// - Throws: ``ServiceError`` when one of them is not.
+    func waitingPage(
+        for definitions: [IndexRow.Definition], from position: QueryPosition
+    ) throws -> RecordSearch.Page {
+        guard definitions.allSatisfy({ indexes[$0] != nil || building.contains($0) }) else {
             throw ServiceError.indexIsBuilding
         }
-        guard canScanInOrder, count > limit else {
-            return .collect(accessPath: number, canScanInOrder: canScanInOrder)
-        }
-        let entries = try self.count(
-            AccessPath(
-                segments: ranges(of: definition).map { .init(definition: definition, range: $0) },
-                canRepeat: false), in: zones, limit: search.limits.recordsScannedPerQuery)
-        // Assumes that matches are spread evenly over the ordered scan.
-        let expected = min(entries, limit * entries / max(count, 1))
-        let isKnown = entries < search.limits.recordsScannedPerQuery
-        return isKnown && expected <= count
-            ? .orderedScan : .collect(accessPath: number, canScanInOrder: true)
+        return RecordSearch.Page(
+            found: [], next: position, scanned: scanned, isWaiting: true)
     }
 
     /// The largest distance from a place that a matching record can have, in metres.
@@ -243,7 +260,7 @@ final class IndexScan {
             for entry in step {
                 guard let row = rows[entry.name] else { continue }
                 scanned += 1
-                scannedBytes += row.payload.count * weight
+                scannedBytes += (row.payload.count + comparedBytes) * weight
                 let values = try RecordValues(row, readingFields: readsFields)
                 if try !body(entry, row, values) { return true }
             }

@@ -21,6 +21,17 @@ extension RecordOrder {
     package func isBefore(_ one: QueryPosition, _ other: QueryPosition) -> Bool {
         isBefore(one.place, other.place)
     }
+
+    /// Before all records.
+    var beginning: QueryPosition {
+        let keys = keys.map { key in
+            if key.isAscending { return IndexKey.missing }
+            // After all names, which are printable ASCII.
+            return key.field == .system(.recordName)
+                ? IndexKey.bytes(ofName: "\u{7F}") : IndexKey.last
+        }
+        return QueryPosition(place: Place(keys: keys, zoneName: "", recordName: ""))
+    }
 }
 
 extension ServiceError {

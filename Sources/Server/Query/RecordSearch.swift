@@ -6,7 +6,7 @@ import StratusStorage
 ///
 /// With sort keys, either the index of the first one is scanned in order and the filters are checked on
 /// each record (``OrderedIndexScan``), or what the most selective filter finds is collected and sorted,
-/// whichever reads fewer records. Without sort keys, the index of the most selective filter is scanned. The
+/// whichever reads fewer records (``SortedSearch``). Without sort keys, the index of the most selective filter is scanned. The
 /// filters are always checked on the records themselves; indexes only say where to look.
 ///
 /// The work is bounded: when a query has read as many records as it may, the page ends there, and the next
@@ -35,6 +35,8 @@ package struct RecordSearch: Sendable {
         package var next: QueryPosition?
         /// The number of records that were read.
         package var scanned = 0
+        /// Whether nothing was looked at, because an index that the page needs is being built.
+        package var isWaiting = false
     }
 
     let matcher: RecordMatcher
@@ -53,6 +55,25 @@ package struct RecordSearch: Sendable {
 
     var recordType: String { matcher.recordType }
 
+    /// The indexes that the query would use if they were there.
+    package var askedIndexes: Set<IndexRow.Definition> {
+        var asked: Set<IndexRow.Definition> = []
+        for accessPath in accessPaths {
+            var last: IndexRow.Definition?
+            for segment in accessPath.segments where segment.definition != last {
+                asked.insert(segment.definition)
+                last = segment.definition
+            }
+        }
+        for number in order.keys.indices { asked.insert(sortIndex(of: number)) }
+        return asked
+    }
+
+    /// The index of a sort key.
+    func sortIndex(of number: Int) -> IndexRow.Definition {
+        .value(order.keys[number].field, order.keys[number].type, of: recordType)
+    }
+
     /// How many keys a position has.
     package var keysPerPosition: Int { max(order.keys.count, 1) }
 
@@ -65,7 +86,8 @@ package struct RecordSearch: Sendable {
         let scan = try IndexScan(reader: reader, search: self, zones: zones)
         let rows = zones.map(\.row).sorted { NameOrder.isBefore($0.name, $1.name) }
         return try order.keys.isEmpty
-            ? inIndexOrder(scan, rows, after: start) : sorted(scan, rows, after: start)
+            ? inIndexOrder(scan, rows, after: start)
+            : SortedSearch(self, scan, in: rows, after: start).page()
     }
 
     // MARK: Without sort keys
@@ -78,8 +100,22 @@ package struct RecordSearch: Sendable {
         for zone in zones {
             if let start, NameOrder.isBefore(zone.name, start.place.zoneName) { continue }
             let start = start?.place.zoneName == zone.name ? start : nil
-            let number = try start?.accessPath ?? scan.mostSelectivePath(in: [zone]).number
+            let number =
+                try start?.accessPath
+                ?? scan.mostSelectivePath(
+                    in: [zone], below: limits.recordsScannedPerQuery
+                ).number
             let accessPath = try scan.accessPath(number)
+            if let start, !scan.canFollow(accessPath) {
+                // The page before found an index that was given up since.
+                page.scanned = scan.scanned
+                guard page.found.isEmpty else {
+                    page.next = page.found.last?.position
+                    return page
+                }
+                return try scan.waitingPage(
+                    for: accessPath.segments.map(\.definition), from: start)
+            }
             let stopped = try scan.follow(accessPath, number: number, in: zone, after: start) {
                 position, match, _ in
                 if let row = match {
@@ -98,59 +134,5 @@ package struct RecordSearch: Sendable {
         }
         page.scanned = scan.scanned
         return page
-    }
-
-    // MARK: With sort keys
-
-    private func sorted(
-        _ scan: IndexScan, _ zones: [ZoneRow], after start: QueryPosition?
-    ) throws -> Page {
-        let plan = try scan.plan(in: zones, limit: limit)
-        var page = SortedPage(
-            order: order, limit: limit, maximumBytes: limits.queriedBytesPerAnswer, start: start)
-        if case .collect(let number, let canScanInOrder) = plan {
-            if try collect(scan, number, zones, into: &page) { return page.page(scan.scanned) }
-            guard canScanInOrder else { throw ServiceError.indexIsBuilding }
-            page = SortedPage(
-                order: order, limit: limit, maximumBytes: limits.queriedBytesPerAnswer,
-                start: start)
-        }
-        for zone in zones {
-            scan.beginShare()
-            let ordered = OrderedIndexScan(
-                indexScan: scan, zone: zone, start: start, zoneCount: zones.count)
-            try ordered.run { position, match in
-                // A record after the page's end ends the scan, as all that follow come after it too.
-                if let match, !page.add(position, match) { return false }
-                if page.isBeyond(position) { return false }
-                guard scan.isShareUsedUp else { return true }
-                page.end(at: position)
-                return false
-            }
-        }
-        return page.page(scan.scanned)
-    }
-
-    /// Collects what an access path finds.
-    ///
-    /// - Returns: Whether all of it was read.
-    private func collect(
-        _ scan: IndexScan, _ number: Int, _ zones: [ZoneRow], into page: inout SortedPage
-    ) throws -> Bool {
-        let accessPath = try scan.accessPath(number)
-        scan.readOrder()
-        for zone in zones {
-            let stopped = try scan.follow(accessPath, number: number, in: zone, after: nil) {
-                _, match, values in
-                if let row = match {
-                    let place = order.place(of: values, in: zone.name)
-                    _ = page.add(QueryPosition(place: place), row)
-                }
-                // Twice the limit, as the records were counted before; only their size was unknown.
-                return !scan.isUsedUpTwice
-            }
-            if stopped { return false }
-        }
-        return true
     }
 }

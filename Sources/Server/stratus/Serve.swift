@@ -80,6 +80,9 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
     var memory = false
 
+    @Flag(help: "Say in each answer's header Server-Timing how long the service took for it.")
+    var serverTiming = false
+
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
 
@@ -116,6 +119,8 @@ struct Serve: AsyncParsableCommand {
         settings.accounts = AccountSettings(
             signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
             identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
+        // One processor is left to everybody who asks for little.
+        settings.heavyThreads = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
         let storage: any StorageEngine
         do {
             storage = try openStorageEngine(logger)
@@ -193,7 +198,9 @@ struct Serve: AsyncParsableCommand {
         let host = host
         let scheme = tls == nil ? "http" : "https"
         return try buildServer(
-            service, host: host, port: port, publicOrigin: publicURL, tls: tls, logger: logger
+            service, host: host, port: port, publicOrigin: publicURL, tls: tls,
+            tellsTime: serverTiming,
+            logger: logger
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
             // Not print(), which keeps the line back when the output is a pipe.

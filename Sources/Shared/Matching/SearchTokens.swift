@@ -8,6 +8,8 @@ package enum SearchTokens {
     static let maximumCount = 1_000
     /// Bytes of a word that count.
     static let maximumBytes = 64
+    /// Bytes of one text in which words are looked for: what a text costs is bounded, whatever is in it.
+    static let maximumTextBytes = 100_000
 
     /// The words of a text in their order, whole and as often as they occur.
     package static func words(in text: String) -> [String] {
@@ -27,22 +29,43 @@ package enum SearchTokens {
     /// The tokens of texts.
     package static func tokens(of texts: [String]) -> [[UInt8]] {
         var found: Set<[UInt8]> = []
-        for text in texts where found.count < maximumCount {
-            forEachWord(in: text) { word in
+        var room = maximumTextBytes
+        for text in texts where found.count < maximumCount && room > 0 {
+            forEachWord(in: beginning(of: text, bytes: room)) { word in
                 found.insert(Array(word.prefix(maximumBytes)))
                 return found.count < maximumCount
             }
+            room -= text.utf8.count
         }
         return found.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// The text up to so many bytes, without the word in which it is cut.
+    private static func beginning(of text: String, bytes: Int) -> String {
+        guard text.utf8.count > bytes else { return text }
+        let scalars = text.unicodeScalars
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: bytes)
+        while end.samePosition(in: scalars) == nil { end = text.utf8.index(before: end) }
+        while end > scalars.startIndex, isPartOfWord(scalars[scalars.index(before: end)]) {
+            end = scalars.index(before: end)
+        }
+        return String(scalars[..<end])
+    }
+
+    private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || scalar.properties.generalCategory == .nonspacingMark
     }
 
     /// Calls a closure with each word's UTF-8, until it returns false.
     private static func forEachWord(in text: String, _ body: (ArraySlice<UInt8>) -> Bool) {
         if text.utf8.allSatisfy({ $0 < 0x80 }) {
-            let lowercased = text.utf8.map { isCapital($0) ? $0 | 0x20 : $0 }
-            for word in lowercased.split(whereSeparator: { !isASCIIWordByte($0) })
-            where !body(word) {
-                return
+            var rest = text.utf8.map { isCapital($0) ? $0 | 0x20 : $0 }[...]
+            while let start = rest.firstIndex(where: isASCIIWordByte) {
+                rest = rest[start...]
+                let word = rest.prefix(while: isASCIIWordByte)
+                guard body(word) else { return }
+                rest = rest[word.endIndex...]
             }
             return
         }

@@ -54,6 +54,10 @@ public struct Limits: Hashable, Sendable {
     /// Entries of a given-up index removed in one transaction.
     public var entriesPerIndexStep = 2_000
 
+    /// Indexes of one database, without those of names. A further one that a query asks for takes the place
+    /// of the one that was asked for least recently.
+    public var indexesPerDatabase = 100
+
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000
 
@@ -136,6 +140,13 @@ public struct Limits: Hashable, Sendable {
     /// Values in the list of one filter. CloudKit's own refusal names the figure: "Query filter exceeds
     /// the limit of values: 250 for container".
     public var valuesPerFilter = 250
+
+    /// Bytes of one value in a filter. Text is indexed up to 512 bytes; what is longer is compared with each
+    /// record that is looked at.
+    public var filterValueBytes = 64_000
+
+    /// Bytes of the values of all filters of one query.
+    public var filterBytesPerQuery = 256_000
 
     /// Bytes of one subscription with its query and texts: it is kept in memory, and its texts are in
     /// every notification.
@@ -289,6 +300,19 @@ public struct Limits: Hashable, Sendable {
 
     /// Requests of all users that are worked on at the same time.
     public var requestsInWork = 64
+
+    /// Requests in a second up to which a sender's are light, each counted by what it costs: they do not
+    /// wait for those of senders that ask for more, which are worked on by fewer threads.
+    public var lightRequestsPerSecond = 50
+
+    /// Bytes of a request's body above which it is not light, whoever sends it.
+    public var lightRequestBytes = 256_000
+
+    /// Requests of one sender that are light at the same time.
+    public var lightRequestsAtOnce = 2
+
+    /// Bytes received or sent that cost their sender as much as a request.
+    public var bytesCountedAsRequest = 250_000
 
     /// Requests of one user that may wait; more are refused with "try again later".
     public var waitingRequestsPerUser = 256

@@ -49,10 +49,17 @@ extension NamedLimit {
             "entriesPerIndexStep", \.entriesPerIndexStep, .count,
             "entries of a given-up index removed in a transaction"),
         .init(
+            "indexesPerDatabase", \.indexesPerDatabase, .count,
+            "indexes that queries asked for in a database"),
+        .init(
             "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
         .init(
             "valuesPerFilter", \.valuesPerFilter, .count, "values in the list of a filter",
             source: "the live service's refusal"),
+        .init("filterValueBytes", \.filterValueBytes, .bytes, "a value in a filter"),
+        .init(
+            "filterBytesPerQuery", \.filterBytesPerQuery, .bytes,
+            "the values of all filters of a query"),
     ]
 
     private static let sizes: [NamedLimit] = [
@@ -240,6 +247,17 @@ extension NamedLimit {
         .init(
             "requestsInWork", \.requestsInWork, .count,
             "requests of everybody that are worked on at once"),
+        .init(
+            "lightRequestsPerSecond", \.lightRequestsPerSecond, .count,
+            "requests of a sender in a second that wait for no heavier sender's"),
+        .init(
+            "lightRequestBytes", \.lightRequestBytes, .bytes, "a request's body that is light"),
+        .init(
+            "lightRequestsAtOnce", \.lightRequestsAtOnce, .count,
+            "requests of a sender that are light at once"),
+        .init(
+            "bytesCountedAsRequest", \.bytesCountedAsRequest, .bytes,
+            "what is received or sent and costs as much as a request"),
         .init(
             "waitingRequestsPerUser", \.waitingRequestsPerUser, .count,
             "requests of a user that may wait", minimum: 0),

@@ -23,6 +23,9 @@ import Testing
         SchemaFieldRow(recordType: "Hut", field: "name", type: .string, indexes: .searchable),
     ])
 
+    /// What queries of all kinds ask for.
+    private static let all = marked.indexes(of: "Hut")
+
     private func store(_ storage: any StorageEngine) async throws -> any RecordStore {
         try await storage.store(
             for: DatabaseAddress(
@@ -101,7 +104,7 @@ import Testing
         let halfway = try await summary(store)
         #expect(halfway.contains("beds value building 13"), "\(halfway)")
         let second = manager(limits)
-        try await second.prepare(["Hut"], of: Self.marked, in: store)
+        try await second.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         await second.waitUntilBuilt()
         let filled = try await summary(store)
         #expect(
@@ -114,7 +117,7 @@ import Testing
     @Test(arguments: Backend.allCases)
     func indexOfANewTypeIsReadableAtOnce(_ backend: Backend) async throws {
         let store = try await store(try backend.storage())
-        try await manager().prepare(["Hut"], of: Self.marked, in: store)
+        try await manager().prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         let empty = try await summary(store)
         #expect(empty.allSatisfy { $0.hasSuffix("readable 0") } && empty.count == 4)
         try await save(0..<3, in: store)
@@ -127,11 +130,11 @@ import Testing
         limits.entriesPerIndexStep = 7
         let store = try await store(try backend.storage())
         let manager = manager(limits)
-        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         try await save(0..<50, in: store)
         try await manager.prepare(["Hut"], of: Self.plain, in: store)
         // Marked again before all entries are deleted: a new index, beside the rest of the old one.
-        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         await manager.waitUntilBuilt()
         try await manager.prepare(["Hut"], of: Self.plain, in: store)
         await manager.waitUntilBuilt()
@@ -160,7 +163,7 @@ import Testing
         var limits = Limits()
         limits.recordsPerIndexStep = 4
         let manager = manager(limits)
-        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         #expect(try await summary(store).contains { $0.contains("building") })
         await manager.waitUntilBuilt()
         #expect(
@@ -171,15 +174,17 @@ import Testing
         try await storage.close()
     }
 
-    /// While an index is built, a sort that needs it is refused; a filter is checked without it.
-    @Test func queryIsRefusedWhileItsIndexIsBuilt() async throws {
+    /// While an index is built, a filter is checked without it, and a sort that needs it gets pages without
+    /// records until it is there.
+    @Test func queryGoesOnWhileItsIndexIsBuilt() async throws {
         var limits = Limits()
         limits.recordsScannedPerQuery = 20
+        limits.recordsPerIndexStep = 5
         let store = try await store(SQLiteStorageEngine.inMemory())
         try await manager().prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<50, in: store)
         try await store.writeRecords { writer in
-            for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
+            for definition in Self.all.sorted(by: { $0.field < $1.field })
             where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
             ) {
                 try IndexManager.createIndex(definition, in: writer)
@@ -191,14 +196,55 @@ import Testing
             try filtered.page(of: reader, in: reader.ownDefaultZone(), after: nil)
         }
         #expect(page.next != nil && page.scanned == 20)
-        let sorted = try search(
-            QueryDictionary(recordType: "Hut", filterBy: [filter], sortBy: [.init(.user("beds"))]),
-            limits)
-        await #expect(throws: ServiceError.indexIsBuilding) {
-            try await store.read { reader in
+        for isAscending in [true, false] {
+            let sorted = try search(
+                QueryDictionary(
+                    recordType: "Hut", filterBy: [filter],
+                    sortBy: [.init(.user("beds"), isAscending: isAscending)]), limits)
+            let waiting = try await store.read { reader in
                 try sorted.page(of: reader, in: reader.ownDefaultZone(), after: nil)
             }
+            #expect(waiting.isWaiting && waiting.found.isEmpty && waiting.scanned == 0)
+            let start = try #require(waiting.next)
+            if !isAscending {
+                while try await store.writeRecords({ [limits] in
+                    try IndexBuilding(limits: limits).step(in: $0)
+                }) {}
+            }
+            let next = try await store.read { reader in
+                try sorted.page(of: reader, in: reader.ownDefaultZone(), after: start)
+            }
+            #expect(next.isWaiting == isAscending)
+            #expect(next.found.count == (isAscending ? 0 : 5))
         }
+    }
+
+    /// An index costs at every save, so it is made when a query asks for it; of too many, the one that was
+    /// asked for least recently gives way.
+    @Test func indexIsMadeWhenItIsAskedFor() async throws {
+        var limits = Limits()
+        limits.indexesPerDatabase = 1
+        let store = try await store(SQLiteStorageEngine.inMemory())
+        let manager = manager(limits)
+        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await save(0..<30, in: store)
+        #expect(try await summary(store) == ["names name readable 30"])
+        let beds = Self.all.filter { $0.field == "beds" }
+        let names = Self.all.filter { $0.field == "name" }
+        let entries = try await manager.prepare(
+            ["Hut"], asking: beds, of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(entries == 30)
+        #expect(try await manager.prepare(["Hut"], asking: beds, of: Self.marked, in: store) == 0)
+        #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])
+        try await manager.prepare(["Hut"], asking: names, of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(try await summary(store) == ["name token readable 90", "names name readable 30"])
+        // Asked for again, it is made again; after a restart too.
+        let later = self.manager(limits)
+        try await later.prepare(["Hut"], asking: beds, of: Self.marked, in: store)
+        await later.waitUntilBuilt()
+        #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])
     }
 
     private func search(_ query: QueryDictionary, _ limits: Limits) throws -> RecordSearch {

@@ -13,13 +13,17 @@ extension HTTPField.Name {
 
 extension Response {
     /// An answer in JSON.
-    init(status: HTTPResponse.Status = .ok, wireBytes: [UInt8], webAuthToken: String? = nil) {
+    init(status: HTTPResponse.Status = .ok, wireBytes: [UInt8]) {
+        self.init(status: status, json: ByteBuffer(bytes: wireBytes))
+    }
+
+    /// An answer in JSON.
+    init(status: HTTPResponse.Status = .ok, json: ByteBuffer, webAuthToken: String? = nil) {
         var headers = HTTPFields()
         headers[.contentType] = "application/json; charset=UTF-8"
         headers[.cacheControl] = "no-store"
         headers[.webAuthToken] = webAuthToken
-        self.init(
-            status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: wireBytes)))
+        self.init(status: status, headers: headers, body: .init(byteBuffer: json))
     }
 
     /// A failure of the whole request, with the identifier under which it was logged.

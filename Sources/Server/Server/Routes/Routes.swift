@@ -102,15 +102,16 @@ struct Routes: Sendable {
         if !E.isInDatabase { head.scope = nil }
         let read = try await letIn(E.self, head, request)
         let receivedBytes = read.body.readableBytes
-        let answered = try await read.answer { body in
+        let answered = try await read.answer(receivedBytes: receivedBytes) { body in
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
             return try decode(E.Request.self, from: body)
         }
-        let served = answered.encoded(receivedBytes: receivedBytes) { answer in
+        let served = await answered.encoded { answer in
             finish(&answer, request)
-            return wireBytes(of: answer)
+            let bytes = ByteBuffer(bytes: wireBytes(of: answer))
+            return (bytes, bytes.readableBytes)
         }
-        return Response(wireBytes: served.bytes, webAuthToken: served.rotatedWebAuthToken)
+        return Response(json: served.bytes, webAuthToken: served.rotatedWebAuthToken)
     }
 
     /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.

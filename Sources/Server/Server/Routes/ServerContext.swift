@@ -13,6 +13,9 @@ struct ServerContext: Hummingbird.RequestContext, RemoteAddressRequestContext {
 
     var remoteAddress: SocketAddress? { channel.remoteAddress }
 
+    /// Which of the open connections it is.
+    var connection: ObjectIdentifier { ObjectIdentifier(channel) }
+
     /// Closes the connection without an answer.
     func drop() {
         // Nobody waits for the end of a connection that is dropped.

@@ -22,22 +22,25 @@ import StratusWire
 ///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
 ///     `https://cloud.example.org`; nil takes the Host that each request names.
 ///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
+///   - tellsTime: Whether each answer says in the header `Server-Timing` how long it took.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
-    tls: TLSFiles? = nil, logger: Logger,
+    tls: TLSFiles? = nil, tellsTime: Bool = false, logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void
 ) throws -> some ApplicationProtocol {
     let routes = Routes(
         service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil)
     let limits = service.settings.limits
+    let timing = tellsTime ? ServerTiming(world: service.settings.world) : nil
     var server = HTTPServerBuilder.http1(
-        configuration: connectionConfiguration(limits, isBehindProxy: routes.isBehindProxy))
+        configuration: connectionConfiguration(
+            limits, isBehindProxy: routes.isBehindProxy, timing))
     if let tls {
         server = try HTTPServerBuilder.tls(server, tlsConfiguration: tls.configuration)
     }
     return Application(
-        router: try routes.router(),
+        router: try routes.router(timing),
         server: server,
         configuration: .init(
             address: .hostname(host, port: port), serverName: nil,
@@ -50,8 +53,9 @@ public func buildServer(
 
 extension Routes {
     /// Everything that is served: the protocol, the pages, and an answer for all other addresses.
-    func router() throws -> Router<ServerContext> {
+    func router(_ timing: ServerTiming? = nil) throws -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
+        if let timing { router.add(middleware: timing.middleware()) }
         router.add(middleware: CrossOrigin(service: service))
         router.add(middleware: UnknownAddress(service: service))
         add(to: router)
@@ -63,13 +67,14 @@ extension Routes {
 /// How long a connection may be silent, how much a request's head may have, and how many connections an
 /// address may have open.
 private func connectionConfiguration(
-    _ limits: Limits, isBehindProxy: Bool
+    _ limits: Limits, isBehindProxy: Bool, _ timing: ServerTiming?
 ) -> HTTP1Channel.Configuration {
     let connections = Connections(
         // All of a proxy's come from one address.
         maximumPerAddress: isBehindProxy ? limits.connections : limits.connectionsPerAddress)
     return HTTP1Channel.Configuration(
-        additionalChannelHandlers: [connections.handler()],
+        additionalChannelHandlers: [connections.handler()]
+            + (timing.map { [$0.handler()] } ?? []),
         idleTimeout: .milliseconds(Int64(limits.connectionIdleSeconds * 1_000)),
         httpDecoderConfiguration: .init(
             maxHeaderFieldSize: limits.requestHeadBytes, maxHeaderListSize: limits.requestHeadBytes,

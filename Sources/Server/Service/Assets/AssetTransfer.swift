@@ -13,6 +13,8 @@ struct AssetTransfer: Sendable {
     let signerSource: TokenSignerSource
     let uploads: UploadsUnderWay
     let meter: RequestMeter
+    /// Nil where all requests are light.
+    let heavy: HeavyRequests?
 
     /// Bytes that are handed to the disk at a time.
     private static let bytesPerWrite = 512 * 1024
@@ -33,9 +35,16 @@ struct AssetTransfer: Sendable {
         }
         let room = try await freeAssetBytes(in: address.database)
         guard announcedBytes ?? 0 <= room.bytes else { throw room.error }
+        let sender = Throttle.Sender.user(address.user, in: address.database.containerAddress)
         let row = try await uploads.run(for: address.user) {
-            try await keep(body, in: address.database, room)
+            // A digest of many bytes is heavy, however small the pieces in which they come.
+            try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+                try await keep(body, in: address.database, room)
+            }
         }
+        let cost = settings.limits.cost(ofBytes: Int(row.sizeBytes))
+        meter.charge(sender, cost)
+        heavy?.charge(sender, cost)
         var asset = AssetReceipt(row, in: address.database, signer: signer)
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,

@@ -70,8 +70,11 @@ extension RecordsQuery: ServedEndpoint {
             ).position
         }
         let store = try await stores.databases.store(for: address)
-        try await stores.indexes.prepare([query.recordType], of: schema, in: store)
-        let (page, token) = try await store.read(.zone) { reader in
+        let entries = try await stores.indexes.prepare(
+            [query.recordType], asking: search.askedIndexes, of: schema, in: store)
+        context.work.add(entriesWritten: entries)
+        // On a heavy thread a long read takes nobody's place; another thread would.
+        let (page, token) = try await store.read(context.isHeavy ? .page : .zone) { reader in
             (
                 try search.page(
                     of: reader,
@@ -82,6 +85,11 @@ extension RecordsQuery: ServedEndpoint {
                     }, after: start),
                 try context.currentToken(of: request.zoneID, in: reader, signer: signer)
             )
+        }
+        context.work.add(recordsRead: page.scanned)
+        if page.isWaiting {
+            context.work.add(
+                entriesWritten: try await stores.indexes.buildFurther(in: store))
         }
         return Answer(
             records: try page.found.map {

@@ -145,25 +145,36 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 
     /// Answers, when the sender's turn has come.
     ///
-    /// - Parameter decode: Makes the request from its body: that is work too, and done in turn.
+    /// - Parameters:
+    ///   - receivedBytes: How large the body is. It is paid for before it is decoded.
+    ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
-        _ decode: (Body) throws -> E.Request
+        receivedBytes: Int = 0, _ decode: (Body) throws -> E.Request
     ) async throws(RequestFailure) -> AnsweredRequest<E> {
         let pipeline = admitted.pipeline
         let sender = admitted.sender
         var context = admitted.context
         let body = body
+        let work = context.work
+        pipeline.charge(sender, bytes: receivedBytes)
+        let line = pipeline.heavy?.begin(sender, receivedBytes: receivedBytes)
+        context.isHeavy = line != nil
+        defer {
+            pipeline.charge(sender, work.cost)
+            pipeline.heavy?.end(sender)
+        }
         do {
-            let answer = try await pipeline.queue.run(as: sender) {
+            let answer = try await pipeline.run(as: sender, on: line) {
                 let request = try decode(body)
-                pipeline.meter.charge(sender, E.self, for: request)
+                pipeline.charge(sender, 1 + E.cost(of: request), admitted: 1)
                 context.nowMilliseconds = pipeline.components.settings.world.nowMilliseconds()
                 return try await pipeline.answer(E.self, request, in: context)
             }
             pipeline.meter.recordOutcome(of: sender, nil)
             return AnsweredRequest(
-                meter: pipeline.meter, container: context.address,
+                pipeline: pipeline, sender: sender, line: line, receivedBytes: receivedBytes,
+                container: context.address,
                 served: ServedAnswer(
                     answer,
                     rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
@@ -177,17 +188,24 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 
 /// A request that was answered; the answer is taken out together with its account.
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
-    fileprivate let meter: RequestMeter
+    fileprivate let pipeline: RequestPipeline
+    fileprivate let sender: Throttle.Sender
+    /// Where it was answered, when it was heavy.
+    fileprivate let line: HeavyThreads.Line?
+    fileprivate let receivedBytes: Int
     fileprivate let container: ContainerAddress
     fileprivate var served: ServedAnswer<E.Answer>
 
-    /// Encodes the answer, and counts what the request and its answer took to carry.
-    package consuming func encoded(
-        receivedBytes: Int, _ encode: (inout E.Answer) -> [UInt8]
-    ) -> (bytes: [UInt8], rotatedWebAuthToken: String?) {
-        let bytes = encode(&served.answer)
-        meter.count(transferredBytes: receivedBytes + bytes.count, of: container)
-        return (bytes, served.rotatedWebAuthToken)
+    /// Encodes the answer, and counts what the request and its answer took to carry: the sender's next
+    /// request is let in when these bytes are paid for.
+    package consuming func encoded<Bytes>(
+        _ encode: (inout E.Answer) -> (bytes: Bytes, count: Int)
+    ) async -> (bytes: Bytes, rotatedWebAuthToken: String?) {
+        var answer = served.answer
+        let encoded = await HeavyThreads.Line.run(on: line) { encode(&answer) }
+        pipeline.charge(sender, bytes: encoded.count)
+        pipeline.meter.count(transferredBytes: receivedBytes + encoded.count, of: container)
+        return (encoded.bytes, served.rotatedWebAuthToken)
     }
 
     /// The answer for a caller in the same process, to whom no bytes are carried.

@@ -157,6 +157,6 @@ public final class CloudService: Sendable {
         AssetTransfer(
             settings: settings, storage: storage, databases: components.databases,
             signerSource: components.signerSource, uploads: components.uploads,
-            meter: pipeline.meter)
+            meter: pipeline.meter, heavy: pipeline.heavy)
     }
 }

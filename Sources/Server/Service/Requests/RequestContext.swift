@@ -14,6 +14,10 @@ public struct RequestContext: Sendable {
     let limits: Limits
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
+    /// What the work costs, as far as the request did not say it.
+    let work = RequestWork()
+    /// Whether it is answered on a thread that may wait and compute for long.
+    var isHeavy = false
     /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
     /// database.
     private(set) var viewedOwner: String?
@@ -91,6 +95,10 @@ public struct RequestContext: Sendable {
         guard query.filterBy.count + query.sortBy.count <= limits.filtersPerQuery else {
             throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
         }
+        guard
+            query.filterBy.reduce(0, { $0 + $1.valueBytes }) <= limits.filterBytesPerQuery,
+            query.filterBy.allSatisfy({ $0.value.longestBytes <= limits.filterValueBytes })
+        else { throw ServiceError.overLimit("Give a query shorter values to compare with.") }
         guard
             query.filterBy.allSatisfy({ filter in
                 let isSearch = [.containsAllTokens, .containsAnyTokens].contains(filter.comparator)

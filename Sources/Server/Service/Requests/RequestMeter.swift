@@ -27,9 +27,9 @@ final class RequestMeter: Sendable {
     }
 
     /// Takes what a request costs beyond the one that it is.
-    func charge<E: ServedEndpoint>(_ sender: Throttle.Sender, _: E.Type, for request: E.Request) {
+    func charge(_ sender: Throttle.Sender, _ cost: Double) {
         guard isThrottled else { return }
-        throttle.charge(sender, E.cost(of: request))
+        throttle.charge(sender, cost)
     }
 
     /// Remembers how a request ended, and lets bad credentials cost their sender more.

@@ -6,6 +6,8 @@ final class RequestPipeline: Sendable {
     let components: ServiceComponents
     let meter: RequestMeter
     let queue: RequestQueue
+    /// Nil where all requests are light.
+    let heavy: HeavyRequests?
     let watch: DirectoryWatch
     let signIns: SignInCounter
     /// What tests make go wrong; nil in a service that is not for development.
@@ -17,12 +19,38 @@ final class RequestPipeline: Sendable {
         self.faults = faults
         meter = RequestMeter(settings: settings)
         queue = RequestQueue(limits: settings.limits)
+        heavy = HeavyRequests(
+            threadCount: settings.heavyThreads, limits: settings.limits, world: settings.world)
         watch = DirectoryWatch(
             directory: components.directory, accounts: components.accounts,
             schemas: components.schemas, world: settings.world)
         signIns = SignInCounter(
             settings: settings, accounts: components.accounts, directory: components.directory,
             signerSource: components.signerSource, watch: watch)
+    }
+
+    /// Runs a request when it is its sender's turn, on a line if it is heavy.
+    func run<Outcome>(
+        as sender: Throttle.Sender, on line: HeavyThreads.Line?,
+        _ body: () async throws -> Outcome
+    ) async throws -> Outcome {
+        guard let line, let heavy else { return try await queue.run(as: sender, body) }
+        return try await heavy.queue.run(as: sender) {
+            try await HeavyThreads.Line.run(on: line, body)
+        }
+    }
+
+    /// Takes what a request costs, of which a part was taken when it was let in.
+    func charge(_ sender: Throttle.Sender, _ cost: Double, admitted: Double = 0) {
+        guard cost > 0 else { return }
+        meter.charge(sender, cost - admitted)
+        heavy?.charge(sender, cost)
+    }
+
+    /// Takes what it costs to receive or send so many bytes; few of them are in a request's price.
+    func charge(_ sender: Throttle.Sender, bytes: Int) {
+        let cost = components.settings.limits.cost(ofBytes: bytes)
+        if cost > 0 { charge(sender, cost) }
     }
 
     /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
@@ -66,4 +94,9 @@ final class RequestPipeline: Sendable {
         }
         return failure
     }
+}
+
+extension Limits {
+    /// What it costs to receive or send so many bytes, in requests.
+    func cost(ofBytes bytes: Int) -> Double { Double(bytes / max(1, bytesCountedAsRequest)) }
 }

@@ -20,6 +20,10 @@ public struct ServiceSettings: Sendable {
     /// whatever comes unless told otherwise, so that no test is throttled by accident.
     public var isThrottled: Bool
 
+    /// Threads on which heavy requests run (`HeavyRequests`), fewer than the machine has processors;
+    /// none by default: everything runs where Swift's tasks run.
+    public var heavyThreads = 0
+
     /// How people get accounts.
     public var accounts = AccountSettings()
 

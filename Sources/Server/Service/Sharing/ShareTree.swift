@@ -11,7 +11,7 @@ struct ShareTree {
     /// The records that the request deletes.
     private(set) var gone: Set<String> = []
     /// Roots of shares that the request makes, and their shares.
-    var created: [String: String] = [:]
+    var created: [String: String] = [:] { didSet { roots = [:] } }
     /// Roots whose shares the request ends.
     private(set) var ended: Set<String> = []
     /// Records whose place in the hierarchies changes, so that what is below them changes too.
@@ -19,6 +19,10 @@ struct ShareTree {
     /// The shares that the request deletes.
     private(set) var endedShares: [RecordRow] = []
     private var loaded: [String: RecordRow?] = [:]
+    /// Records that were looked at on the ways upwards.
+    private(set) var steps = 0
+    /// The roots that were found so far: the way up is gone once, however many records begin on it.
+    private var roots: [String: String?] = [:]
 
     init(_ zone: ZoneRow.Key, reader: any StoreReader) {
         self.zone = zone
@@ -26,6 +30,7 @@ struct ShareTree {
     }
 
     mutating func save(_ row: RecordRow, old: RecordRow?) {
+        roots = [:]
         saved[row.name] = row
         if let old {
             loaded[row.name] = .some(old)
@@ -35,6 +40,7 @@ struct ShareTree {
 
     /// A deleted share leaves its root, and a deleted root ends its share.
     mutating func delete(_ old: RecordRow) {
+        roots = [:]
         gone.insert(old.name)
         let isShare = old.type == ShareDictionary.recordType
         if isShare { endedShares.append(old) }
@@ -46,6 +52,7 @@ struct ShareTree {
 
     /// Takes out what the request saves and, by a cascade, deletes again.
     mutating func remove(_ name: String) {
+        roots = [:]
         gone.insert(name)
     }
 
@@ -55,22 +62,39 @@ struct ShareTree {
 
     /// The nearest record, from this one upwards, that is the root of a share.
     mutating func shareRoot(of name: String) throws -> String? {
-        var seen: Set<String> = []
+        var way: [String] = []
+        var root: String?
         var current: String? = name
-        while let name = current, seen.insert(name).inserted, !gone.contains(name) {
-            if created[name] != nil { return name }
+        while let name = current, !gone.contains(name) {
+            if let known = roots[name] {
+                root = known
+                break
+            }
+            steps += 1
+            // Until it is known better; a way that leads in a circle has no root.
+            roots[name] = .some(nil)
+            way.append(name)
+            if created[name] != nil {
+                root = name
+                break
+            }
             let stored = try record(name)
-            if let stored, stored.shareRoot == name, !ended.contains(name) { return name }
+            if let stored, stored.shareRoot == name, !ended.contains(name) {
+                root = name
+                break
+            }
             if let row = saved[name] {
                 current = row.parent
             } else if moved.isEmpty, created.isEmpty {
                 // Nothing moves: what is stored of records that the request leaves alone is right.
-                return stored?.shareRoot
+                root = stored?.shareRoot
+                break
             } else {
                 current = stored?.parent
             }
         }
-        return nil
+        if let root { for name in way { roots[name] = .some(root) } }
+        return root
     }
 
     /// The record as it is stored; nil when it is not there.
@@ -93,6 +117,8 @@ struct ShareTree {
             for row in rows { below[row.name] = row }
             guard below.count <= limit else { throw ServiceError.tooManyRecordsToShare }
         }
+        // Known before the first way up, which would read them one by one.
+        for row in below.values where loaded[row.name] == nil { loaded[row.name] = .some(row) }
         var carried: [(row: RecordRow, root: String?)] = []
         for row in below.values.sorted(by: { $0.version < $1.version })
         where saved[row.name] == nil && !gone.contains(row.name) {

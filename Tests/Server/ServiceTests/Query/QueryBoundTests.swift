@@ -94,6 +94,10 @@ import Testing
             limits: service.settings.limits)
         let store = try await service.components.databases.store(
             for: DatabaseAddress(person.world.address, .private(owner: person.name)))
+        let indexes = service.components.indexes
+        try await indexes.prepare(
+            [query.recordType], asking: search.askedIndexes, of: schema, in: store)
+        await indexes.waitUntilBuilt()
         return try await store.read { reader in
             try search.page(of: reader, in: reader.ownDefaultZone(), after: after)
         }

@@ -1,0 +1,126 @@
+import StratusRecords
+import StratusStorage
+
+/// Which indexes a database shall have after a request: those that it has, as far as the schema still
+/// allows them, and those that the request asks for.
+struct IndexPlan: Sendable {
+    /// Indexes of one database, without those of names, of which each type with records has one.
+    let limit: Int
+    /// By record type: what the schema allows.
+    var allowed: [String: Set<IndexRow.Definition>] = [:]
+    /// What is asked for.
+    var asked: Set<IndexRow.Definition> = []
+    /// Which request asked for an index last.
+    var lastRequests: [IndexRow.Definition: UInt64] = [:]
+
+    struct Survey: Sendable {
+        /// Whether the database has all that is asked for, and nothing that is not allowed.
+        var conforms = true
+        /// Whether an index is being built or dropped.
+        var isUnfinished = false
+        /// Whether there are records from before there were indexes, which no index lists.
+        var hasOlderRecords = false
+        /// All indexes that are there or being built.
+        var present: Set<IndexRow.Definition> = []
+    }
+
+    /// About how much is to be built: entries of records that are there already.
+    static let recordsCounted = 10_000
+
+    private func isAllowed(_ definition: IndexRow.Definition) -> Bool {
+        definition.kind == .name || allowed[definition.recordType]?.contains(definition) ?? true
+    }
+
+    /// What is asked for of the types, and their names.
+    private var wanted: Set<IndexRow.Definition> {
+        asked.filter(isAllowed).union(allowed.keys.map { .name(of: $0) })
+    }
+
+    func survey(_ reader: any StoreReader) throws -> Survey {
+        var survey = Survey()
+        for index in try reader.indexes() {
+            let isOfType = allowed[index.definition.recordType] != nil
+            if isOfType, index.phase != .readable { survey.isUnfinished = true }
+            guard index.phase != .dropping else { continue }
+            survey.present.insert(index.definition)
+            if !isAllowed(index.definition) { survey.conforms = false }
+        }
+        if !wanted.isSubset(of: survey.present) { survey.conforms = false }
+        survey.hasOlderRecords = try !survey.conforms && reader.hasRecordsOlderThanIndexes
+        return survey
+    }
+
+    /// Drops what is not allowed, makes what is missing, and gives up what was asked for least recently
+    /// where there are too many.
+    ///
+    /// - Returns: What is there then, and about how many entries are to be added.
+    func carryOut(
+        in writer: any StoreWriter
+    ) throws -> (present: Set<IndexRow.Definition>, entries: Int) {
+        var kept: [IndexRow.Definition: IndexRow] = [:]
+        for index in try writer.indexes() where index.phase != .dropping {
+            if isAllowed(index.definition) {
+                kept[index.definition] = index
+            } else {
+                try giveUp(index, in: writer)
+            }
+        }
+        // The index of names first: the others find their records by it.
+        let missing = wanted.subtracting(kept.keys).sorted {
+            ($0.kind.rawValue, $0.recordType, $0.field) < (
+                $1.kind.rawValue, $1.recordType, $1.field
+            )
+        }
+        var room = limit - kept.keys.count { $0.kind != .name }
+        for victim in victims(kept, count: missing.count { $0.kind != .name } - room) {
+            try giveUp(victim, in: writer)
+            kept[victim.definition] = nil
+            room += 1
+        }
+        var entries = 0
+        for definition in missing where definition.kind == .name || room > 0 {
+            let index = try IndexManager.createIndex(definition, in: writer)
+            kept[definition] = index
+            guard definition.kind != .name else { continue }
+            room -= 1
+            if index.phase == .building {
+                entries += try recordCount(of: definition.recordType, in: writer)
+            }
+        }
+        return (Set(kept.keys), entries)
+    }
+
+    private func giveUp(_ index: IndexRow, in writer: any StoreWriter) throws {
+        var index = index
+        index.phase = .dropping
+        try writer.update(index)
+    }
+
+    /// The indexes that give way.
+    private func victims(
+        _ kept: [IndexRow.Definition: IndexRow], count: Int
+    ) -> [IndexRow] {
+        guard count > 0 else { return [] }
+        let candidates = kept.values.filter {
+            $0.definition.kind != .name && !asked.contains($0.definition)
+        }
+        return Array(
+            candidates.sorted { left, right in
+                let requests = [left, right].map { lastRequests[$0.definition] ?? 0 }
+                return (requests[0], left.key.rawValue) < (requests[1], right.key.rawValue)
+            }.prefix(count))
+    }
+
+    private func recordCount(of recordType: String, in writer: any StoreWriter) throws -> Int {
+        guard
+            let names = try writer.indexes(ofType: recordType)
+                .first(where: { $0.definition.kind == .name && $0.phase != .dropping })
+        else { return 0 }
+        var count = 0
+        for zone in try writer.zones() where count < Self.recordsCounted {
+            count += try writer.entryCount(
+                of: names.key, in: zone.key, within: .all, limit: Self.recordsCounted - count)
+        }
+        return count
+    }
+}

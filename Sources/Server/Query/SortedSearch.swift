@@ -1,0 +1,138 @@
+import StratusMatching
+import StratusRecords
+import StratusStorage
+
+/// Finds a page of a sorted query: by reading records in the order of the first sort key and checking the
+/// filters on them, or by collecting and sorting what an access path finds.
+///
+/// Which of the two reads less depends on how the matches lie in the order, which no count of entries
+/// says. So the first is begun, and given up for the second where it has read as many records as the
+/// second would: a page costs at most twice what the cheaper of the two does.
+struct SortedSearch {
+    private let search: RecordSearch
+    private let scan: IndexScan
+    private let zones: [ZoneRow]
+    private let start: QueryPosition?
+
+    init(
+        _ search: RecordSearch, _ scan: IndexScan, in zones: [ZoneRow],
+        after start: QueryPosition?
+    ) {
+        self.search = search
+        self.scan = scan
+        self.zones = zones
+        self.start = start
+    }
+
+    func page() throws -> RecordSearch.Page {
+        guard try scan.canScanInOrder() else { return try collectedOrWaiting() }
+        // Without filters, or with filters on the sorted field alone, the scan is as long as the page.
+        guard !scan.isServedBySortIndex, scan.hasUsablePaths else { return try inOrder(nil) }
+        let few = max(search.limit, Self.fewRecords)
+        let least = try scan.mostSelectivePath(in: zones, below: few)
+        if least.count != nil, let page = try collected(least.number) { return page }
+        return try inOrder(Alternative(count: nil, path: least.number, lookedAt: few))
+    }
+
+    /// So many records are collected without a look at the other way.
+    private static let fewRecords = 16
+
+    private func emptyPage() -> SortedPage {
+        SortedPage(
+            order: search.order, limit: search.limit,
+            maximumBytes: search.limits.queriedBytesPerAnswer, start: start)
+    }
+
+    // MARK: Without an index of the sort keys
+
+    /// What can be collected is; for more the index is awaited, page by page without records.
+    private func collectedOrWaiting() throws -> RecordSearch.Page {
+        let least = try scan.mostSelectivePath(
+            in: zones, below: search.limits.recordsScannedPerQuery)
+        if least.count != nil, let page = try collected(least.number) { return page }
+        return try scan.waitingPage(
+            for: search.order.keys.indices.map { search.sortIndex(of: $0) },
+            from: start ?? search.order.beginning)
+    }
+
+    // MARK: Collecting
+
+    /// The page of what an access path finds; nil when that is too much.
+    private func collected(_ number: Int) throws -> RecordSearch.Page? {
+        let accessPath = try scan.accessPath(number)
+        var page = emptyPage()
+        scan.readOrder()
+        scan.beginCollecting()
+        for zone in zones {
+            let stopped = try scan.follow(accessPath, number: number, in: zone, after: nil) {
+                _, match, values in
+                if let row = match {
+                    let place = search.order.place(of: values, in: zone.name)
+                    _ = page.add(QueryPosition(place: place), row)
+                }
+                return !scan.hasCollectedTooMuch
+            }
+            if stopped { return nil }
+        }
+        return page.page(scan.scanned)
+    }
+
+    // MARK: In order
+
+    /// What collecting would read instead.
+    private struct Alternative {
+        /// Nil while it is more than was looked for.
+        var count: Int?
+        var path: Int
+        /// The records that were read when it was looked for last.
+        var lookedAt: Int
+    }
+
+    private func inOrder(_ alternative: Alternative?) throws -> RecordSearch.Page {
+        var alternative = alternative
+        var isGivenUp = false
+        var matches = 0
+        var page = emptyPage()
+        for zone in zones where !isGivenUp {
+            scan.beginShare()
+            let ordered = OrderedIndexScan(
+                indexScan: scan, zone: zone, start: start, zoneCount: zones.count)
+            try ordered.run { position, match in
+                // A record after the page's end ends the scan, as all that follow come after it too.
+                if let match, !page.add(position, match) { return false }
+                if page.isBeyond(position) { return false }
+                if match != nil { matches += 1 }
+                if try isDearer(than: &alternative, matches) {
+                    isGivenUp = true
+                    return false
+                }
+                guard scan.isShareUsedUp else { return true }
+                page.end(at: position)
+                return false
+            }
+        }
+        guard isGivenUp, let path = alternative?.path else { return page.page(scan.scanned) }
+        // Only the size of what is to be collected can be too much, not the number.
+        return try collected(path) ?? inOrder(nil)
+    }
+
+    /// Whether the rest of the page is expected to cost more than collecting.
+    private func isDearer(than alternative: inout Alternative?, _ matches: Int) throws -> Bool {
+        guard var known = alternative, scan.scanned >= known.lookedAt else { return false }
+        defer { alternative = known }
+        if known.count == nil {
+            let bound = min(2 * known.lookedAt, search.limits.recordsScannedPerQuery)
+            let least = try scan.mostSelectivePath(in: zones, below: bound)
+            known.count = least.count
+            known.path = least.number
+            known.lookedAt = least.count == nil ? 2 * known.lookedAt : known.lookedAt
+        }
+        guard let count = known.count else { return false }
+        if scan.scanned >= count { return true }
+        // As many are left as the matches so far let expect.
+        let left = search.limit - matches
+        let isFar = left > 0 && scan.scanned * left > count * max(matches, 1)
+        known.lookedAt = min(count, scan.scanned + Self.fewRecords)
+        return isFar
+    }
+}

@@ -1,0 +1,22 @@
+import Synchronization
+
+/// What answering a request took beyond what the request itself says, in requests: the records that a
+/// query looked at, the entries that were added to an index for it.
+final class RequestWork: Sendable {
+    private let total = Mutex(0.0)
+
+    /// About as many records are read in the time of one request.
+    private static let recordsPerRequest = 160.0
+    /// About as many index entries are written.
+    private static let entriesPerRequest = 400.0
+
+    var cost: Double { total.withLock { $0 } }
+
+    func add(recordsRead count: Int) { add(Double(count) / Self.recordsPerRequest) }
+    func add(entriesWritten count: Int) { add(Double(count) / Self.entriesPerRequest) }
+
+    private func add(_ cost: Double) {
+        guard cost > 0 else { return }
+        total.withLock { $0 += cost }
+    }
+}

@@ -1,0 +1,88 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+import Testing
+
+@testable import StratusService
+
+/// Work is paid for by who asks for it, and what costs too much is refused before it is done.
+@Suite struct WorkCostTests {
+    typealias Filter = QueryDictionary.Filter
+
+    private static let long = String(repeating: "gipfel ", count: 20_000)
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var filters: [Filter]
+        var testDescription: String { "\(filters.count) \(filters[0].comparator.rawValue)" }
+    }
+
+    static let costlyFilters = [
+        [Filter(.equals, .user("name"), .string(long))],
+        [Filter(.notEquals, .user("name"), .string(long))],
+        [Filter(.containsAllTokens, .user("name"), .string(long))],
+        [Filter(.containsAnyTokens, .anySearchable, .string(long))],
+        [Filter(.in, .user("name"), .stringList(["a", long]))],
+        [Filter(.equals, .user("guide"), .reference(Reference(recordName: long)))],
+        // Each is short enough, all together are not.
+        (0..<100).map { _ in
+            Filter(.notEquals, .user("name"), .string(String(repeating: "x", count: 10_000)))
+        },
+    ].map(Case.init)
+
+    @Test(arguments: costlyFilters)
+    func longFilterValueIsRefused(_ one: Case) async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify([
+            hut(
+                .create, "a",
+                [
+                    text("name", "Gipfel"),
+                    Field(name: "guide", value: .reference(Reference(recordName: "g"))),
+                ])
+        ])
+        let failure = await alice.refusal(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: one.filters)))
+        #expect(failure?.error.code == .badRequest)
+        #expect(failure?.error.frameworkCode == .limitExceeded)
+    }
+
+    /// Reads the zone as a server does: the answer is encoded, and the bytes are counted.
+    private func read(_ person: Person, _ zoneName: String) async throws -> Int {
+        let request = ChangesZone.Request(zones: [.init(zoneID: zone(zoneName))])
+        let answered = try await person.world.service.receive(
+            ChangesZone.self, from: person.credentials, at: person.world.address, scope: .private
+        ).checkRate().admit().having(request).answer { $0 }
+        return await answered.encoded { answer in
+            let count = wireBytes(of: answer).count
+            return (count, count)
+        }.bytes
+    }
+
+    /// A page of megabytes costs more than a small one, and the next request pays for it.
+    @Test func pageCostsItsBytes() async throws {
+        var limits = Limits()
+        limits.requestsInBurst = 40
+        let world = World(limits: limits, isThrottled: true)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            (0..<20).map { number in
+                hut(
+                    .create, "hut\(number)",
+                    [text("note", String(repeating: "x", count: 250_000))])
+            }, in: "Trips")
+        world.advance(seconds: 60)
+        var pages = 0
+        do {
+            while pages < 40 {
+                let byteCount = try await read(alice, "Trips")
+                #expect(byteCount > 4_000_000)
+                pages += 1
+            }
+        } catch let failure as RequestFailure {
+            #expect(failure.error.code == .throttled)
+        }
+        #expect((1...3).contains(pages), "\(pages)")
+    }
+}
