@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 
 /// The folder that keeps what one device knows: the lists, its name, and the list that was open.
 final class DeviceFolder: Sendable {
@@ -39,6 +40,7 @@ final class DeviceFolder: Sendable {
         } catch {
             throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
         }
+        DeviceFile.tighten(path, isFolder: true)
         lockDescriptor = open(path + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lockDescriptor >= 0 else {
             throw Failure(

@@ -34,9 +34,20 @@ extension SyncConflict {
     }
 
     /// The service's record with other fields, and with the parent that was set here.
+    ///
+    /// What the app encrypts stays encrypted, however a resolver made the field: this device's record
+    /// says so, or the ancestor. A mark that a field has already is never taken away.
     package func server(with fields: [Field]) -> RecordSnapshot {
+        let marks = Dictionary(
+            ((ancestor?.fields ?? []) + client.fields).map { ($0.name, $0.isEncrypted) }
+        ) { $1 }
         var merged = server
-        merged.setFields(fields)
+        merged.setFields(
+            fields.map { field in
+                var field = field
+                field.isEncrypted = field.isEncrypted || marks[field.name] ?? false
+                return field
+            })
         if client.parentRecordName != ancestor?.parentRecordName {
             merged.parentRecordName = client.parentRecordName
         }

@@ -113,7 +113,7 @@ import Testing
                         database, sql: "SELECT baseFields FROM pending WHERE name = 'every type'")
                 )
             }
-            #expect(format == 3)
+            #expect(format == CacheFormat.format.newest)
             #expect(applicationID == Int(CacheFormat.format.applicationID))
             #expect(bytes == Data(RecordFields.values(Self.fields).encoded()))
             try cache.close()

@@ -16,13 +16,15 @@ final class CloudDevice: Sendable {
     let path: String
     let time: TestTime
     let settings: SyncSettings
+    let resolver: (any ConflictResolver)?
     private let opened: Mutex<RecordCache>
 
     var cache: RecordCache { opened.withLock { $0 } }
 
     init(
         _ cloud: TestCloud, _ name: String, user: String = "alice",
-        time: TestTime = TestTime(), settings: SyncSettings = .quick
+        time: TestTime = TestTime(), settings: SyncSettings = .quick,
+        resolver: (any ConflictResolver)? = nil, keyStore: (any CloudKeyStore)? = nil
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
         guard let inner = link.transport as? any AccountTransport else {
@@ -30,14 +32,16 @@ final class CloudDevice: Sendable {
         }
         transport = FaultyTransport(inner)
         connection = CloudConnection(
-            transport: transport, hasAccount: true, deviceID: name, keyStore: cloud.keyStore)
+            transport: transport, hasAccount: true, deviceID: name,
+            keyStore: keyStore ?? cloud.keyStore)
         self.time = time
         self.settings = settings
+        self.resolver = resolver
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
             try RecordCache(
                 path: path, database: Self.database(connection), settings: settings,
-                world: time.world))
+                resolver: resolver, world: time.world))
     }
 
     deinit {
@@ -57,7 +61,7 @@ final class CloudDevice: Sendable {
             try cache.close()
             cache = try RecordCache(
                 path: path, database: Self.database(connection), settings: settings,
-                world: time.world)
+                resolver: resolver, world: time.world)
         }
     }
 
@@ -94,6 +98,12 @@ final class FaultyTransport: AccountTransport {
 
     private let inner: any AccountTransport
     private let state = Mutex<(count: Int, script: [Int: Fault])>((0, [:]))
+    private let tap = Mutex<@Sendable (any Sendable, any Sendable) -> any Sendable>({ $1 })
+
+    /// Lets a test look at each request, and change its answer.
+    func tap(_ tap: @escaping @Sendable (any Sendable, any Sendable) -> any Sendable) {
+        self.tap.withLock { $0 = tap }
+    }
 
     init(_ inner: any AccountTransport) {
         self.inner = inner
@@ -128,7 +138,7 @@ final class FaultyTransport: AccountTransport {
         let answer = try await inner.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         if fault == .answerLost { throw TransportError(.answerLost, "The answer is gone.") }
-        return answer
+        return tap.withLock { $0 }(request, answer) as? E.Answer ?? answer
     }
 
     func nextNotification(

@@ -189,6 +189,7 @@ extension CacheStore {
             try database.execute(
                 sql: """
                     DROP TABLE grdb_migrations;
+                    DROP TABLE encryptedField;
                     PRAGMA application_id = 0;
                     PRAGMA user_version = \(format);
                     """)

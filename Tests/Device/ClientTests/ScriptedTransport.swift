@@ -120,8 +120,9 @@ func hut(_ name: String) -> CKRecord {
     return RecordsModify.Answer(
         records: operations.map { operation in
             let name = operation.record.recordName ?? ""
+            let zone = operation.record.zoneID?.zoneName ?? CKRecordZone.ID.defaultZoneName
             return operation.kind.isDeletion
-                ? .deleted(.init(recordName: name)) : served(name, tag: "saved")
+                ? .deleted(.init(recordName: name)) : served(name, tag: "saved", zone: zone)
         })
 }
 

@@ -108,7 +108,7 @@ extension SyncDriver {
             session.nothingToSend()
             return
         }
-        let answers = try await remote.send(batch, isAtomic: settings.isAtomic)
+        let answers = try await answers(to: batch)
         let outcomes = zip(batch, answers).map { item, answer in
             if case .failed(let failure, _) = answer {
                 return ItemOutcome(item.change, failure: failure)
@@ -124,6 +124,26 @@ extension SyncDriver {
         tellOfQuota(wasQuotaExceeded)
         finish(outcome)
         if let halt = session.halt { haltSession(halt) }
+    }
+
+    /// Sends what may be sent; the rest fails here.
+    private func answers(to batch: [OutgoingChange]) async throws -> [OutgoingAnswer] {
+        let refused = store.plainValueFailures(in: batch)
+        guard !refused.isEmpty else {
+            return try await remote.send(batch, isAtomic: settings.isAtomic)
+        }
+        let sent = batch.indices.filter { refused[$0] == nil }
+        let answers =
+            sent.isEmpty
+            ? []
+            : try await remote.send(sent.map { batch[$0] }, isAtomic: settings.isAtomic)
+        var all = batch.indices.map { index in
+            OutgoingAnswer.failed(
+                refused[index] ?? SyncFailure(.internalError, message: "Nothing was answered."),
+                server: nil)
+        }
+        for (index, answer) in zip(sent, answers) { all[index] = answer }
+        return all
     }
 
     private func failed(_ failure: SyncFailure, _ batch: [OutgoingChange]) async {

@@ -1,5 +1,7 @@
 import GRDB
 import Logging
+import StratusClient
+import StratusRecords
 import StratusSQLite
 
 /// The tables of the cache's file, and how a file of an earlier format becomes one of today's.
@@ -17,6 +19,7 @@ enum CacheFormat {
             .init("tables", sql: tables),
             .init("tombstones", sql: tombstones),
             .init("fields as JSON") { try storeFieldsAsJSON($0) },
+            .init("encrypted fields") { try noteEncryptedFields($0) },
         ],
         unmarkedFormats: 1...2)
 
@@ -28,6 +31,8 @@ enum CacheFormat {
         configuration.label = "StratusCache"
         configuration.busyMode = .timeout(5)
         configuration = format.configuration(configuration, forFileAt: path)
+        // SQLite gives the files that it makes beside it the same rights.
+        DeviceFile.make(path)
         do {
             let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
             if let upgrade, upgrade.from > 0 {
@@ -38,6 +43,7 @@ enum CacheFormat {
                     ])
             }
             try pool.write { try $0.execute(sql: forgetOldTombstones) }
+            for suffix in ["", "-wal", "-shm"] { DeviceFile.tighten(path + suffix) }
             return pool
         } catch let error as CacheError {
             throw error
@@ -133,5 +139,31 @@ enum CacheFormat {
             }
         }
         try database.execute(sql: "UPDATE pending SET earlier = x''")
+    }
+
+    /// From format 3 to 4: which fields the app encrypts, as far as the records tell.
+    ///
+    /// Values that this device could read it opened with a key, or encrypted itself. Sealed ones, which
+    /// begin so, anybody may have written.
+    private static func noteEncryptedFields(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE encryptedField (
+                    type TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (type, key)) WITHOUT ROWID
+                """)
+        let sealed: [UInt8] = [0x53, 0x56, 0x31, 0x00]
+        let insert = try database.makeStatement(
+            sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)")
+        let rows = try Row.fetchCursor(database, sql: "SELECT type, fields FROM record")
+        while let row = try rows.next() {
+            let type: String = row[0]
+            let fields = try row.withUnsafeData(atIndex: 1) { data in
+                try data?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
+            }
+            for field in fields where field.isEncrypted {
+                if case .bytes(let bytes) = field.value, bytes.starts(with: sealed) { continue }
+                try insert.execute(arguments: [type, field.name])
+            }
+        }
     }
 }

@@ -10,12 +10,17 @@ extension CacheStore {
     /// - Parameter countsRound: whether this counts against the bound of resending; a page of changes
     ///   does not, as each comes from a real edit elsewhere.
     func meet(
-        _ server: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
+        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         var row = pending
-        let name = server.id.name
-        guard row.change.kind == .save, let client = try record(name, zone, database) else {
+        let name = answered.id.name
+        let here = try record(name, zone, database)
+        // Whatever the service wrote in the clear into an encrypted field reaches no resolver.
+        let server = answered.withoutPlainValues(
+            of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
+                .union(row.base?.encryptedKeys ?? []))
+        guard row.change.kind == .save, let client = here else {
             // Deleted here: stays deleted, whatever was edited elsewhere.
             row.base = server
             row.change.attempts += countsRound ? 1 : 0

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
@@ -14,7 +15,9 @@ extension CacheStore {
     ) throws -> (outcome: CacheOutcome, wantedZones: [ZoneID]) {
         let now = world.nowMilliseconds()
         var wanted: [ZoneID] = []
+        var encrypted: Set<EncryptedField> = []
         let outcome = try write { database, outcome in
+            encrypted = try noteEncryptedFields(of: edits, database)
             var zones: [ZoneID: ZoneRow] = [:]
             func zoneRow(_ id: ZoneID) throws -> ZoneRow {
                 if let known = zones[id] { return known }
@@ -36,6 +39,7 @@ extension CacheStore {
                 if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
             }
         }
+        remember(encrypted)
         return (outcome, wanted)
     }
 

@@ -43,7 +43,8 @@ extension CacheStore {
                 database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
-            for server in page.records {
+            for answered in page.records {
+                let server = answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type))
                 if hasPending, let row = try pending(server.id.name, zone, database) {
                     try meet(server, row, zone, countsRound: false, &outcome, database)
                 } else {

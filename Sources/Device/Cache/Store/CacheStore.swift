@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
+import Synchronization
 
 /// The cache's file: rows, the queue, tokens and flags, in one SQLite database.
 ///
@@ -18,6 +20,8 @@ import StratusSync
 ///   seen since: the ancestor of a conflict, and the change tag to send.
 final class CacheStore: Sendable {
     let pool: DatabasePool
+    /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
+    let encryptedKeys: Mutex<EncryptedKeys>
     let resolver: any ConflictResolver
     let editDateKey: String?
     let policy: ZoneDeletionPolicy
@@ -40,6 +44,7 @@ final class CacheStore: Sendable {
         policy = createsZones ? settings.zoneDeletionPolicy : .remove
         selection = settings.zones
         pool = try CacheFormat.open(path)
+        encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
     }
 
     func close() throws {

@@ -101,12 +101,16 @@ final class ContainerCore: Sendable {
     /// Completion handlers of the convenience calls run here, one at a time, never on the main
     /// queue.
     let callbackQueue: DispatchQueue
+    let encryptedFields: EncryptedFieldMemory
 
     init(identifier: String, connection: CloudConnection) {
         self.identifier = identifier
         self.connection = connection
         operationQueue = OperationQueue()
         callbackQueue = DispatchQueue(label: "stratus.container.callbacks")
+        encryptedFields = EncryptedFieldMemory(
+            store: connection.keyring.store, container: identifier,
+            environment: connection.environment)
     }
 
     func sender(scope: DatabaseScope?, pace: RequestPace) -> RequestSender {

@@ -33,8 +33,13 @@ extension ContainerSession {
         try await results(
             urls, wire: Self.link,
             ask: { try await send(RecordsRequestAccess.self, .init($0)).items },
-            read: { _, answer in
-                if case .failure(let failure) = answer {
+            read: { url, answer in
+                let asked = try Self.link(url).value
+                switch answer {
+                case .success(let request):
+                    try AnswerMatching.check(request.shortGUID.value, asked)
+                case .failure(let failure):
+                    try AnswerMatching.check(failure.shortGUID?.value, asked)
                     throw CKError(failure.error, about: .record)
                 }
             })
@@ -98,10 +103,14 @@ extension ContainerSession {
     ) throws -> CKShareMetadata {
         switch result {
         case .success(let dictionary):
+            try AnswerMatching.check(dictionary, link: link, container: core.identifier)
             return try CKShareMetadata(
                 dictionary, link: link, container: core.identifier,
-                linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key)
-        case .failure(let failure): throw CKError(failure.error, about: .record)
+                linkOrigin: core.connection.transport.shareLinkOrigin, linkKey: key,
+                encryptedKeys: core.encryptedFields.keysToRead)
+        case .failure(let failure):
+            try AnswerMatching.check(failure.shortGUID?.value, link.value)
+            throw CKError(failure.error, about: .record)
         }
     }
 }

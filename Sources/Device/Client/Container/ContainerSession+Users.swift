@@ -32,6 +32,7 @@ extension ContainerSession {
             },
             ask: { try await send(UsersDiscover.self, .init(lookupInfos: $0)).items },
             read: { info, answer in
+                try AnswerMatching.check(answer, info.dictionary)
                 var identity = answer
                 identity.lookupInfo = identity.lookupInfo ?? info.dictionary
                 return CKUserIdentity(identity)

@@ -121,6 +121,13 @@ extension DatabaseSession {
             switch token {
             case .failure(let failure):
                 results.set(.failure(CKError(failure.error, about: .record)), at: index)
+            case .success(let token)
+            where token.recordName != records[asset.record].recordID.recordName
+                || token.fieldName != asset.fieldName:
+                let asked = "\(records[asset.record].recordID.recordName) \(asset.fieldName)"
+                let error = AnswerMatching.error(
+                    asked: asked, answered: "\(token.recordName) \(token.fieldName)")
+                results.set(.failure(error), at: index)
             case .success(let token):
                 results.set(try await upload(asset, to: token.url, meter), at: index)
             }
@@ -247,7 +254,10 @@ extension DatabaseSession {
             recordName: record.recordID.recordName, zoneID: record.recordID.zoneID.dictionary)
         let answer = try await sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: [item], desiredKeys: [fieldName]))
-        guard case .record(let dictionary) = answer.records.first else { return nil }
+        guard let result = answer.records.first, case .record(let dictionary) = result else {
+            return nil
+        }
+        try matching.check(result, record.recordID)
         var reader = reader
         let state = try reader.state(dictionary, in: record.recordID.zoneID)
         return state.values[fieldName]?.assets?.lazy.compactMap(\.stored)

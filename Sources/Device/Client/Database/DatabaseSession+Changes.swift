@@ -111,7 +111,13 @@ extension DatabaseSession {
                     // The other zones are none the worse for it.
                     return .failure(CKError(requestFailedWith: error))
                 }
-                return .success(try read(page, in: question.zoneID))
+                do {
+                    try matching.check(page.zoneID, question.zoneID)
+                    return .success(try read(page, in: question.zoneID))
+                } catch let error as CKError where error.isMismatch {
+                    // The other zones are none the worse for it; this one's token stays.
+                    return .failure(error)
+                }
             case .failure(let failure):
                 return .failure(CKError(failure.error, about: .zone))
             }
@@ -141,17 +147,21 @@ extension DatabaseSession {
         _ page: ChangesZone.Page, in zoneID: CKRecordZone.ID
     ) throws -> ZoneChangesPage {
         var reader = reader
+        let matching = matching
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)
         sender.connection.noteFetched(page.records.count, areChanges: true)
         for result in page.records {
             switch result {
             case .record(let dictionary):
+                try matching.check(dictionary.zoneID, zoneID)
                 changes.append(.changed(try reader.record(dictionary, in: zoneID)))
             case .deleted(let tombstone):
+                try matching.check(tombstone.zoneID, zoneID)
                 let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)
                 changes.append(.deleted(recordID, tombstone.recordType ?? ""))
             case .failure(let failure):
+                try matching.check(failure.zoneID, zoneID)
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)
                 guard let name = failure.recordName else { throw error }
                 changes.append(.failed(CKRecordID(known: name, zoneID: zoneID), error))

@@ -22,8 +22,14 @@ extension DatabaseSession {
         try check(answer.records.count, for: recordIDs.count)
         sender.connection.noteFetched(answer.records.count, areChanges: false)
         var reader = reader
+        let matching = matching
         let results = zip(recordIDs, answer.records).map { recordID, result in
-            FetchedRecord(recordID, Result { try record(result, recordID, &reader) })
+            FetchedRecord(
+                recordID,
+                Result {
+                    try matching.check(result, recordID)
+                    return try record(result, recordID, &reader)
+                })
         }
         return reader.isIncomplete ? try await complete(results, progress: progress) : results
     }

@@ -22,10 +22,13 @@ extension DatabaseSession {
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> RecordsModification {
         var batch = ModifyBatch(records, policy: policy, isAtomic: isAtomic, deleting: recordIDs)
+        // Before assets are uploaded, as they are in the clear.
+        batch.refusePlainValues(of: try core.encryptedFields.keys())
         try await upload(&batch, progress: progress)
         try await encrypt(&batch)
+        batch.refusePlainValues(of: try remembered(batch.encryptedFields))
         batch.close()
-        guard !batch.operations.isEmpty else { return batch.outcome([], reader: reader).0 }
+        guard !batch.operations.isEmpty else { return batch.outcome([], session: self).0 }
         let request = RecordsModify.Request(
             operations: batch.operations, isAtomic: isAtomic, operationID: operationID)
         let count = batch.operations.count
@@ -35,11 +38,19 @@ extension DatabaseSession {
         }
         try check(answer.records.count, for: count)
         try await batch.addServerRecords(to: answer.records, session: self)
-        let (outcome, isIncomplete) = batch.outcome(answer.records, reader: reader)
+        let (outcome, isIncomplete) = batch.outcome(answer.records, session: self)
         if isIncomplete { try await complete(outcome) }
         await addLinkKeys(
             to: outcome.saves.compactMap { $0.result.success as? CKShare }, makesKey: true)
         return outcome
+    }
+
+    /// Remembers what is about to be encrypted for the first time.
+    ///
+    /// - Returns: all fields that this device encrypted.
+    private func remembered(_ fields: Set<EncryptedField>) throws -> EncryptedKeys {
+        try core.encryptedFields.add(fields)
+        return try core.encryptedFields.keys()
     }
 
     /// Fetches what the answers to a save lack. The save has its outcome already: what cannot be

@@ -32,12 +32,23 @@ extension DatabaseSession {
         sender.connection.noteFetched(answer.records.count, areChanges: false)
         var page = QueryPage()
         var reader = reader
+        let matching = matching
         let zoneID = search.zoneID ?? .default
         for result in answer.records {
             switch result {
             case .record(let dictionary):
                 let record = try reader.record(dictionary, in: zoneID)
-                page.matches.append((record.recordID, .success(record)))
+                page.matches.append(
+                    (
+                        record.recordID,
+                        Result {
+                            if let asked = search.zoneID {
+                                try matching.check(dictionary.zoneID, asked)
+                            }
+                            try AnswerMatching.check(dictionary.recordType, query.recordType)
+                            return record
+                        }
+                    ))
             case .deleted: continue
             case .failure(let failure):
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)

@@ -44,18 +44,15 @@ extension DatabaseSession {
                 // What cannot be said in the protocol fails alone.
                 _ = try save.get()
                 // What was asked is what is stored; the answer adds nothing to it.
-                if case .failure(_, let error) = results.popFirst() {
-                    throw CKError(error, about: .subscription)
-                }
+                try AnswerMatching.check(
+                    results.popFirst(), subscription.subscriptionID, isDeleted: false)
                 return subscription
             }
             outcome.saves.append((subscription.subscriptionID, saved))
         }
         for (subscriptionID, result) in zip(subscriptionIDs, results) {
             let deleted = Result<Void, any Error> {
-                if case .failure(_, let error) = result {
-                    throw CKError(error, about: .subscription)
-                }
+                try AnswerMatching.check(result, subscriptionID, isDeleted: true)
             }
             outcome.deletions.append((subscriptionID, deleted))
         }
@@ -72,7 +69,13 @@ extension DatabaseSession {
         try check(answer.items.count, for: subscriptionIDs.count)
         var reader = reader
         return zip(subscriptionIDs, answer.items).map { subscriptionID, result in
-            (subscriptionID, Result { try subscription(result, &reader) })
+            (
+                subscriptionID,
+                Result {
+                    try AnswerMatching.check(result, subscriptionID, isDeleted: false)
+                    return try subscription(result, &reader)
+                }
+            )
         }
     }
 

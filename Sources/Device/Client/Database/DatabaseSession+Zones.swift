@@ -32,10 +32,24 @@ extension DatabaseSession {
         var outcome = ZonesModification()
         var reader = reader
         for (zone, result) in zip(zones, answer.items) {
-            outcome.saves.append((zone.zoneID, Result { try self.zone(result, &reader) }))
+            outcome.saves.append(
+                (
+                    zone.zoneID,
+                    Result {
+                        try matching.check(result.zoneID, zone.zoneID)
+                        return try self.zone(result, &reader)
+                    }
+                ))
         }
         for (zoneID, result) in zip(zoneIDs, answer.items.dropFirst(zones.count)) {
-            outcome.deletions.append((zoneID, Result { try deleted(result) }))
+            outcome.deletions.append(
+                (
+                    zoneID,
+                    Result {
+                        try matching.check(result.zoneID, zoneID)
+                        try deleted(result)
+                    }
+                ))
         }
         return outcome
     }
@@ -47,7 +61,13 @@ extension DatabaseSession {
         try check(answer.items.count, for: zoneIDs.count)
         var reader = reader
         return zip(zoneIDs, answer.items).map { zoneID, result in
-            (zoneID, Result { try zone(result, &reader) })
+            (
+                zoneID,
+                Result {
+                    try matching.check(result.zoneID, zoneID)
+                    return try zone(result, &reader)
+                }
+            )
         }
     }
 
@@ -96,6 +116,16 @@ extension DatabaseSession {
     private func deleted(_ result: ZoneResult) throws {
         if case .failure(let failure) = result {
             throw CKError(failure.error, about: .zone)
+        }
+    }
+}
+
+extension ZoneResult {
+    /// The zone that an answer is about.
+    fileprivate var zoneID: ZoneIDDictionary {
+        switch self {
+        case .success(let zone): zone.zoneID
+        case .failure(let failure): failure.zoneID
         }
     }
 }

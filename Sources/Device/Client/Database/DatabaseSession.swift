@@ -15,7 +15,14 @@ struct DatabaseSession: Sendable {
 
     var reader: RecordReader {
         RecordReader(
-            scope: sender.scope, linkOrigin: sender.connection.transport.shareLinkOrigin)
+            scope: sender.scope, linkOrigin: sender.connection.transport.shareLinkOrigin,
+            encryptedKeys: core.encryptedFields.keysToRead)
+    }
+
+    /// What an answer must be about.
+    var matching: AnswerMatching {
+        AnswerMatching(
+            scope: sender.scope, user: sender.connection.userRecordName(container: core.identifier))
     }
 
     /// Fetches what records of an answer lack: the sense of encrypted values, and their assets.

@@ -50,6 +50,32 @@ struct ModifyBatch {
         noteSpoiltZones()
     }
 
+    /// What of the batch is encrypted.
+    var encryptedFields: Set<EncryptedField> {
+        var fields: Set<EncryptedField> = []
+        for (record, draft) in zip(records, drafts) {
+            guard case .success(let draft) = draft, !draft.openKeys.isEmpty else { continue }
+            for key in draft.openKeys {
+                fields.insert(EncryptedField(recordType: record.recordType, key: key))
+            }
+        }
+        return fields
+    }
+
+    /// Fails the records that have a value in the clear of a field that this device encrypts. Nothing
+    /// that an app builds is sent without passing here.
+    mutating func refusePlainValues(of keys: EncryptedKeys) {
+        guard !keys.isEmpty else { return }
+        for (index, record) in records.enumerated() {
+            guard case .success(let draft) = drafts[index],
+                let encrypted = keys[record.recordType],
+                let key = draft.plainField(of: encrypted)
+            else { continue }
+            let field = EncryptedField(recordType: record.recordType, key: key)
+            fail(index, with: .plainValue(of: field))
+        }
+    }
+
     /// Makes the operations of what can be sent.
     mutating func close() {
         for (record, draft) in zip(records, drafts) {
@@ -94,6 +120,7 @@ struct ModifyBatch {
             // The save has its outcome already; the conflict is told without the server's record.
             return
         }
+        guard answer.records.count == wanted.count else { return }
         for (want, result) in zip(wanted, answer.records) {
             if case .record(let dictionary) = result {
                 serverRecords[want.operation] = dictionary
@@ -105,9 +132,10 @@ struct ModifyBatch {
     ///
     /// - Returns: also whether some records are incomplete, see `DatabaseSession.complete(_:)`.
     func outcome(
-        _ results: [RecordResult], reader: RecordReader
+        _ results: [RecordResult], session: DatabaseSession
     ) -> (RecordsModification, isIncomplete: Bool) {
-        var reader = reader
+        var reader = session.reader
+        let matching = session.matching
         var outcome = RecordsModification()
         outcome.saves.reserveCapacity(records.count)
         var next = 0
@@ -119,7 +147,10 @@ struct ModifyBatch {
             case .success(let draft):
                 let server = serverRecords[next]
                 result = Result {
-                    try saved(record, draft, results[next], server, reader: &reader)
+                    try matching.check(results[next], record.recordID)
+                    try matching.check(
+                        recordName: server?.recordName, zoneID: server?.zoneID, record.recordID)
+                    return try saved(record, draft, results[next], server, reader: &reader)
                 }
                 next += 1
             }
@@ -129,7 +160,15 @@ struct ModifyBatch {
             if isSpoilt(recordID) {
                 outcome.deletions.append((recordID, .failure(Self.spoilt)))
             } else {
-                outcome.deletions.append((recordID, deleted(results[next])))
+                let result = results[next]
+                outcome.deletions.append(
+                    (
+                        recordID,
+                        Result {
+                            try matching.check(result, recordID)
+                            try deleted(result).get()
+                        }
+                    ))
                 next += 1
             }
         }
@@ -145,6 +184,7 @@ struct ModifyBatch {
     ) throws -> CKRecord {
         switch result {
         case .record(let dictionary):
+            try AnswerMatching.check(dictionary.recordType, record.recordType)
             record.confirm(draft, try reader.state(dictionary, in: record.recordID.zoneID))
             return record
         case .deleted:
@@ -163,11 +203,13 @@ struct ModifyBatch {
         if failure.error.code == .conflict || failure.error.code == .exists {
             let zoneID = record.recordID.zoneID
             details[CKRecordChangedErrorClientRecordKey] = record
-            details[CKRecordChangedErrorServerRecordKey] =
-                try server.map { try reader.record($0, in: zoneID) }
+            let encrypted = draft.sent.encryptedKeys
+            details[CKRecordChangedErrorServerRecordKey] = try server.map {
+                try reader.record($0, in: zoneID).withoutPlainValues(of: encrypted)
+            }
             if let ancestor = failure.ancestorRecord {
                 details[CKRecordChangedErrorAncestorRecordKey] =
-                    try reader.record(ancestor, in: zoneID)
+                    try reader.record(ancestor, in: zoneID).withoutPlainValues(of: encrypted)
             } else if draft.sent.changeTag != nil {
                 details[CKRecordChangedErrorAncestorRecordKey] = CKRecord.made(
                     recordType: record.recordType, recordID: record.recordID, state: draft.base)

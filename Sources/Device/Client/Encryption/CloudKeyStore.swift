@@ -39,6 +39,32 @@ public protocol CloudKeyStore: Sendable {
 
     /// Keeps a copy in the place of the one that is there.
     func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws
+
+    /// The fields that this device encrypted in a container, whoever was signed in.
+    ///
+    /// They are no secrets. A store that keeps none lets the device send them in the clear after
+    /// its next start, if a record is built so.
+    func encryptedFields(
+        of container: String, in environment: ContainerEnvironment
+    ) throws -> Set<EncryptedField>
+
+    /// Adds to these fields; returns when no loss of power can take them back. Of several calls at a
+    /// time, also by other processes, none loses another's.
+    func addEncryptedFields(
+        _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
+    ) throws
+}
+
+extension CloudKeyStore {
+    /// None: for stores that were written before there was such a memory.
+    public func encryptedFields(
+        of container: String, in environment: ContainerEnvironment
+    ) throws -> Set<EncryptedField> { [] }
+
+    /// Keeps none.
+    public func addEncryptedFields(
+        _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
+    ) throws {}
 }
 
 /// Why a key could not be read or kept.

@@ -24,6 +24,7 @@ extension CloudKeyring {
         let answer = try await caller.core.sender(scope: .private, pace: caller.pace).send(
             RecordsLookup.self,
             RecordsLookup.Request(records: [.init(recordName: Self.recordName)]))
+        try check(answer, caller)
         switch answer.records.first {
         case .record(let dictionary):
             // However it fails: a keyring that cannot be read must not be replaced by a new one.
@@ -43,6 +44,15 @@ extension CloudKeyring {
         }
     }
 
+    private func check(_ answer: RecordsLookup.Answer, _ caller: Caller) throws {
+        guard answer.records.count == 1, let result = answer.records.first else {
+            throw CKError(.internalError, "The service did not answer about the keyring.")
+        }
+        let user = caller.core.connection.userRecordName(container: caller.core.identifier)
+        try AnswerMatching(scope: .private, user: user)
+            .check(result, CKRecord.ID(recordName: Self.recordName))
+    }
+
     /// Writes the record: a new one without a change tag.
     ///
     /// - Returns: it as the service has it now; nil when it was changed meanwhile.
@@ -60,6 +70,7 @@ extension CloudKeyring {
                 operations: [.init(stored.changeTag == nil ? .create : .update, record)],
                 isAtomic: false,
                 operationID: caller.core.connection.world.makeUUID().uuidString))
+        try check(answer, caller)
         switch answer.records.first {
         case .record(let dictionary):
             var saved = stored

@@ -9,6 +9,7 @@ public final class FileKeyStore: CloudKeyStore {
     private enum Kind: String {
         case key
         case keyring
+        case fields
 
         /// What a file of any format begins with, then its number and a space.
         var prefix: String { "stratus-\(rawValue)-" }
@@ -99,13 +100,62 @@ public final class FileKeyStore: CloudKeyStore {
         }
     }
 
+    // MARK: Encrypted fields
+
+    // The file has a line for each field, its type and its key with a space between them: neither name
+    // can have one.
+
+    public func encryptedFields(
+        of container: String, in environment: ContainerEnvironment
+    ) throws -> Set<EncryptedField> {
+        try fields(url(.fields, [container, environment.rawValue]))
+    }
+
+    public func addEncryptedFields(
+        _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
+    ) throws {
+        let url = url(.fields, [container, environment.rawValue])
+        try attempt(Self.writableSentence, url) {
+            try makeFolder()
+            // Another process may add its own: one at a time reads, adds and writes.
+            let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.unwritable(url) }
+            defer { close(descriptor) }
+            guard flock(descriptor, LOCK_EX) == 0 else { throw Self.unwritable(url) }
+            let all = try self.fields(url).union(fields)
+            let lines = all.map { "\($0.recordType) \($0.key)\n" }.sorted().joined()
+            try write(Array(lines.utf8), .fields, url) { draft in
+                guard rename(draft, url.path) == 0 else { throw Self.unwritable(url) }
+            }
+        }
+    }
+
+    private func fields(_ url: URL) throws -> Set<EncryptedField> {
+        let damaged = "Remove the damaged list of encrypted fields: it is made anew."
+        guard let bytes = try read(.fields, url, damaged) else { return [] }
+        var fields: Set<EncryptedField> = []
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            let names = line.split(separator: " ").map(String.init)
+            guard names.count == 2 else {
+                throw CloudKeyStoreError(sentence: damaged, path: url.path)
+            }
+            fields.insert(EncryptedField(recordType: names[0], key: names[1]))
+        }
+        return fields
+    }
+
     // MARK: Files
 
     private func read(
         _ kind: Kind, _ account: CloudKeyAccount, _ whenDamaged: String
     ) throws -> [UInt8]? {
-        let url = url(kind, account)
+        try read(kind, url(kind, account), whenDamaged)
+    }
+
+    private func read(_ kind: Kind, _ url: URL, _ whenDamaged: String) throws -> [UInt8]? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
+        // Only names are in it.
+        if kind == .fields { DeviceFile.tighten(url.path) }
         let text = try attempt("Make the file of keys readable for its user.", url) {
             let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
             guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0
@@ -136,8 +186,13 @@ public final class FileKeyStore: CloudKeyStore {
         _ bytes: [UInt8], _ kind: Kind, _ account: CloudKeyAccount,
         place: (_ draft: String) throws -> Value
     ) throws -> Value {
-        let url = url(kind, account)
-        return try attempt(Self.writableSentence, url) {
+        try write(bytes, kind, url(kind, account), place: place)
+    }
+
+    private func write<Value>(
+        _ bytes: [UInt8], _ kind: Kind, _ url: URL, place: (_ draft: String) throws -> Value
+    ) throws -> Value {
+        try attempt(Self.writableSentence, url) {
             try makeFolder()
             var path = Array((url.path + "+XXXXXX").utf8CString)
             // A file that nobody else has, of mode 0600.
@@ -159,8 +214,10 @@ public final class FileKeyStore: CloudKeyStore {
         }
     }
 
-    /// Makes the folder, and all on the way to it, so that they are on the disk.
+    /// Makes the folder, and all on the way to it, so that they are on the disk. An older one that
+    /// others may look into is closed to them.
     private func makeFolder() throws {
+        defer { DeviceFile.tighten(folder.path, isFolder: true) }
         var missing: [URL] = []
         var url = folder
         while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
@@ -183,8 +240,11 @@ public final class FileKeyStore: CloudKeyStore {
 
     /// Container, environment and user, with what no file name should have written as hexadecimals.
     private func url(_ kind: Kind, _ account: CloudKeyAccount) -> URL {
-        let name = [account.container, account.environment.rawValue, account.user]
-            .map(HTTPTransport.escaped).joined(separator: "+")
+        url(kind, [account.container, account.environment.rawValue, account.user])
+    }
+
+    private func url(_ kind: Kind, _ parts: [String]) -> URL {
+        let name = parts.map(HTTPTransport.escaped).joined(separator: "+")
         return folder.appendingPathComponent("\(name).\(kind.rawValue)")
     }
 

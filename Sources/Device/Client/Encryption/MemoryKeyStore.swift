@@ -1,3 +1,4 @@
+import StratusRecords
 import Synchronization
 
 /// Keeps keys as long as it lives: for tests, and for processes that fetch their key elsewhere.
@@ -7,7 +8,13 @@ public final class MemoryKeyStore: CloudKeyStore {
         var keyring: [UInt8]?
     }
 
+    private struct Container: Hashable {
+        var identifier: String
+        var environment: ContainerEnvironment
+    }
+
     private let accounts = Mutex<[CloudKeyAccount: Kept]>([:])
+    private let fields = Mutex<[Container: Set<EncryptedField>]>([:])
 
     public init() {}
 
@@ -33,5 +40,22 @@ public final class MemoryKeyStore: CloudKeyStore {
 
     public func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) {
         accounts.withLock { $0[account, default: Kept()].keyring = keyring }
+    }
+
+    public func encryptedFields(
+        of container: String, in environment: ContainerEnvironment
+    ) -> Set<EncryptedField> {
+        fields.withLock {
+            $0[Container(identifier: container, environment: environment)] ?? []
+        }
+    }
+
+    public func addEncryptedFields(
+        _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
+    ) {
+        self.fields.withLock {
+            $0[Container(identifier: container, environment: environment), default: []]
+                .formUnion(fields)
+        }
     }
 }

@@ -93,6 +93,8 @@ extension CKError: CustomStringConvertible {
 extension CKError {
     /// The field of a record that an error is about.
     static let fieldNameKey = "StratusFieldName"
+    /// The type of the record that an error is about.
+    static let recordTypeKey = "StratusRecordType"
 
     /// Makes an error with a constant sentence, details as named properties, and a cause.
     package init(

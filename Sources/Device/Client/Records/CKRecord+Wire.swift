@@ -90,6 +90,12 @@ extension CKRecord {
         CKAsset.Holder(recordName: recordID.recordName, zoneID: recordID.zoneID)
     }
 
+    /// The record without what the service answered in the clear for encrypted fields.
+    func withoutPlainValues(of keys: Set<String>) -> CKRecord {
+        state.withLock { $0.dropPlainValues(of: keys) }
+        return self
+    }
+
     /// Takes over the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
         for asset in draft.assetFields.lazy.flatMap(\.assets) {
@@ -114,6 +120,14 @@ extension RecordState {
 }
 
 extension CKRecord.Draft {
+    /// A field with a value in the clear that this device knows as encrypted.
+    ///
+    /// - Parameter keys: the encrypted fields of the record's type.
+    func plainField(of keys: Set<String>) -> String? {
+        fields.first { $0.value != nil && !$0.isEncrypted && keys.contains($0.name) }?.name
+            ?? assetFields.first { keys.contains($0.name) }?.name
+    }
+
     /// The operation with all fields.
     ///
     /// - Parameter holder: the record; assets that it holds already need no upload.
@@ -144,15 +158,20 @@ struct RecordReader {
     private var isLocal = false
     /// The beginning of shares' links.
     let linkOrigin: String?
+    /// The fields of which this device knows that they are encrypted: no value in the clear is one.
+    private let encryptedKeys: EncryptedKeys
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
     /// Whether records were made that lack their assets' bytes, the sense of encrypted values, or the
     /// key in a share's link; see
     /// `DatabaseSession.complete(_:progress:)`.
     private(set) var isIncomplete = false
 
-    init(scope: DatabaseScope, linkOrigin: String? = nil) {
+    init(
+        scope: DatabaseScope, linkOrigin: String? = nil, encryptedKeys: EncryptedKeys = [:]
+    ) {
         self.scope = scope
         self.linkOrigin = linkOrigin
+        self.encryptedKeys = encryptedKeys
     }
 
     /// For what this device wrote for itself: owners' names stand there as they were shown.
@@ -218,6 +237,9 @@ struct RecordReader {
         }
         let holder = dictionary.recordName.map { CKAsset.Holder(recordName: $0, zoneID: zoneID) }
         set(fields, of: &state, in: zoneID, holder: holder)
+        if let keys = dictionary.recordType.flatMap({ encryptedKeys[$0] }) {
+            state.dropPlainValues(of: keys)
+        }
         return state
     }
 

@@ -38,6 +38,15 @@ struct RecordState: Sendable {
     /// In an array, so that the many records that are no shares stay small.
     private var shares: [ShareState] = []
 
+    /// Takes out what a service answered in the clear for encrypted fields: whoever wrote it had no
+    /// key, so it may be anybody's.
+    mutating func dropPlainValues(of keys: Set<String>) {
+        for key in keys where !encryptedKeys.contains(key) {
+            guard values.removeValue(forKey: key) != nil else { continue }
+            encryptedKeys.insert(key)
+        }
+    }
+
     /// Sets a field; nil removes it. Each of the two views knows only its own fields.
     mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
         if encryptedKeys.contains(key) != isEncrypted {
@@ -95,7 +104,9 @@ struct RecordState: Sendable {
         let later = changesSince(sent)
         let local = values
         var confirmed = hasAllFields ? server.values : values
-        if !hasAllFields {
+        if hasAllFields {
+            confirmEncrypted(&confirmed, server, sent)
+        } else {
             // The protocol's own form of what was sent, so that a Date reads as the service keeps
             // it.
             for key in Set(sent.changes.keys).union(later.keys) {
@@ -112,7 +123,6 @@ struct RecordState: Sendable {
             }
         }
         values = confirmed
-        encryptedKeys.formUnion(server.encryptedKeys)
         changes = [:]
         for (key, serial) in later where local[key] != nil || confirmed[key] != nil {
             values[key] = local[key]
@@ -127,6 +137,23 @@ struct RecordState: Sendable {
         if let serial = parentSerial, serial > sent.changeCount { return }
         parentSerial = nil
         if hasAllFields { parent = server.parent }
+    }
+
+    /// Decides what an answer with all fields says of the encrypted ones: an encrypted value is one
+    /// that was set here, or that a key of this device opens.
+    private mutating func confirmEncrypted(
+        _ confirmed: inout [String: StoredValue], _ server: RecordState, _ sent: RecordState
+    ) {
+        for key in encryptedKeys {
+            if sent.changes[key] != nil, sent.encryptedKeys.contains(key) {
+                confirmed[key] = sent.values[key]?.normalised
+            } else if confirmed[key] != nil, !server.encryptedKeys.contains(key) {
+                // In the clear: whoever wrote it had no key, so it may be anybody's.
+                confirmed[key] = nil
+            }
+        }
+        // A mark counts with its sealed value alone.
+        encryptedKeys.formUnion(server.encryptedKeys.filter { server.values[$0] != nil })
     }
 
     /// The fields that were changed after a request was built, with the serials of the changes.

@@ -37,10 +37,11 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     ///   was invited by an address that may be the user's.
     init(
         _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
-        linkOrigin: String, linkKey: ZoneKey? = nil
+        linkOrigin: String, linkKey: ZoneKey? = nil, encryptedKeys: EncryptedKeys = [:]
     ) throws {
         var reader = RecordReader(
-            scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin)
+            scope: dictionary.databaseScope ?? .shared, linkOrigin: linkOrigin,
+            encryptedKeys: encryptedKeys)
         let zoneID = dictionary.zoneID.map { reader.zoneID($0) } ?? .default
         guard let record = dictionary.share else {
             throw Self.missingShare(dictionary.potentialMatches)

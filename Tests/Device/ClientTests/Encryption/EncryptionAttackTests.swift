@@ -107,8 +107,18 @@ import Testing
         }
         let joined = try await ben.join(idas)
         ben.transport.tap {
-            $0.answer = { _, answer in
-                answer is RecordsResolve.Answer ? answers.all.last ?? answer : answer
+            $0.answer = { request, answer in
+                guard let asked = (request as? RecordsResolve.Request)?.items.first,
+                    let idas = answers.all.last, answer is RecordsResolve.Answer
+                else { return answer }
+                return RecordsResolve.Answer(
+                    idas.items.map { item in
+                        item.map { found in
+                            var found = found
+                            found.shortGUID.value = asked.value
+                            return found
+                        }
+                    })
             }
         }
         let again = try await ben.join(cys)

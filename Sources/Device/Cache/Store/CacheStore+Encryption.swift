@@ -1,0 +1,71 @@
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import Synchronization
+
+/// The fields that the app encrypts, by record type: in the file from the transaction of the first edit
+/// on, and in memory.
+///
+/// Only the app's own edits count. What others encrypted does not: a participant of a share could keep
+/// the user from saving a field of the same name.
+extension CacheStore {
+    static func encryptedKeys(in pool: DatabasePool) throws -> EncryptedKeys {
+        try pool.read { database in
+            var keys: EncryptedKeys = [:]
+            let rows = try Row.fetchCursor(database, sql: "SELECT type, key FROM encryptedField")
+            while let row = try rows.next() {
+                keys[row[0], default: []].insert(row[1])
+            }
+            return keys
+        }
+    }
+
+    func encryptedKeys(ofType type: String) -> Set<String> {
+        encryptedKeys.withLock { $0[type] ?? [] }
+    }
+
+    /// Writes down what edits encrypt for the first time.
+    ///
+    /// - Returns: what was new; ``remember(_:)`` it after the transaction.
+    func noteEncryptedFields(
+        of edits: [LocalEdit], _ database: Database
+    ) throws -> Set<EncryptedField> {
+        var new: Set<EncryptedField> = []
+        for edit in edits {
+            for field in edit.changes where field.isEncrypted && field.value != nil {
+                guard !encryptedKeys(ofType: edit.type).contains(field.name) else { continue }
+                new.insert(EncryptedField(recordType: edit.type, key: field.name))
+            }
+        }
+        for field in new {
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)",
+                arguments: [field.recordType, field.key])
+        }
+        return new
+    }
+
+    func remember(_ fields: Set<EncryptedField>) {
+        guard !fields.isEmpty else { return }
+        encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
+    }
+
+    /// The changes that must not be sent, by their place in the batch: they have a value in the clear of
+    /// a field that the app encrypts.
+    func plainValueFailures(in batch: [OutgoingChange]) -> [Int: SyncFailure] {
+        let keys = encryptedKeys.withLock { $0 }
+        guard !keys.isEmpty else { return [:] }
+        var failures: [Int: SyncFailure] = [:]
+        for (index, item) in batch.enumerated() {
+            guard let client = item.client, let encrypted = keys[client.type] else { continue }
+            let plain = client.fields.first {
+                !$0.isEncrypted && encrypted.contains($0.name) && item.base?[$0.name] != $0.value
+            }
+            guard let plain else { continue }
+            let field = EncryptedField(recordType: client.type, key: plain.name)
+            failures[index] = SyncFailure(CKError.plainValue(of: field))
+        }
+        return failures
+    }
+}

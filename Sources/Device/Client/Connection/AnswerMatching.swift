@@ -1,0 +1,135 @@
+import StratusRecords
+import StratusWire
+
+/// Whether an answer is about the item that was asked: its name, its zone and the zone's owner.
+///
+/// A service that mixes items up, or attacks, must not have one record take another's place: what the
+/// app then merges and saves would carry one record's secrets into the other. An answer may leave a name
+/// out where the protocol allows it; then the item that was asked is meant.
+///
+/// A mismatch is `CKError.internalError`, as for an answer with too few results: the app's request was
+/// right, and the same request may be answered rightly another time.
+struct AnswerMatching: Sendable {
+    let scope: DatabaseScope
+    /// The record name of the user, as far as it is known.
+    let user: String?
+
+    static let mismatch =
+        "The service answered about another item than was asked; nothing of it was kept."
+
+    static func error(asked: String, answered: String) -> CKError {
+        CKError(
+            .internalError, mismatch, details: ["AskedItem": asked, "AnsweredItem": answered])
+    }
+
+    static func check(_ answered: String?, _ asked: String) throws {
+        guard answered == nil || answered == asked else {
+            throw error(asked: asked, answered: answered ?? "")
+        }
+    }
+
+    // MARK: Zones
+
+    func check(_ answered: ZoneIDDictionary?, _ asked: CKRecordZone.ID) throws {
+        guard let answered else { return }
+        guard answered.zoneName == asked.zoneName, isOwner(answered.ownerRecordName, of: asked)
+        else {
+            throw Self.error(
+                asked: "\(asked.zoneName) of \(asked.ownerName)",
+                answered: "\(answered.zoneName) of \(answered.ownerRecordName ?? "")")
+        }
+    }
+
+    private func isOwner(_ answered: String?, of asked: CKRecordZone.ID) -> Bool {
+        if answered == asked.ownerName { return true }
+        switch scope {
+        case .shared: return false
+        // There are no owners there.
+        case .public: return true
+        case .private:
+            guard let answered, answered != CKCurrentUserDefaultName, let user else {
+                // The database is one user's, and its records are read as that user's.
+                return true
+            }
+            return answered == user
+        }
+    }
+
+    // MARK: Records
+
+    func check(
+        recordName: String?, zoneID: ZoneIDDictionary?, _ asked: CKRecord.ID
+    ) throws {
+        try Self.check(recordName, asked.recordName)
+        try check(zoneID, asked.zoneID)
+    }
+
+    /// Checks the result of a record with all that is in it.
+    func check(_ result: RecordResult, _ asked: CKRecord.ID) throws {
+        switch result {
+        case .record(let record):
+            try check(recordName: record.recordName, zoneID: record.zoneID, asked)
+        case .deleted(let tombstone):
+            try check(recordName: tombstone.recordName, zoneID: tombstone.zoneID, asked)
+        case .failure(let failure):
+            try check(recordName: failure.recordName, zoneID: failure.zoneID, asked)
+            for record in [failure.serverRecord, failure.ancestorRecord] {
+                try check(recordName: record?.recordName, zoneID: record?.zoneID, asked)
+            }
+        }
+    }
+}
+
+extension AnswerMatching {
+    /// Checks the result of a subscription.
+    ///
+    /// - Parameter isDeleted: whether it was to be deleted.
+    static func check(
+        _ result: SubscriptionResult?, _ asked: CKSubscription.ID, isDeleted: Bool
+    ) throws {
+        switch result {
+        case nil: return
+        case .subscription(let dictionary):
+            try check(dictionary.subscriptionID, asked)
+            guard !isDeleted else { throw error(asked: "no \(asked)", answered: asked) }
+        case .deleted(let subscriptionID): try check(subscriptionID, asked)
+        case .failure(let subscriptionID, let error):
+            try check(subscriptionID, asked)
+            throw CKError(error, about: .subscription)
+        }
+    }
+
+    /// Checks what a link's answer says of itself, of the share and of the root.
+    static func check(
+        _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String
+    ) throws {
+        try check(dictionary.shortGUID.value, link.value)
+        try check(dictionary.containerIdentifier, container)
+        guard let zone = dictionary.zoneID else { return }
+        for record in [dictionary.share, dictionary.rootRecord] {
+            guard let answered = record?.zoneID else { continue }
+            guard answered.zoneName == zone.zoneName,
+                answered.ownerRecordName == zone.ownerRecordName
+            else { throw error(asked: zone.zoneName, answered: answered.zoneName) }
+        }
+        if let root = dictionary.rootRecord {
+            try check(root.recordName, dictionary.rootRecordName ?? "")
+        }
+    }
+
+    /// Checks the identity of somebody who was looked up.
+    static func check(_ identity: UserIdentityDictionary, _ asked: UserLookupInfo) throws {
+        guard identity.lookupInfo == nil || identity.lookupInfo == asked else {
+            throw error(
+                asked: "\(asked)", answered: "\(identity.lookupInfo ?? UserLookupInfo())")
+        }
+        if let name = asked.userRecordName { try check(identity.userRecordName, name) }
+    }
+}
+
+extension CKError {
+    /// Whether an answer was about another item than was asked.
+    var isMismatch: Bool {
+        code == .internalError && localizedDescription == AnswerMatching.mismatch
+    }
+}

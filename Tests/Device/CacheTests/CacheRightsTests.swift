@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+@testable import StratusCache
+
+/// The cache's files are their user's alone.
+@Suite struct CacheRightsTests {
+    private func modes(_ path: String) throws -> [String: Int?] {
+        var modes: [String: Int?] = [:]
+        for suffix in ["", "-wal", "-shm"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path + suffix)
+            modes[suffix] = (attributes[.posixPermissions] as? NSNumber)?.intValue
+        }
+        return modes
+    }
+
+    @Test func cacheFilesAreTheUsersAlone() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        let made = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
+        // As an earlier release left them, while a process has them open.
+        for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o644) }
+        let again = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
+        try again.close()
+        try made.close()
+    }
+
+    @Test func otherProgramsFileKeepsItsRights() throws {
+        let path = NSTemporaryDirectory() + "other-\(UUID().uuidString)"
+        defer { unlink(path) }
+        try Data("This is no cache at all, and nobody's secret either.".utf8)
+            .write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o644)
+        #expect(throws: CacheError.self) {
+            try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        }
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o644)
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusCache
+
+/// Encryption is what the app declared: no resolver sends an encrypted field in the clear, and no
+/// service writes into one.
+@Suite struct EncryptedFieldTests {
+    private static let secret = "Grossglockner"
+    private static let forgery = "Send money to Mallory."
+    private let cloud = TestCloud()
+
+    /// Merges by the subscript alone, into the service's record.
+    private struct Merging: ConflictResolver {
+        var keys = ["text"]
+        /// What it writes in place of the device's value.
+        var value: String?
+
+        func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+            var merged = conflict.server
+            for key in keys { merged[key] = value.map { .string($0) } ?? conflict.client[key] }
+            return .save(fields: merged.fields)
+        }
+    }
+
+    /// Writes both sides' texts, one after the other.
+    private struct Joining: ConflictResolver {
+        func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+            var merged = conflict.server
+            var texts: [String] = []
+            for side in [conflict.client, conflict.server] {
+                if case .string(let text) = side["text"] { texts.append(text) }
+            }
+            merged["text"] = .string(texts.joined(separator: " "))
+            return .save(fields: merged.fields)
+        }
+    }
+
+    private let id = CKRecord.ID(recordName: "a", zoneID: .list)
+
+    /// Two devices that know record a; the first has changed its name since.
+    private func devices(
+        _ resolver: any ConflictResolver, keyStore: (any CloudKeyStore)? = nil,
+        text: String? = nil
+    ) async throws -> (phone: CloudDevice, tablet: CloudDevice) {
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(
+            cloud, "tablet", resolver: resolver, keyStore: keyStore)
+        let record = CKRecord(recordType: "Item", recordID: id)
+        record["name"] = "milk"
+        if let text { record.encryptedValues["text"] = text }
+        try phone.cache.save(record)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try edit(phone) { $0["name"] = "butter" }
+        try await phone.cache.sync()
+        return (phone, tablet)
+    }
+
+    private func edit(_ device: CloudDevice, _ change: (CKRecord) -> Void) throws {
+        let record = try #require(try device.cache.record(for: id))
+        change(record)
+        try device.cache.save(record)
+    }
+
+    /// The fields that a device sends from now on.
+    private func sentFields(of device: CloudDevice) -> Mutexed<[Field]> {
+        let sent = Mutexed<[Field]>([])
+        device.transport.tap { request, answer in
+            if let request = request as? RecordsModify.Request {
+                for operation in request.operations {
+                    // What cannot be read has no text that could be seen.
+                    sent.value.withLock { $0 += (try? operation.record.fields.values()) ?? [] }
+                }
+            }
+            return answer
+        }
+        return sent
+    }
+
+    @Test func resolverKeepsFieldOfOneDeviceEncrypted() async throws {
+        let (phone, tablet) = try await devices(Merging())
+        try edit(tablet) { $0.encryptedValues["text"] = Self.secret }
+        let sent = sentFields(of: tablet)
+        try await tablet.cache.sync()
+        let fields = sent.value.withLock { $0 }
+        #expect(fields.contains { $0.name == "text" && $0.isEncrypted })
+        #expect(!fields.contains { $0.value == .string(Self.secret) })
+        try await phone.cache.sync()
+        let read = try #require(try phone.cache.record(for: id))
+        #expect(read.encryptedValues["text"] == Self.secret && read["name"] == "butter")
+        // Later saves are taken as before.
+        try edit(phone) { $0.encryptedValues["text"] = "Later." }
+        try await phone.cache.sync()
+        #expect(try phone.cache.attentionItems().isEmpty)
+    }
+
+    @Test func resolverKeepsMarkOfAncestor() async throws {
+        let (phone, tablet) = try await devices(
+            Merging(value: Self.secret), text: "We met a marmot.")
+        // The service's record has lost the field, and so has this device's.
+        try edit(phone) { $0.encryptedValues["text"] = nil as String? }
+        try await phone.cache.sync()
+        try edit(tablet) {
+            $0.encryptedValues["text"] = nil as String?
+            $0["name"] = "bread"
+        }
+        let sent = sentFields(of: tablet)
+        try await tablet.cache.sync()
+        #expect(!sent.value.withLock { $0 }.contains { $0.value == .string(Self.secret) })
+        try await phone.cache.sync()
+        #expect(try phone.cache.record(for: id)?.encryptedValues["text"] == Self.secret)
+    }
+
+    /// The resolver makes up a field of which neither side's record tells that it is encrypted.
+    @Test func plainFieldOfResolverIsSetAside() async throws {
+        let (_, tablet) = try await devices(
+            Merging(value: Self.secret), keyStore: ForgettingKeyStore(cloud.keyStore))
+        let other = CKRecord(
+            recordType: "Item", recordID: CKRecord.ID(recordName: "b", zoneID: .list))
+        other.encryptedValues["text"] = "We met a marmot."
+        try tablet.cache.save(other)
+        // A restart later only the file knows.
+        try tablet.restart()
+        try edit(tablet) { $0["name"] = "bread" }
+        let sent = sentFields(of: tablet)
+        try await tablet.cache.sync()
+        #expect(!sent.value.withLock { $0 }.contains { $0.value == .string(Self.secret) })
+        let item = try #require(try tablet.cache.attentionItems().first)
+        #expect(item.recordID == id && item.failure.code == .invalidArguments)
+        #expect(item.failure.message.contains("text") && item.failure.message.contains("Item"))
+    }
+
+    @Test func forgedAnswerIsNotMergedIntoEncryptedField() async throws {
+        for isEncrypted in [true, false] {
+            let cloud = EncryptedFieldTests()
+            try await cloud.expectNoForgery(isEncrypted)
+        }
+    }
+
+    private func expectNoForgery(_ isEncrypted: Bool) async throws {
+        let (phone, tablet) = try await devices(
+            Joining(), keyStore: ForgettingKeyStore(cloud.keyStore), text: "We met a marmot.")
+        try edit(tablet) { $0.encryptedValues["text"] = Self.secret }
+        let field = Field(
+            name: "text", value: .string(Self.forgery), isEncrypted: isEncrypted)
+        @Sendable func forge(_ result: RecordResult) -> RecordResult {
+            switch result {
+            case .record(var record) where record.recordType == "Item":
+                record.fields = .values([field])
+                return .record(record)
+            case .failure(var failure):
+                failure.serverRecord?.fields = .values([field])
+                failure.ancestorRecord?.fields = .values([field])
+                return .failure(failure)
+            case .record, .deleted: return result
+            }
+        }
+        tablet.transport.tap { _, answer in
+            switch answer {
+            case var answer as RecordsLookup.Answer:
+                answer.records = answer.records.map(forge)
+                return answer
+            case let answer as ChangesZone.Answer:
+                return ChangesZone.Answer(
+                    answer.items.map { item in
+                        item.map { page in
+                            var page = page
+                            page.records = page.records.map(forge)
+                            return page
+                        }
+                    })
+            default: return answer
+            }
+        }
+        try await tablet.cache.sync()
+        let kept = try #require(try tablet.cache.record(for: id))
+        #expect(kept.encryptedValues["text"] == Self.secret && kept["text"] == nil)
+        // A page over a record without an edit fills nothing either.
+        try edit(phone) { $0["name"] = "bread" }
+        try await phone.cache.sync()
+        await tablet.cache.fetchSoon(.list)
+        try await tablet.cache.sync()
+        let fetched = try #require(try tablet.cache.record(for: id))
+        #expect(fetched.encryptedValues["text"] as String? != Self.forgery)
+        #expect(fetched["text"] as String? == nil)
+        try await phone.cache.sync()
+        let read = try #require(try phone.cache.record(for: id))
+        let text: String = read.encryptedValues["text"] ?? ""
+        #expect(!text.contains(Self.forgery))
+    }
+
+    /// A file of format 3 says of its records what was encrypted.
+    @Test func fieldsOfEarlierFormatAreRemembered() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        let device = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        try device.save([
+            LocalEdit(
+                id: RecordID(name: "a", zoneID: ZoneID(.list)), type: "Item",
+                changes: [
+                    Field(name: "text", value: .string("x"), isEncrypted: true),
+                    Field(name: "name", value: .string("y")),
+                ])
+        ])
+        try device.store.pool.write { database in
+            try database.execute(sql: "DROP TABLE encryptedField")
+            try database.execute(
+                sql: "DELETE FROM grdb_migrations WHERE identifier = 'encrypted fields'")
+            try database.execute(sql: "PRAGMA user_version = 3")
+        }
+        try device.close()
+        let again = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        #expect(again.store.encryptedKeys(ofType: "Item") == ["text"])
+        try again.close()
+    }
+}
+
+/// A store that keeps keys, but not what was encrypted with them.
+private struct ForgettingKeyStore: CloudKeyStore {
+    let store: any CloudKeyStore
+
+    init(_ store: any CloudKeyStore) { self.store = store }
+
+    func key(for account: CloudKeyAccount) throws -> [UInt8]? { try store.key(for: account) }
+    func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
+        try store.addKey(key, for: account)
+    }
+    func removeKey(for account: CloudKeyAccount) throws { try store.removeKey(for: account) }
+    func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
+        try store.keyring(for: account)
+    }
+    func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
+        try store.keepKeyring(keyring, for: account)
+    }
+}
+
+private final class Mutexed<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+    init(_ value: Value) { self.value = Mutex(value) }
+}

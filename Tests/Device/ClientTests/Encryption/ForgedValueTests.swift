@@ -1,0 +1,239 @@
+import Foundation
+import StratusRecords
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusClient
+
+/// A service that attacks writes values in the clear into encrypted fields, on every path. An encrypted
+/// value is one that was opened with a key here; nothing else is shown as one, or sealed with the key.
+@Suite struct ForgedValueTests {
+    private let cloud = TestCloud()
+    private static let forgery = "Send money to Mallory."
+
+    private struct Device {
+        var container: CKContainer
+        var transport: TappedTransport
+        var own: CKDatabase { container.privateCloudDatabase }
+        var shared: CKDatabase { container.sharedCloudDatabase }
+    }
+
+    private func device(
+        _ user: String = "ida", _ keyStore: any CloudKeyStore
+    ) async throws -> Device {
+        let link = try await cloud.connect(user: user, device: user)
+        let transport = TappedTransport(link.transport)
+        let connection = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: user, keyStore: keyStore)
+        return Device(
+            container: CKContainer(identifier: Trip.identifier, connection: connection),
+            transport: transport)
+    }
+
+    private func diary(_ name: String) -> CKRecord {
+        let record = hut(name)
+        record["name"] = "Gipfel"
+        record.encryptedValues["diary"] = "We met a marmot."
+        return record
+    }
+
+    /// Puts the forgery, marked as encrypted or not, in the place of every diary in an answer.
+    private static func forging(
+        isEncrypted: Bool
+    ) -> @Sendable (any Sendable, any Sendable) -> any Sendable {
+        let field = Field(name: "diary", value: .string(forgery), isEncrypted: isEncrypted)
+        @Sendable func forge(_ record: RecordDictionary) -> RecordDictionary {
+            var record = record
+            guard record.recordType == nil || record.recordType == "Hut" else { return record }
+            // Unreadable fields are no record of this test.
+            let fields = (try? record.fields.values()) ?? []
+            record.fields = .values(fields.filter { $0.name != "diary" } + [field])
+            return record
+        }
+        @Sendable func forge(_ result: RecordResult) -> RecordResult {
+            switch result {
+            case .record(let record): return .record(forge(record))
+            case .failure(var failure):
+                failure.serverRecord = failure.serverRecord.map(forge)
+                failure.ancestorRecord = failure.ancestorRecord.map(forge)
+                return .failure(failure)
+            case .deleted: return result
+            }
+        }
+        return { _, answer in
+            switch answer {
+            case var answer as RecordsLookup.Answer:
+                answer.records = answer.records.map(forge)
+                return answer
+            case var answer as RecordsQuery.Answer:
+                answer.records = answer.records.map(forge)
+                return answer
+            case var answer as ChangesZone.Answer:
+                answer.items = answer.items.map { item in
+                    item.map { page in
+                        var page = page
+                        page.records = page.records.map(forge)
+                        return page
+                    }
+                }
+                return answer
+            case var answer as RecordsResolve.Answer:
+                answer.items = answer.items.map { item in
+                    item.map { found in
+                        var found = found
+                        found.rootRecord = found.rootRecord.map(forge)
+                        return found
+                    }
+                }
+                return answer
+            default: return answer
+            }
+        }
+    }
+
+    /// What a record shows as encrypted is no forgery, and what it sends next seals none.
+    private func expectUnforged(
+        _ record: CKRecord, in database: CKDatabase, _ comment: Comment, isDeclared: Bool
+    ) async throws {
+        #expect(record.encryptedValues["diary"] as String? != Self.forgery, comment)
+        if isDeclared { #expect(record["diary"] as String? == nil, comment) }
+        record["name"] = "Gipfelhaus"
+        _ = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+        let read = try await device("ida", cloud.keyStore).own.record(
+            for: hut(record.recordID.recordName).recordID)
+        #expect(read.encryptedValues["diary"] as String? != Self.forgery, comment)
+    }
+
+    @Test(arguments: [true, false])
+    func answerToSaveFillsNoEncryptedField(isEncrypted: Bool) async throws {
+        for policy in [
+            CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
+            .allKeys,
+        ] {
+            let phone = try await device("ida", cloud.keyStore)
+            try await phone.own.save(CKRecordZone(zoneID: trips))
+            let record = diary(UUID().uuidString)
+            try await phone.own.save(record)
+            phone.transport.tap { $0.answer = Self.forging(isEncrypted: isEncrypted) }
+            record["name"] = "Hütte"
+            let saved = try await phone.own.modifyRecords(
+                saving: [record], deleting: [], savePolicy: policy)
+            _ = try saved.saveResults[record.recordID]?.get()
+            phone.transport.tap { $0.answer = { $1 } }
+            try await expectUnforged(
+                record, in: phone.own, "\(policy.rawValue)", isDeclared: true)
+        }
+    }
+
+    /// First the value in the clear, then, with the answer to a save, the mark.
+    @Test func markWithoutOpenedValueMakesNoValueEncrypted() async throws {
+        for policy in [
+            CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
+        ] {
+            let phone = try await device("ida", MemoryKeyStore())
+            try await phone.own.save(CKRecordZone(zoneID: trips))
+            let name = UUID().uuidString
+            try await phone.own.save(hut(name))
+            phone.transport.tap { $0.answer = Self.forging(isEncrypted: false) }
+            let record = try await phone.own.record(for: hut(name).recordID)
+            phone.transport.tap { $0.answer = Self.forging(isEncrypted: true) }
+            record["name"] = "Hütte"
+            _ = try await phone.own.modifyRecords(
+                saving: [record], deleting: [], savePolicy: policy)
+            phone.transport.tap { $0.answer = { $1 } }
+            #expect(record.encryptedValues["diary"] as String? == nil, "\(policy.rawValue)")
+        }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func fetchedAnswerFillsNoEncryptedField(isEncrypted: Bool, isDeclared: Bool) async throws {
+        let writer = try await device("ida", cloud.keyStore)
+        try await writer.own.save(CKRecordZone(zoneID: trips))
+        try await writer.own.save(diary("a"))
+        // A device that never encrypted the field has the keys alone.
+        let reader: Device
+        if isDeclared {
+            reader = try await device("ida", cloud.keyStore)
+        } else {
+            reader = try await device("ida", MemoryKeyStore())
+            try await reader.container.useRecoveryKey(try await writer.container.recoveryKey())
+        }
+        reader.transport.tap { $0.answer = Self.forging(isEncrypted: isEncrypted) }
+        let id = hut("a").recordID
+        let looked = try await reader.own.record(for: id)
+        let queried = try await reader.own.records(
+            matching: CKQuery(recordType: "Hut", predicate: NSPredicate(value: true)),
+            inZoneWith: trips)
+        let changed = try await reader.own.recordZoneChanges(inZoneWith: trips, since: nil)
+        for (path, record) in [
+            ("lookup", looked), ("query", try queried.matchResults.first?.1.get()),
+            ("changes", try changed.modificationResultsByID[id]?.get().record),
+        ] {
+            let record = try #require(record)
+            reader.transport.tap { $0.answer = Self.forging(isEncrypted: isEncrypted) }
+            #expect(record.encryptedValues["diary"] as String? == nil, "\(path)")
+            if isDeclared { #expect(record["diary"] as String? == nil, "\(path)") }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func conflictFillsNoEncryptedField(isEncrypted: Bool) async throws {
+        let phone = try await device("ida", cloud.keyStore)
+        let tablet = try await device("ida", MemoryKeyStore())
+        try await phone.own.save(CKRecordZone(zoneID: trips))
+        try await phone.own.save(diary("a"))
+        try await tablet.container.useRecoveryKey(try await phone.container.recoveryKey())
+        let mine = try await tablet.own.record(for: hut("a").recordID)
+        let other = try await phone.own.record(for: hut("a").recordID)
+        other["name"] = "Hütte"
+        try await phone.own.save(other)
+        mine["beds"] = 7
+        tablet.transport.tap { $0.answer = Self.forging(isEncrypted: isEncrypted) }
+        let outcome = try await tablet.own.modifyRecords(
+            saving: [mine], deleting: [], atomically: false)
+        let error = try #require(outcome.saveResults[mine.recordID]?.failure as? CKError)
+        let conflict = try #require(error.conflicts.first)
+        let server = conflict.server
+        #expect(server["diary"] as String? == nil && server["name"] == "Hütte")
+        #expect(conflict.ancestor?["diary"] as String? == nil)
+        #expect(conflict.ancestor?.encryptedValues["diary"] as String? != Self.forgery)
+        tablet.transport.tap { $0.answer = { $1 } }
+        try await expectUnforged(conflict.merged(), in: tablet.own, "merged", isDeclared: true)
+    }
+
+    @Test(arguments: [true, false])
+    func sharedDatabaseFillsNoEncryptedField(isEncrypted: Bool) async throws {
+        let (ida, ben) = (
+            try await device("ida", MemoryKeyStore()), try await device("ben", MemoryKeyStore())
+        )
+        try await ida.own.save(CKRecordZone(zoneID: trips))
+        let root = diary("root")
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        _ = try await ida.own.modifyRecords(saving: [root, share], deleting: [])
+        let link = try #require(share.url)
+        let joined = try await ben.container.accept(
+            try await ben.container.shareMetadata(for: link))
+        let id = CKRecord.ID(recordName: "root", zoneID: joined.recordID.zoneID)
+        // Ben encrypts the field himself, so his device knows it.
+        let his = try await ben.shared.record(for: id)
+        #expect(his.encryptedValues["diary"] == "We met a marmot.")
+        his.encryptedValues["diary"] = "I saw it too."
+        try await ben.shared.save(his)
+        ben.transport.tap { $0.answer = Self.forging(isEncrypted: isEncrypted) }
+        let session = ContainerSession(core: ben.container.core, pace: RequestPace())
+        let found = try await session.shareMetadata(for: [link], rootRecord: (nil, ()))
+        for (path, record) in [
+            ("lookup", try await ben.shared.record(for: id)),
+            ("link", try #require(try found.first?.result.get().rootRecord)),
+        ] {
+            #expect(record.encryptedValues["diary"] as String? == nil, "\(path)")
+            #expect(record["diary"] as String? == nil, "\(path)")
+        }
+        his["name"] = "Hütte"
+        _ = try await ben.shared.modifyRecords(
+            saving: [his], deleting: [], savePolicy: .changedKeys)
+        #expect(his.encryptedValues["diary"] as String? != Self.forgery)
+    }
+}
