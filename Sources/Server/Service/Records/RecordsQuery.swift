@@ -83,6 +83,7 @@ extension RecordsQuery: ServedEndpoint {
                 try context.currentToken(of: request.zoneID, in: reader, signer: signer)
             )
         }
+        try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         return Answer(
             records: try page.found.map {
                 .record(

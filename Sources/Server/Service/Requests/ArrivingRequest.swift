@@ -28,7 +28,7 @@ package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
     /// - Throws: `RequestFailure` with THROTTLED.
     package consuming func checkRate() throws(RequestFailure) -> RateCheckedRequest<E> {
         do {
-            try pipeline.meter.checkRate(of: credentials.network)
+            try pipeline.meter.checkRate(of: credentials)
         } catch {
             throw RequestFailure(error)
         }
@@ -59,7 +59,8 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 sender = .user(user, in: address)
                 try pipeline.meter.checkRate(of: sender)
             }
-            try pipeline.meter.checkTransfers(of: address)
+            try pipeline.meter.checkTransfers(
+                of: address, by: credentials.movers(of: sender))
             var caller = admitted.caller
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
@@ -71,7 +72,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 pipeline: pipeline, credentials: credentials, context: context,
                 rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw await pipeline.failure(from: error, credentials, at: address)
         }
     }
@@ -90,10 +91,10 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         do {
             try await checkSigner()
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw pipeline.components.errors.failure(from: error)
         }
-        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        let body = try await pipeline.meter.recordingFailure(of: sender, credentials, read)
         credentials.signature = signature(body)
         return ReadRequest(admitted: try await admit(), body: body)
     }
@@ -110,6 +111,11 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
 
 /// A request that was let in by its head: its sender is known and may ask. The body can be read now.
 package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
+    /// The user who asks.
+    package var user: Throttle.Sender? {
+        context.caller.userRecordName.map { .user($0, in: context.address) }
+    }
+
     fileprivate let pipeline: RequestPipeline
     fileprivate let credentials: Credentials
     fileprivate var context: RequestContext
@@ -123,7 +129,7 @@ package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     package consuming func reading<Body>(
         _ read: () async throws -> Body
     ) async throws -> ReadRequest<E, Body> {
-        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        let body = try await pipeline.meter.recordingFailure(of: sender, credentials, read)
         return ReadRequest(admitted: self, body: body)
     }
 
@@ -145,32 +151,37 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 
     /// Answers, when the sender's turn has come.
     ///
-    /// - Parameter decode: Makes the request from its body: that is work too, and done in turn.
+    /// - Parameters:
+    ///   - memory: What the request holds of the service's memory; nil in process.
+    ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
-        _ decode: (Body) throws -> E.Request
+        holding memory: HeldMemory? = nil, _ decode: (Body) throws -> E.Request
     ) async throws(RequestFailure) -> AnsweredRequest<E> {
         let pipeline = admitted.pipeline
         let sender = admitted.sender
+        let credentials = admitted.credentials
         var context = admitted.context
+        context.memory = memory
         let body = body
         do {
             let answer = try await pipeline.queue.run(as: sender) {
                 let request = try decode(body)
-                pipeline.meter.charge(sender, E.self, for: request)
+                pipeline.meter.charge(sender, credentials, E.self, for: request)
                 context.nowMilliseconds = pipeline.components.settings.world.nowMilliseconds()
                 return try await pipeline.answer(E.self, request, in: context)
             }
-            pipeline.meter.recordOutcome(of: sender, nil)
+            pipeline.meter.recordOutcome(of: sender, credentials, nil)
             return AnsweredRequest(
                 meter: pipeline.meter, container: context.address,
+                movers: credentials.movers(of: sender),
                 served: ServedAnswer(
                     answer,
                     rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw await pipeline.failure(
-                from: error, admitted.credentials, at: context.address)
+                from: error, credentials, at: context.address)
         }
     }
 }
@@ -179,6 +190,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let meter: RequestMeter
     fileprivate let container: ContainerAddress
+    fileprivate let movers: [Throttle.Sender]
     fileprivate var served: ServedAnswer<E.Answer>
 
     /// Encodes the answer, and counts what the request and its answer took to carry.
@@ -186,7 +198,7 @@ package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
         receivedBytes: Int, _ encode: (inout E.Answer) -> [UInt8]
     ) -> (bytes: [UInt8], rotatedWebAuthToken: String?) {
         let bytes = encode(&served.answer)
-        meter.count(transferredBytes: receivedBytes + bytes.count, of: container)
+        meter.count(transferredBytes: receivedBytes + bytes.count, of: container, by: movers)
         return (bytes, served.rotatedWebAuthToken)
     }
 
