@@ -16,10 +16,11 @@ let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collect
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals", package: "swift-service-lifecycle")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -118,7 +119,7 @@ let package = Package(
             name: "StratusServer",
             dependencies: [
                 "StratusRecords", "StratusRuntime", "StratusService", "StratusWire",
-                asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
+                asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore,
                 jwtKit, lifecycle, logging, mustache,
                 nio, nioHTTP, nioSSL,
             ],
@@ -127,7 +128,7 @@ let package = Package(
             name: "stratus",
             dependencies: [
                 "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
-                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio,
+                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio, unixSignals,
             ],
             path: "Sources/Server/stratus"),
 
@@ -225,7 +226,7 @@ let package = Package(
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
                 "StratusSchema",
                 "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto,
-                jwtKit,
+                jwtKit, logging,
             ],
             path: "Tests/Server/ServiceTests"),
         .testTarget(
@@ -259,6 +260,7 @@ let package = Package(
             ],
             path: "Tests/Server/ConformanceTests"),
         .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
+        .testTarget(name: "HostileTests", dependencies: ["stratus"], path: "Tests/HostileTests"),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -40,7 +40,13 @@ extension Limits {
         limits.requestsInBurst = 20_000
         limits.requestsPerSecondPerAddress = 10_000
         limits.requestsInBurstPerAddress = 100_000
-        limits.transferBytesPerDay = 0
+        for bytes in [
+            \Limits.transferBytesPerSecond, \.transferBytesInBurst,
+            \.transferBytesPerSecondPerAddress, \.transferBytesInBurstPerAddress,
+            \.transferBytesPerSecondPerToken, \.transferBytesInBurstPerToken,
+        ] {
+            limits[keyPath: bytes] = 1 << 50
+        }
         return limits
     }
 

@@ -23,6 +23,9 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Create containers, users and record types on first use. Never for real data.")
     var dev = false
 
+    @Flag(help: "Let --dev listen on other addresses than loopback: whoever reaches it is anybody.")
+    var devAnywhere = false
+
     @Option(help: "The address to listen on; 0.0.0.0 listens on every one.")
     var host = "127.0.0.1"
 
@@ -39,6 +42,21 @@ struct Serve: AsyncParsableCommand {
             "The service's address as clients see it, when something stands before it.",
             valueName: "url"))
     var publicURL: String?
+
+    @Option(
+        name: .customLong("host-name"), parsing: .singleValue,
+        help: ArgumentHelp(
+            """
+            A name by which clients call the service, beside the address that it listens on; may be \
+            given more than once. Not needed with --public-url.
+            """, valueName: "name"))
+    var hostNames: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The proxies whose X-Forwarded-For is believed, as networks with commas between them.",
+            valueName: "cidr,…"))
+    var trustedProxies: String?
 
     @Option(
         name: .customLong("limit"), parsing: .singleValue,
@@ -101,6 +119,14 @@ struct Serve: AsyncParsableCommand {
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("Give both --tls-certificate and --tls-key, or neither.")
         }
+        _ = try proxies()
+        guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
+            throw ValidationError(
+                """
+                With --dev whoever reaches the service may sign in as anybody, so it listens on \
+                loopback only; give --dev-anywhere if that is what you want.
+                """)
+        }
         guard (0...65_535).contains(port) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
@@ -114,6 +140,13 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
         Self.raiseFileLimit()
         let tls = try readTLSFiles()
+        if publicURL != nil, tls == nil, trustedProxies == nil {
+            logger.warning(
+                """
+                Something seems to stand before this service, and all requests count for its address: \
+                give --trusted-proxies to count them for their senders.
+                """)
+        }
         var settings = ServiceSettings(
             isForDevelopment: dev, limits: try limits(), isThrottled: true)
         settings.accounts = AccountSettings(
@@ -131,8 +164,10 @@ struct Serve: AsyncParsableCommand {
         settings.pushDelivery = try apns.delivery()
         let service = CloudService(storage: storage, settings: settings)
         service.onFatalStorageError { stop.tell($0) }
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if let tls { services.append(.init(service: await TLSReload(tls, logger))) }
         var configuration = ServiceGroupConfiguration(
-            services: [
+            services: services + [
                 .init(service: OutboxLifecycle(service: service, logger: logger)),
                 .init(service: try makeServer(service, tls, logger)),
                 .init(service: AssetCollector(service: service)),
@@ -177,6 +212,15 @@ struct Serve: AsyncParsableCommand {
         return limits
     }
 
+    private func proxies() throws -> TrustedProxies {
+        guard let trustedProxies else { return .none }
+        guard let proxies = TrustedProxies(trustedProxies) else {
+            throw ValidationError(
+                "Give --trusted-proxies networks such as 10.0.0.0/8,2001:db8::/32.")
+        }
+        return proxies
+    }
+
     private func openStorageEngine(_ logger: Logger) throws -> any StorageEngine {
         if memory { return SQLiteStorageEngine.inMemory() }
         let folder = data ?? Self.defaultFolder
@@ -199,6 +243,7 @@ struct Serve: AsyncParsableCommand {
         let scheme = tls == nil ? "http" : "https"
         return try buildServer(
             service, host: host, port: port, publicOrigin: publicURL, tls: tls,
+            trustedProxies: try proxies(), hostNames: hostNames, isDevelopmentOpen: devAnywhere,
             tellsTime: serverTiming,
             logger: logger
         ) { port in

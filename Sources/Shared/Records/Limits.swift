@@ -211,8 +211,20 @@ public struct Limits: Hashable, Sendable {
     /// How long a long poll is held open without a notification, in seconds.
     public var longPollSeconds: Double = 50
 
-    /// How long a client may take to send its request's body, in seconds.
+    /// How long a client may take to send a request's head, in seconds.
+    public var requestHeadSeconds: Double = 15
+
+    /// How long a client may take to send its request's body, in seconds, beside the time that the body
+    /// takes at ``minimumBytesPerSecond``.
     public var requestReadSeconds: Double = 30
+
+    /// How long a client may take to read an answer, in seconds, beside the time that the answer takes at
+    /// ``minimumBytesPerSecond``.
+    public var answerWriteSeconds: Double = 30
+
+    /// The slowest rate at which bodies and answers may move, in the long run: eight megabytes in eight
+    /// minutes.
+    public var minimumBytesPerSecond = 16_000
 
     /// How long a connection may stay open between two requests, in seconds.
     public var connectionIdleSeconds: Double = 75
@@ -320,8 +332,57 @@ public struct Limits: Hashable, Sendable {
     /// Requests of all users that may wait.
     public var waitingRequests = 4_096
 
-    /// Bytes that a container's clients may send and receive in a day (UTC); 0 counts nothing.
-    public var transferBytesPerDay = 2_000_000_000
+    /// Bytes that a user may send and receive in a second, as a long-time average.
+    public var transferBytesPerSecond = 2_000_000
+
+    /// Bytes that a user may send and receive at once after a pause.
+    public var transferBytesInBurst = 2_000_000_000
+
+    /// Bytes that may come from and go to one network address in a second, as a long-time average.
+    public var transferBytesPerSecondPerAddress = 10_000_000
+
+    /// Bytes that may come from and go to one network address at once after a pause.
+    public var transferBytesInBurstPerAddress = 10_000_000_000
+
+    /// Bytes that those without a user may send and receive in a second with one API token, as a
+    /// long-time average. Its users are not concerned.
+    public var transferBytesPerSecondPerToken = 20_000_000
+
+    /// Bytes that those without a user may send and receive at once with one API token after a pause.
+    public var transferBytesInBurstPerToken = 20_000_000_000
+
+    /// Bytes that a container's clients may send and receive in a day (UTC); 0 limits nothing.
+    public var transferBytesPerDay = 0
+
+    // MARK: How much is held in memory
+
+    /// Bytes of requests and answers that are held in memory, all together. A sender may hold as much as
+    /// it leaves free.
+    public var memoryBytes = 192_000_000
+
+    /// How long a request waits for memory before it is refused with "try again later", in seconds.
+    public var memoryWaitSeconds: Double = 10
+
+    // MARK: Who signs in
+
+    /// Wrong passwords for an account from one network address that are free; one a minute comes back.
+    public var wrongPasswords = 10
+
+    /// Wrong passwords for an account from everywhere that are free; one a minute comes back. Addresses
+    /// that signed in to the account before are not concerned.
+    public var wrongPasswordsPerAccount = 30
+
+    /// Wrong passwords from one network address that are free; one in ten seconds comes back.
+    public var wrongPasswordsPerAddress = 60
+
+    /// Passwords that are checked at the same time: each takes 32 MB.
+    public var passwordsAtOnce = 2
+
+    /// Passwords that may wait to be checked.
+    public var waitingPasswords = 64
+
+    /// Passwords from one network address that may wait to be checked.
+    public var waitingPasswordsPerAddress = 16
 
     // MARK: How many are connected
 

@@ -4,8 +4,8 @@ extension NamedLimit {
 
     /// Every limit; a test holds that no property of ``Limits`` is missing.
     public static let all: [NamedLimit] =
-        requests + sizes + schema + history + assets + notifications + quotas + rates + connections
-        + times
+        requests + sizes + schema + history + assets + notifications + quotas + rates + memory
+        + signIns + connections + times
 
     private static let requests: [NamedLimit] = [
         .init(
@@ -220,9 +220,60 @@ extension NamedLimit {
             "the records and assets of a user's private database", source: "iCloud's free storage",
             minimum: 0),
         .init(
+            "transferBytesPerSecond", \.transferBytesPerSecond, .bytes,
+            "what a user sends and receives in a second, on average"),
+        .init(
+            "transferBytesInBurst", \.transferBytesInBurst, .bytes,
+            "what a user may send and receive at once after a pause", source: plan),
+        .init(
+            "transferBytesPerSecondPerAddress", \.transferBytesPerSecondPerAddress, .bytes,
+            "what a network address sends and receives in a second, on average"),
+        .init(
+            "transferBytesInBurstPerAddress", \.transferBytesInBurstPerAddress, .bytes,
+            "what a network address may send and receive at once after a pause"),
+        .init(
+            "transferBytesPerSecondPerToken", \.transferBytesPerSecondPerToken, .bytes,
+            "what moves with an API token without a user in a second, on average"),
+        .init(
+            "transferBytesInBurstPerToken", \.transferBytesInBurstPerToken, .bytes,
+            "what may move with an API token without a user at once after a pause"),
+        .init(
             "transferBytesPerDay", \.transferBytesPerDay, .bytes,
             "what a container's clients send and receive in a day (UTC); 0 is no limit",
-            source: plan, minimum: 0),
+            minimum: 0),
+    ]
+
+    private static let memory: [NamedLimit] = [
+        .init(
+            "memoryBytes", \.memoryBytes, .bytes,
+            "requests and answers that are held in memory, all together"),
+        .init(
+            "memoryWaitSeconds", seconds: \.memoryWaitSeconds,
+            "how long a request waits for memory"),
+        .init(
+            "minimumBytesPerSecond", \.minimumBytesPerSecond, .bytes,
+            "the slowest rate at which bodies and answers may move, in the long run"),
+    ]
+
+    private static let signIns: [NamedLimit] = [
+        .init(
+            "wrongPasswords", \.wrongPasswords, .count,
+            "wrong passwords for an account from a network address that are free"),
+        .init(
+            "wrongPasswordsPerAccount", \.wrongPasswordsPerAccount, .count,
+            "wrong passwords for an account from everywhere that are free"),
+        .init(
+            "wrongPasswordsPerAddress", \.wrongPasswordsPerAddress, .count,
+            "wrong passwords from a network address that are free"),
+        .init(
+            "passwordsAtOnce", \.passwordsAtOnce, .count,
+            "passwords that are checked at the same time, with 32 MB each"),
+        .init(
+            "waitingPasswords", \.waitingPasswords, .count,
+            "passwords that may wait to be checked"),
+        .init(
+            "waitingPasswordsPerAddress", \.waitingPasswordsPerAddress, .count,
+            "passwords from a network address that may wait to be checked"),
     ]
 
     private static let rates: [NamedLimit] = [
@@ -292,8 +343,14 @@ extension NamedLimit {
             "longPollSeconds", seconds: \.longPollSeconds,
             "how long a poll waits for a notification"),
         .init(
+            "requestHeadSeconds", seconds: \.requestHeadSeconds,
+            "how long a request's head may take to arrive"),
+        .init(
             "requestReadSeconds", seconds: \.requestReadSeconds,
-            "how long a request's body may take to arrive"),
+            "how long a request's body may take to arrive, beside its bytes' time"),
+        .init(
+            "answerWriteSeconds", seconds: \.answerWriteSeconds,
+            "how long an answer may take to be read, beside its bytes' time"),
         .init(
             "connectionIdleSeconds", seconds: \.connectionIdleSeconds,
             "how long a connection may be silent"),

@@ -90,6 +90,9 @@ extension World {
     /// The time of day as a date, to the millisecond.
     public var now: Date { Date(timeIntervalSince1970: Double(nowMilliseconds()) / 1_000) }
 
+    /// ``uptimeSeconds`` in milliseconds.
+    package var uptimeMilliseconds: Int64 { Int64(uptimeSeconds() * 1_000) }
+
     /// A random number from 0 up to, but not including, 1.
     public func random() -> Double {
         Double(randomNumber() >> 11) * 0x1p-53

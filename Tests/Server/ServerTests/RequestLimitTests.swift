@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusServer
 import StratusService
 import StratusStorage
 import Testing
@@ -20,7 +21,8 @@ import Testing
             settings: ServiceSettings(
                 isForDevelopment: true, limits: limits, isThrottled: isThrottled,
                 // Stopped, so that no rate recovers while a test is slow.
-                world: .init(nowMilliseconds: { 1_800_000_000_000 })))
+                world: .init(
+                    nowMilliseconds: { 1_800_000_000_000 }, uptimeSeconds: { 1_000 })))
     }
 
     /// The body is announced and never sent: the answer cannot have waited for it.
@@ -91,8 +93,8 @@ import Testing
         try await withServer(service) { port in
             let connection = try BareConnection(port)
             var answer = ""
-            for _ in 0..<5 {
-                answer = try await connection.ask(post(Self.list + "wrong", "{}"))
+            for number in 0..<5 {
+                answer = try await connection.ask(post(Self.list + "wrong\(number)", "{}"))
                 if answer.hasPrefix("HTTP/1.1 429") { break }
                 #expect(answer.hasPrefix("HTTP/1.1 401"), "\(answer)")
             }
@@ -109,7 +111,10 @@ import Testing
             $0.requestsPerSecondPerAddress = 1
             $0.requestsInBurstPerAddress = 10
         }
-        try await withServer(service, publicOrigin: "https://cloud.example.org") { port in
+        let proxies = try #require(TrustedProxies("127.0.0.0/8, 10.9.0.0/16"))
+        try await withServer(
+            service, publicOrigin: "https://cloud.example.org", trustedProxies: proxies
+        ) { port in
             let connection = try BareConnection(port)
             func status(_ forwarded: String) async throws -> String {
                 let answer = try await connection.ask(
@@ -121,6 +126,8 @@ import Testing
             #expect(try await status("10.0.0.1") == "401")
             #expect(try await status("10.0.0.1") == "429")
             #expect(try await status("1.2.3.4, 10.0.0.1") == "429")
+            // Trusted proxies on the way are passed.
+            #expect(try await status("1.2.3.4, 10.0.0.1, 10.9.1.2") == "429")
             #expect(try await status("10.0.0.1, 10.0.0.2") == "401")
             #expect(try await status("2001:db8::1") == "401")
             #expect(try await status("2001:db8::2") == "429")

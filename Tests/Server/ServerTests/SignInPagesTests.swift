@@ -16,12 +16,15 @@ import Testing
         container: container, environment: .development)
 
     private func withServer(
-        publicOrigin: String? = nil, isForDevelopment: Bool = true,
+        publicOrigin: String? = nil, trustedProxies: TrustedProxies = .none,
+        isForDevelopment: Bool = true,
         _ body: @escaping @Sendable (Browser, CloudService) async throws -> Void
     ) async throws {
         // The clock stands still: no attempt is forgotten while a test is slow.
         var settings = ServiceSettings(
-            isForDevelopment: isForDevelopment, world: .init(nowMilliseconds: { 1_800_000_000_000 })
+            isForDevelopment: isForDevelopment,
+            world: .init(
+                nowMilliseconds: { 1_800_000_000_000 }, uptimeSeconds: { 1_000 })
         )
         settings.accounts = AccountSettings(
             signUp: .open, passwordCost: .init(logRounds: 1, blockSize: 1, parallelism: 1))
@@ -29,9 +32,10 @@ import Testing
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let server = try buildServer(
-            service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin, logger: logger,
-            onListening: { _ in })
-        try await server.test(.router) { client in
+            service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin,
+            trustedProxies: trustedProxies, logger: logger, onListening: { _ in })
+        // A proxy is known by its address, which only a connection has.
+        try await server.test(trustedProxies == .none ? .router : .live) { client in
             try await body(Browser(client: client, ownOrigin: publicOrigin), service)
         }
     }
@@ -240,7 +244,10 @@ import Testing
     }
 
     @Test func proxyHeaderDeterminesNetworkAddress() async throws {
-        try await withServer(publicOrigin: "https://cloud.example.org") { browser, _ in
+        let proxies = try #require(TrustedProxies("127.0.0.0/8,::1"))
+        try await withServer(
+            publicOrigin: "https://cloud.example.org", trustedProxies: proxies
+        ) { browser, _ in
             let form = try await browser.form("sign-in")
             func attempt(_ number: Int, from address: String) async throws -> Int {
                 var headers = HTTPFields()

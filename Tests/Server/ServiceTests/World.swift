@@ -52,6 +52,7 @@ final class World: Sendable {
             isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
             world: .seeded(42), pushDelivery: pushDelivery)
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
+        settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep
         settings.accounts = accounts
         service = CloudService(storage: storage, settings: settings)

@@ -14,7 +14,8 @@ extension Routes {
         router.post("assets/put/:token") { request, context in
             await respond(to: request) {
                 try checkRate(of: request, context)
-                return try await upload(context.parameters.get("token") ?? "", request)
+                return try await upload(
+                    context.parameters.get("token") ?? "", request, context.ledger)
             }
         }
         // What stands behind the token is the name under which a client wants the file.
@@ -25,7 +26,9 @@ extension Routes {
                         try checkRate(of: request, context)
                         let token = context.parameters.get("token") ?? ""
                         return AssetAnswer(
-                            try await service.download(token), headers: request.headers
+                            try await service.download(
+                                token, networkAddress: networkAddress(of: request, context)),
+                            headers: request.headers
                         ).response(hasBody: method == .get)
                     }
                 }
@@ -33,12 +36,20 @@ extension Routes {
         }
     }
 
+    private static let bytesPerUpload = 1_000_000
+
     /// Streams the body into the service, as it is or as the file of a form.
-    private func upload(_ token: String, _ request: Request) async throws -> Response {
+    private func upload(
+        _ token: String, _ request: Request, _ ledger: ConnectionLedger?
+    ) async throws -> Response {
+        // What is handed to the disk at a time.
+        let memory = ledger?.memory.sibling()
+        memory?.take(Self.bytesPerUpload)
+        defer { memory?.giveBack(Self.bytesPerUpload) }
         let settings = service.settings
         let progress = TransferProgress()
         let pieces = UploadPieces(
-            body: request.body, progress: progress,
+            body: request.body, progress: progress, ledger: ledger,
             boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)))
         // A form is a little larger than its file, which is counted as it is read.
         let announced =
@@ -58,23 +69,26 @@ extension Routes {
 private struct UploadPieces: AsyncSequence, Sendable {
     let body: RequestBody
     let progress: TransferProgress
+    let ledger: ConnectionLedger?
     /// Nil when the body is the asset itself.
     let boundary: [UInt8]?
 
     func makeAsyncIterator() -> Iterator {
         Iterator(
-            body: body.makeAsyncIterator(), progress: progress,
+            body: body.makeAsyncIterator(), progress: progress, ledger: ledger,
             form: boundary.map { FormFile(boundary: $0) })
     }
 
     struct Iterator: AsyncIteratorProtocol {
         var body: RequestBody.AsyncIterator
         let progress: TransferProgress
+        let ledger: ConnectionLedger?
         var form: FormFile?
 
         mutating func next() async throws -> [UInt8]? {
             while let buffer = try await nextBuffer() {
                 progress.advance()
+                ledger?.used(buffer.readableBytes)
                 let bytes = Array(buffer.readableBytesView)
                 guard form != nil else { return bytes }
                 if let piece = try form?.read(bytes), !piece.isEmpty { return piece }

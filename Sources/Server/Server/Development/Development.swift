@@ -8,8 +8,7 @@ extension Routes {
     func addDevelopment(to router: Router<ServerContext>) {
         router.post("dev/sign-in") { request, _ in
             await respond(to: request) {
-                let body = try await request.collectBody(
-                    service.settings.limits, in: service.settings.world)
+                let body = try await request.collectBody(service.settings.limits)
                 let signIn = try decode(DevSignIn.Request.self, from: body)
                 let signedIn = try await service.signInForDevelopment(user: signIn.user)
                 let answer = DevSignIn.Answer(

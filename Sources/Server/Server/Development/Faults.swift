@@ -9,8 +9,7 @@ extension Routes {
         let path: RouterPath = "dev/faults"
         router.post(path) { request, _ in
             await respond(to: request) {
-                let body = try await request.collectBody(
-                    service.settings.limits, in: service.settings.world)
+                let body = try await request.collectBody(service.settings.limits)
                 try faults.add(decode(DevFaults.Script.self, from: body).items)
                 return remaining(of: faults)
             }

@@ -20,7 +20,7 @@ extension Routes {
                 var limits = service.settings.limits
                 limits.requestBodyBytes = min(
                     limits.requestBodyBytes, Self.identityExchangeBytes)
-                let body = try await request.collectBody(limits, in: service.settings.world)
+                let body = try await request.collectBody(limits)
                 let exchange = try decode(IdentityExchange.Request.self, from: body)
                 let signedIn = try await service.signIn(
                     identityToken: exchange.identityToken, nonce: exchange.nonce,

@@ -134,7 +134,7 @@ struct SignInPages: Sendable {
         guard isFromHere(request) else { throw SignInRefusal.expired }
         var limits = service.settings.limits
         limits.requestBodyBytes = Self.formBytes
-        let fields = Fields(try await request.collectBody(limits, in: service.settings.world))
+        let fields = Fields(try await request.collectBody(limits))
         guard
             try await service.isOurs(
                 formToken: fields["form"], secret: request.cookies[cookieName]?.value)

@@ -3,7 +3,6 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 import StratusRecords
-import StratusRuntime
 import StratusService
 import StratusWire
 
@@ -108,28 +107,23 @@ extension Request {
         return headers[.transferEncoding] != nil
     }
 
-    /// Collects the body within the limits of size and time.
+    /// Collects the body within the limit of size. Its time and its memory are watched where it arrives
+    /// (`ByteCounter`).
     ///
     /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used
     ///   any further then, because an unread rest may stand in it.
-    func collectBody(_ limits: Limits, in world: World) async throws -> ByteBuffer {
+    func collectBody(_ limits: Limits) async throws -> ByteBuffer {
         if let announced = headers[.contentLength].flatMap({ Int($0) }),
             announced > limits.requestBodyBytes
         {
             throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
         }
-        let body = self.body
-        return try await world.withTimeout(
-            seconds: limits.requestReadSeconds,
-            throwing: RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
-        ) {
-            do {
-                return try await body.collect(upTo: limits.requestBodyBytes)
-            } catch is NIOTooManyBytesError {
-                throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
-            } catch is HTTPParserError {
-                throw RequestFailure(.bodyBroken, unreadBody: .refused)
-            }
+        do {
+            return try await body.collect(upTo: limits.requestBodyBytes)
+        } catch is NIOTooManyBytesError {
+            throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
+        } catch is HTTPParserError {
+            throw RequestFailure(.bodyBroken, unreadBody: .refused)
         }
     }
 }

@@ -15,6 +15,12 @@ struct Routes: Sendable {
     let publicOrigin: String?
     /// Whether the server itself speaks TLS.
     let isTLS: Bool
+    /// Who is believed about where requests come from.
+    var proxies = TrustedProxies.none
+    /// By which names the service may be called, where there is no public origin.
+    var names = ServiceNames(listeningOn: "localhost", and: [])
+    /// Whether what is for development may be used from other machines.
+    var isDevelopmentOpen = false
 
     func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router)
@@ -100,9 +106,11 @@ struct Routes: Sendable {
         head.credentials.serviceOrigin = origin(of: request)
         if head.scope == nil, E.isInDatabase { throw RequestFailure(.unknownAddress) }
         if !E.isInDatabase { head.scope = nil }
-        let read = try await letIn(E.self, head, request)
+        let read = try await letIn(E.self, head, request, context)
         let receivedBytes = read.body.readableBytes
-        let answered = try await read.answer(receivedBytes: receivedBytes) { body in
+        let memory = try await context.memory(forWorkOn: receivedBytes, in: service)
+        let answered = try await read.answer(receivedBytes: receivedBytes, holding: memory) {
+            body in
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
             return try decode(E.Request.self, from: body)
         }
@@ -116,19 +124,19 @@ struct Routes: Sendable {
 
     /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
     private func letIn<E: ServedEndpoint>(
-        _ endpoint: E.Type, _ head: RequestHead, _ request: Request
+        _ endpoint: E.Type, _ head: RequestHead, _ request: Request, _ context: ServerContext
     ) async throws -> ReadRequest<E, ByteBuffer> {
         let checked = try service.receive(
             E.self, from: head.credentials, at: head.address, scope: head.scope
         ).checkRate()
         let limits = service.settings.limits
         guard head.isSigned else {
-            return try await checked.admit().reading {
-                try await request.collectBody(limits, in: service.settings.world)
-            }
+            let admitted = try await checked.admit()
+            context.ledger?.memory.assign(toUser: admitted.user)
+            return try await admitted.reading { try await request.collectBody(limits) }
         }
         return try await checked.admit(
-            reading: { try await request.collectBody(limits, in: service.settings.world) },
+            reading: { try await request.collectBody(limits) },
             signature: { RequestHead.signature(of: request, over: $0 ?? ByteBuffer()) })
     }
 
@@ -145,9 +153,6 @@ struct Routes: Sendable {
 
     /// Whether clients speak TLS, with this server or with what stands before it.
     var isSecure: Bool { publicOrigin?.hasPrefix("https://") ?? isTLS }
-
-    /// Whether something stands before this server that says where requests come from.
-    var isBehindProxy: Bool { publicOrigin != nil && !isTLS }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
         do {

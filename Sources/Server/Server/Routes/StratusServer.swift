@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -21,23 +20,31 @@ import StratusWire
 ///   - port: The port to listen on; 0 takes a free one.
 ///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
 ///     `https://cloud.example.org`; nil takes the Host that each request names.
+///   - trustedProxies: Who is believed about where requests come from.
+///   - hostNames: Names by which the service may be called, beside the address that it listens on and
+///     this machine's own; only where there is no public origin.
+///   - isDevelopmentOpen: Whether what is for development may be used from other machines.
 ///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
 ///   - tellsTime: Whether each answer says in the header `Server-Timing` how long it took.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
-    tls: TLSFiles? = nil, tellsTime: Bool = false, logger: Logger,
+    tls: TLSFiles? = nil, trustedProxies: TrustedProxies = .none, hostNames: [String] = [],
+    isDevelopmentOpen: Bool = false, tellsTime: Bool = false, logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void
 ) throws -> some ApplicationProtocol {
     let routes = Routes(
-        service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil)
+        service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil,
+        proxies: trustedProxies, names: ServiceNames(listeningOn: host, and: hostNames),
+        isDevelopmentOpen: isDevelopmentOpen)
     let limits = service.settings.limits
     let timing = tellsTime ? ServerTiming(world: service.settings.world) : nil
-    var server = HTTPServerBuilder.http1(
-        configuration: connectionConfiguration(
-            limits, isBehindProxy: routes.isBehindProxy, timing))
-    if let tls {
-        server = try HTTPServerBuilder.tls(server, tlsConfiguration: tls.configuration)
+    let configuration = connectionConfiguration(limits, trustedProxies, timing)
+    let server = HTTPServerBuilder { responder in
+        MeteredChannel(
+            http: HTTP1Channel(responder: responder, configuration: configuration), tls: tls,
+            proxies: trustedProxies, budget: service.memory, limits: limits,
+            world: service.settings.world)
     }
     return Application(
         router: try routes.router(timing),
@@ -56,6 +63,10 @@ extension Routes {
     func router(_ timing: ServerTiming? = nil) throws -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         if let timing { router.add(middleware: timing.middleware()) }
+        router.add(middleware: NameCheck(routes: self))
+        if service.settings.isForDevelopment {
+            router.add(middleware: DevelopmentCheck(routes: self, isOpen: isDevelopmentOpen))
+        }
         router.add(middleware: CrossOrigin(service: service))
         router.add(middleware: UnknownAddress(service: service))
         add(to: router)
@@ -67,11 +78,10 @@ extension Routes {
 /// How long a connection may be silent, how much a request's head may have, and how many connections an
 /// address may have open.
 private func connectionConfiguration(
-    _ limits: Limits, isBehindProxy: Bool, _ timing: ServerTiming?
+    _ limits: Limits, _ proxies: TrustedProxies, _ timing: ServerTiming?
 ) -> HTTP1Channel.Configuration {
     let connections = Connections(
-        // All of a proxy's come from one address.
-        maximumPerAddress: isBehindProxy ? limits.connections : limits.connectionsPerAddress)
+        maximum: limits.connections, perAddress: limits.connectionsPerAddress, proxies: proxies)
     return HTTP1Channel.Configuration(
         additionalChannelHandlers: [connections.handler()]
             + (timing.map { [$0.handler()] } ?? []),

@@ -1,8 +1,12 @@
 import NIOSSL
+import Synchronization
 
-/// The certificate and key with which a server speaks TLS, 1.2 at least.
-public struct TLSFiles: Sendable {
-    let configuration: TLSConfiguration
+/// The certificate and key with which a server speaks TLS, 1.2 at least. They can be read again while it
+/// runs; connections that are open keep what they began with.
+public final class TLSFiles: Sendable {
+    private let certificatePath: String
+    private let keyPath: String
+    private let current: Mutex<NIOSSLContext>
 
     /// A certificate or key that cannot be used.
     public struct Unusable: Error {
@@ -16,6 +20,23 @@ public struct TLSFiles: Sendable {
     ///
     /// - Throws: ``Unusable``.
     public init(certificatePath: String, keyPath: String) throws {
+        self.certificatePath = certificatePath
+        self.keyPath = keyPath
+        current = Mutex(try Self.read(certificatePath, keyPath))
+    }
+
+    /// What new connections speak TLS with.
+    var context: NIOSSLContext { current.withLock { $0 } }
+
+    /// Reads the files again, for the connections that come.
+    ///
+    /// - Throws: ``Unusable``; then what was read before stays.
+    public func reload() throws {
+        let new = try Self.read(certificatePath, keyPath)
+        current.withLock { $0 = new }
+    }
+
+    private static func read(_ certificatePath: String, _ keyPath: String) throws -> NIOSSLContext {
         let chain: [NIOSSLCertificate]
         do {
             chain = try NIOSSLCertificate.fromPEMFile(certificatePath)
@@ -29,8 +50,7 @@ public struct TLSFiles: Sendable {
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             configuration.minimumTLSVersion = .tlsv12
             // Says now, and not at the first connection, whether the key is the certificate's.
-            _ = try NIOSSLContext(configuration: configuration)
-            self.configuration = configuration
+            return try NIOSSLContext(configuration: configuration)
         } catch {
             throw Unusable(
                 message: "Give the certificate's own key in PEM, without a password.",

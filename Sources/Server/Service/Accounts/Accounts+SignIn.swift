@@ -37,23 +37,19 @@ extension Accounts {
         guard let name = Self.normalised(emailAddress: form.emailAddress) else {
             throw SignInRefusal.wrong
         }
-        try countAttempt(form)
-        let now = settings.world.nowMilliseconds()
-        if let seconds = accountAttempts.take(name, nowMilliseconds: now) {
-            throw SignInRefusal.tooMany(seconds)
-        }
+        let attempt = try guesses.take(account: name, from: form.networkAddress)
         let user = try await directory.user(named: name)
         let hash = user?.passwordHash.flatMap(PasswordHash.init(text:))
         let password = form.password
         let cost = settings.accounts.passwordCost
-        let isRight = try await passwords.run {
+        let isRight = try await passwords.run(from: form.networkAddress) {
             if let hash { return try hash.matches(password) }
             // Nobody's: as much work as for somebody's.
             _ = try PasswordHash(password, salt: [0], cost: cost)
             return false
         }
         guard isRight, let user else { throw SignInRefusal.wrong }
-        accountAttempts.giveBack(name)
+        attempt.succeeded()
         guard !user.isDisabled else { throw SignInRefusal.disabled }
         return user
     }
@@ -63,10 +59,13 @@ extension Accounts {
     /// - Throws: ``SignInRefusal``.
     func user(signingUp form: SignInForm) async throws -> UserRow {
         guard settings.accounts.signUp == .open else { throw SignInRefusal.closed }
-        try countAttempt(form)
-        return try await createAccount(
+        _ = try guesses.take(from: form.networkAddress)
+        let user = try await createAccount(
             emailAddress: form.emailAddress, password: form.password, givenName: form.givenName,
-            familyName: form.familyName, isEmailVerified: settings.accounts.trustsEmailAddresses)
+            familyName: form.familyName, isEmailVerified: settings.accounts.trustsEmailAddresses,
+            networkAddress: form.networkAddress)
+        guesses.know(account: user.name, at: form.networkAddress)
+        return user
     }
 
     /// Makes an account with a password.
@@ -74,7 +73,7 @@ extension Accounts {
     /// - Throws: ``SignInRefusal``.
     func createAccount(
         emailAddress: String, password: String, givenName: String, familyName: String,
-        isEmailVerified: Bool
+        isEmailVerified: Bool, networkAddress: String = "command"
     ) async throws -> UserRow {
         guard let name = Self.normalised(emailAddress: emailAddress) else {
             throw SignInRefusal.badEmailAddress
@@ -82,7 +81,7 @@ extension Accounts {
         guard [givenName, familyName].allSatisfy({ $0.count <= 100 && $0.utf8.count <= 400 }) else {
             throw SignInRefusal.badName
         }
-        let hash = try await hash(password)
+        let hash = try await hash(password, from: networkAddress)
         var user = newUser(named: name)
         user.emailAddress = name
         user.passwordHash = hash
@@ -103,26 +102,16 @@ extension Accounts {
     /// The hash of a new password.
     ///
     /// - Throws: ``SignInRefusal`` when the password is too short or too long.
-    func hash(_ password: String) async throws -> String {
+    ///
+    /// - Parameter networkAddress: Where the password comes from.
+    func hash(_ password: String, from networkAddress: String = "command") async throws -> String {
         guard (8...256).contains(password.count), password.utf8.count <= 1_024 else {
             throw SignInRefusal.badPassword
         }
         let salt = PasswordHash.newSalt(settings)
         let cost = settings.accounts.passwordCost
-        return try await passwords.run {
+        return try await passwords.run(from: networkAddress) {
             try PasswordHash(password, salt: salt, cost: cost).text
-        }
-    }
-
-    private func countAttempt(_ form: SignInForm) throws {
-        try countAttempt(from: form.networkAddress)
-    }
-
-    /// - Throws: ``SignInRefusal/tooMany(_:)``.
-    func countAttempt(from networkAddress: String) throws {
-        let now = settings.world.nowMilliseconds()
-        if let seconds = addressAttempts.take(networkAddress, nowMilliseconds: now) {
-            throw SignInRefusal.tooMany(seconds)
         }
     }
 

@@ -8,9 +8,8 @@ import Synchronization
 public final class Accounts: Sendable {
     let directory: any Directory
     let settings: ServiceSettings
-    let passwords = PasswordQueue()
-    let accountAttempts = AttemptLimiter(burst: 10, secondsPerAttempt: 60)
-    let addressAttempts = AttemptLimiter(burst: 60, secondsPerAttempt: 10)
+    let passwords: PasswordQueue
+    let guesses: PasswordGuesses
     let identityTokens: IdentityTokens
     private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
@@ -55,9 +54,11 @@ public final class Accounts: Sendable {
         public var session: String
     }
 
-    init(directory: any Directory, settings: ServiceSettings) {
+    init(directory: any Directory, settings: ServiceSettings, memory: MemoryBudget) {
         self.directory = directory
         self.settings = settings
+        guesses = PasswordGuesses(limits: settings.limits, world: settings.world)
+        passwords = PasswordQueue(limits: settings.limits, memory: memory)
         serverKeys = ServerKeys(directory: directory)
         identityTokens = IdentityTokens(settings)
     }

@@ -83,31 +83,3 @@ extension PasswordHash {
         self.key = key
     }
 }
-
-/// Where passwords are hashed: two at a time, so that a crowd at the door takes neither the memory nor
-/// the threads of the others; who finds the line full is sent away.
-final class PasswordQueue: Sendable {
-    private static let lanes = 2
-    /// Passwords that wait in all lanes together; at a quarter of a second each, some eight seconds.
-    private static let capacity = 64
-
-    private let queues = (0..<lanes).map { DispatchQueue(label: "stratus.password.\($0)") }
-    private let waiting = Mutex((count: 0, next: 0))
-
-    /// - Throws: ``SignInRefusal/busy`` when too many wait.
-    func run<Outcome: Sendable>(
-        _ work: @escaping @Sendable () throws -> Outcome
-    ) async throws -> Outcome {
-        let lane: Int? = waiting.withLock { waiting in
-            guard waiting.count < Self.capacity else { return nil }
-            waiting.count += 1
-            waiting.next = (waiting.next + 1) % Self.lanes
-            return waiting.next
-        }
-        guard let lane else { throw SignInRefusal.busy }
-        defer { waiting.withLock { $0.count -= 1 } }
-        return try await withCheckedThrowingContinuation { continuation in
-            queues[lane].async { continuation.resume(with: Result { try work() }) }
-        }
-    }
-}

@@ -87,8 +87,9 @@ struct SignInCounter: Sendable {
             try await watch.refresh()
             _ = try await accounts.authenticate(
                 credentials, at: address, signer: signerSource.signer())
-            try accounts.countAttempt(from: networkAddress)
+            let attempt = try accounts.guesses.take(from: networkAddress)
             let identity = try await accounts.identityTokens.identity(identityToken, nonce: nonce)
+            attempt.succeeded()
             let user = try await accounts.user(of: identity)
             guard !user.isDisabled else { throw ServiceError.accountDisabled }
             return try await accounts.createSession(

@@ -29,7 +29,8 @@ struct AssetTransfer: Sendable {
         guard let address = UploadAddress(text: token, signer: signer),
             settings.world.nowMilliseconds() < address.endMilliseconds
         else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
-        try meter.checkTransfers(of: address.database.containerAddress)
+        let mover = Throttle.Sender.user(address.user, in: address.database.containerAddress)
+        try meter.checkTransfers(of: address.database.containerAddress, by: [mover])
         guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
             throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
         }
@@ -39,7 +40,7 @@ struct AssetTransfer: Sendable {
         let row = try await uploads.run(for: address.user) {
             // A digest of many bytes is heavy, however small the pieces in which they come.
             try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
-                try await keep(body, in: address.database, room)
+                try await keep(body, in: address.database, room, by: mover)
             }
         }
         let cost = settings.limits.cost(ofBytes: Int(row.sizeBytes))
@@ -70,13 +71,14 @@ struct AssetTransfer: Sendable {
 
     /// Keeps a blob, then notes it: a row never names a blob that is not there.
     private func keep<Body: AsyncSequence>(
-        _ body: Body, in database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError)
+        _ body: Body, in database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
+        by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         let blobs = try await storage.blobs(for: database)
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
-            new = try await write(body, to: writer, of: database, room)
+            new = try await write(body, to: writer, of: database, room, by: mover)
         } catch {
             await writer.discard()
             throw error
@@ -94,7 +96,7 @@ struct AssetTransfer: Sendable {
 
     private func write<Body: AsyncSequence>(
         _ body: Body, to writer: any BlobWriter, of database: DatabaseAddress,
-        _ room: (bytes: Int64, error: ServiceError)
+        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         var digest = SHA256()
         var sizeBytes: Int64 = 0
@@ -106,7 +108,8 @@ struct AssetTransfer: Sendable {
                 throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
             }
             guard sizeBytes <= room.bytes else { throw room.error }
-            meter.count(transferredBytes: bytes.count, of: database.containerAddress)
+            meter.count(
+                transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
             digest.update(data: bytes)
             pending += bytes
             if pending.count >= Self.bytesPerWrite {
@@ -124,19 +127,21 @@ struct AssetTransfer: Sendable {
     }
 
     /// Opens an asset for whoever has its address.
-    func download(_ token: String) async throws -> AssetDownload {
+    func download(
+        _ token: String, by movers: [Throttle.Sender]
+    ) async throws -> AssetDownload {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
             settings.world.nowMilliseconds() < address.endMilliseconds,
             let reader = try await storage.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress
-        try meter.checkTransfers(of: container)
+        try meter.checkTransfers(of: container, by: movers)
         let code = signer.code(
             of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum)
         return AssetDownload(
             contentTag: Base64.addressText(Array(code.prefix(20))), reader: reader,
-            onRead: { meter.count(transferredBytes: $0, of: container) })
+            onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
     }
 }
 

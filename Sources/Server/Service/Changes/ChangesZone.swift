@@ -96,8 +96,11 @@ extension ChangesZone: ServedEndpoint {
             return Answer(
                 try request.zones.map { item in
                     do {
-                        return .success(try feed.page(item, room: &room))
-                    } catch let error as ServiceError {
+                        let before = room
+                        let page = try feed.page(item, room: &room)
+                        try context.hold(recordBytes: before - room)
+                        return .success(page)
+                    } catch let error as ServiceError where error != .memoryIsShort {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }
                 })

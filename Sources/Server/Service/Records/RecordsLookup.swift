@@ -65,7 +65,8 @@ extension RecordsLookup: ServedEndpoint {
             let names = zip(request.records, zoneNames).lazy
                 .filter { $1 == zoneName }.map { $0.0.recordName }
             rows[zoneName] = try reader.records(
-                named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge
+                named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge,
+                hold: context.hold
             ).filter { zone.rights.canRead($0.value) }
         }
         return Answer(
@@ -99,17 +100,22 @@ extension RecordsLookup: ServedEndpoint {
 extension StoreReader {
     /// Reads records in slices, so that no more of them is held than there is room for.
     ///
-    /// - Parameter room: The bytes that the records may have; what they took is taken off.
+    /// - Parameters:
+    ///   - room: The bytes that the records may have; what they took is taken off.
+    ///   - hold: Counts their bytes, where an answer is made of them.
     /// - Throws: `tooLarge` when there is no room.
     func records(
-        named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError
+        named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,
+        hold: (_ recordBytes: Int) throws -> Void = { _ in }
     ) throws -> [String: RecordRow] {
         var rows: [String: RecordRow] = [:]
         for start in stride(from: 0, to: names.count, by: 16) {
             let slice = Array(names[start..<min(start + 16, names.count)])
             let found = try records(named: slice, in: zone)
-            room -= found.values.reduce(0) { $0 + $1.payload.count }
+            let bytes = found.values.reduce(0) { $0 + $1.payload.count }
+            room -= bytes
             guard room >= 0 else { throw tooLarge }
+            try hold(bytes)
             rows.merge(found) { first, _ in first }
         }
         return rows

@@ -86,6 +86,7 @@ extension RecordsQuery: ServedEndpoint {
                 try context.currentToken(of: request.zoneID, in: reader, signer: signer)
             )
         }
+        try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         context.work.add(recordsRead: page.scanned)
         if page.isWaiting {
             context.work.add(

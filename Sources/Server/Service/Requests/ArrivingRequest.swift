@@ -28,7 +28,7 @@ package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
     /// - Throws: `RequestFailure` with THROTTLED.
     package consuming func checkRate() throws(RequestFailure) -> RateCheckedRequest<E> {
         do {
-            try pipeline.meter.checkRate(of: credentials.network)
+            try pipeline.meter.checkRate(of: credentials)
         } catch {
             throw RequestFailure(error)
         }
@@ -59,7 +59,8 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 sender = .user(user, in: address)
                 try pipeline.meter.checkRate(of: sender)
             }
-            try pipeline.meter.checkTransfers(of: address)
+            try pipeline.meter.checkTransfers(
+                of: address, by: credentials.movers(of: sender))
             var caller = admitted.caller
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
@@ -71,7 +72,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 pipeline: pipeline, credentials: credentials, context: context,
                 rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw await pipeline.failure(from: error, credentials, at: address)
         }
     }
@@ -90,10 +91,10 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         do {
             try await checkSigner()
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw pipeline.components.errors.failure(from: error)
         }
-        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        let body = try await pipeline.meter.recordingFailure(of: sender, credentials, read)
         credentials.signature = signature(body)
         return ReadRequest(admitted: try await admit(), body: body)
     }
@@ -110,6 +111,11 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
 
 /// A request that was let in by its head: its sender is known and may ask. The body can be read now.
 package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
+    /// The user who asks.
+    package var user: Throttle.Sender? {
+        context.caller.userRecordName.map { .user($0, in: context.address) }
+    }
+
     fileprivate let pipeline: RequestPipeline
     fileprivate let credentials: Credentials
     fileprivate var context: RequestContext
@@ -123,7 +129,7 @@ package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     package consuming func reading<Body>(
         _ read: () async throws -> Body
     ) async throws -> ReadRequest<E, Body> {
-        let body = try await pipeline.meter.recordingFailure(of: sender, read)
+        let body = try await pipeline.meter.recordingFailure(of: sender, credentials, read)
         return ReadRequest(admitted: self, body: body)
     }
 
@@ -147,41 +153,46 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     ///
     /// - Parameters:
     ///   - receivedBytes: How large the body is. It is paid for before it is decoded.
+    ///   - memory: What the request holds of the service's memory; nil in process.
     ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
-        receivedBytes: Int = 0, _ decode: (Body) throws -> E.Request
+        receivedBytes: Int = 0, holding memory: HeldMemory? = nil,
+        _ decode: (Body) throws -> E.Request
     ) async throws(RequestFailure) -> AnsweredRequest<E> {
         let pipeline = admitted.pipeline
         let sender = admitted.sender
+        let credentials = admitted.credentials
         var context = admitted.context
+        context.memory = memory
         let body = body
         let work = context.work
-        pipeline.charge(sender, bytes: receivedBytes)
-        let line = pipeline.heavy?.begin(sender, receivedBytes: receivedBytes)
+        let payer = pipeline.meter.payer(for: sender, credentials)
+        pipeline.charge(payer, bytes: receivedBytes)
+        let line = pipeline.heavy?.begin(payer, receivedBytes: receivedBytes)
         context.isHeavy = line != nil
         defer {
-            pipeline.charge(sender, work.cost)
-            pipeline.heavy?.end(sender)
+            pipeline.charge(payer, work.cost)
+            pipeline.heavy?.end(payer)
         }
         do {
             let answer = try await pipeline.run(as: sender, on: line) {
                 let request = try decode(body)
-                pipeline.charge(sender, 1 + E.cost(of: request), admitted: 1)
+                pipeline.charge(payer, 1 + E.cost(of: request), admitted: 1)
                 context.nowMilliseconds = pipeline.components.settings.world.nowMilliseconds()
                 return try await pipeline.answer(E.self, request, in: context)
             }
-            pipeline.meter.recordOutcome(of: sender, nil)
+            pipeline.meter.recordOutcome(of: sender, credentials, nil)
             return AnsweredRequest(
-                pipeline: pipeline, sender: sender, line: line, receivedBytes: receivedBytes,
-                container: context.address,
+                pipeline: pipeline, payer: payer, line: line, receivedBytes: receivedBytes,
+                container: context.address, movers: credentials.movers(of: sender),
                 served: ServedAnswer(
                     answer,
                     rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
         } catch {
-            pipeline.meter.recordOutcome(of: sender, error)
+            pipeline.meter.recordOutcome(of: sender, credentials, error)
             throw await pipeline.failure(
-                from: error, admitted.credentials, at: context.address)
+                from: error, credentials, at: context.address)
         }
     }
 }
@@ -189,11 +200,12 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 /// A request that was answered; the answer is taken out together with its account.
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
-    fileprivate let sender: Throttle.Sender
+    fileprivate let payer: Throttle.Sender
     /// Where it was answered, when it was heavy.
     fileprivate let line: HeavyThreads.Line?
     fileprivate let receivedBytes: Int
     fileprivate let container: ContainerAddress
+    fileprivate let movers: [Throttle.Sender]
     fileprivate var served: ServedAnswer<E.Answer>
 
     /// Encodes the answer, and counts what the request and its answer took to carry: the sender's next
@@ -203,8 +215,9 @@ package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     ) async -> (bytes: Bytes, rotatedWebAuthToken: String?) {
         var answer = served.answer
         let encoded = await HeavyThreads.Line.run(on: line) { encode(&answer) }
-        pipeline.charge(sender, bytes: encoded.count)
-        pipeline.meter.count(transferredBytes: receivedBytes + encoded.count, of: container)
+        pipeline.charge(payer, bytes: encoded.count)
+        pipeline.meter.count(
+            transferredBytes: receivedBytes + encoded.count, of: container, by: movers)
         return (encoded.bytes, served.rotatedWebAuthToken)
     }
 

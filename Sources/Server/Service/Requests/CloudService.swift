@@ -28,6 +28,9 @@ public final class CloudService: Sendable {
     /// Names an answer, so that it can be found in the log.
     package func newUUID() -> String { settings.newUUID() }
 
+    /// The bytes that requests and answers may hold.
+    package var memory: MemoryBudget { components.memory }
+
     /// Who may ask: API tokens, sessions, users.
     public var accounts: Accounts { components.accounts }
 
@@ -84,7 +87,7 @@ public final class CloudService: Sendable {
     /// - Throws: `RequestFailure` with THROTTLED.
     package func checkRate(of credentials: Credentials) throws(RequestFailure) {
         do {
-            try pipeline.meter.checkRate(of: credentials.network)
+            try pipeline.meter.checkRate(of: credentials)
         } catch {
             throw RequestFailure(error)
         }
@@ -100,7 +103,7 @@ public final class CloudService: Sendable {
             try await pipeline.watch.refresh()
             _ = try await accounts.app(of: credentials)
         } catch {
-            pipeline.meter.recordOutcome(of: credentials.network, error)
+            pipeline.meter.recordOutcome(of: credentials.network, credentials, error)
             throw components.errors.failure(from: error)
         }
     }
@@ -143,11 +146,16 @@ public final class CloudService: Sendable {
 
     /// Opens an asset for whoever has its address.
     ///
-    /// - Parameter token: The segment of a `downloadURL` after `/assets/get/`.
+    /// - Parameters:
+    ///   - token: The segment of a `downloadURL` after `/assets/get/`.
+    ///   - networkAddress: Where the request came from; nil within a process.
     /// - Throws: `RequestFailure` with NOT_FOUND when the address is bad or the asset is gone.
-    public func download(_ token: String) async throws(RequestFailure) -> AssetDownload {
+    public func download(
+        _ token: String, networkAddress: String? = nil
+    ) async throws(RequestFailure) -> AssetDownload {
         do {
-            return try await assetTransfer.download(token)
+            return try await assetTransfer.download(
+                token, by: networkAddress.map { [.address($0)] } ?? [])
         } catch {
             throw components.errors.failure(from: error)
         }

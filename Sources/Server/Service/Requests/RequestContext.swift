@@ -12,6 +12,8 @@ public struct RequestContext: Sendable {
     /// What stands before the paths of addresses in answers (``Credentials/origin``).
     let origin: String
     let limits: Limits
+    /// What the request holds of the service's memory; nil in process.
+    var memory: HeldMemory?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
     /// What the work costs, as far as the request did not say it.
@@ -75,6 +77,14 @@ public struct RequestContext: Sendable {
         case .shared: viewedOwner.map { DatabaseAddress(address, .private(owner: $0)) }
         case nil: throw ServiceError.invalid("Name a database: public, private or shared.")
         }
+    }
+
+    /// Counts records that were read for the answer.
+    ///
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no memory for them.
+    func hold(recordBytes: Int) throws(ServiceError) {
+        // Each is there as it is stored, as values, and as text.
+        try memory?.takeIfFree(3 * recordBytes)
     }
 
     /// Refuses a request with more items than one request may have.

@@ -1,24 +1,54 @@
+import Logging
 import StratusRecords
 import StratusRuntime
 import StratusWire
+import Synchronization
 
-/// What requests are counted by: their senders' rates, how they ended, and the bytes of containers.
+/// What requests are counted by: their senders' rates, how they ended, and the bytes that they move.
 /// Counts nothing in a service that is not throttled.
+///
+/// Who shows credentials that were good lately is counted apart from the strangers of the same network
+/// address, and failures count against the credentials that failed first. So a guesser, or a device whose
+/// session has ended, slows nobody else behind its address.
 final class RequestMeter: Sendable {
+    /// How long credentials count as good after their last success, in seconds.
+    private static let goodCredentialsSeconds = 3_600.0
+
     private let isThrottled: Bool
     private let transferBytesPerDay: Int
     private let world: World
     private let throttle: Throttle
-    private let transfers = TransferMeter()
+    private let transferRates: Throttle
+    private let transfers: TransferMeter
+    /// When credentials were last good, on the clock that never goes back.
+    private let goodCredentials = Mutex(LRUCache<Int, Double>(capacity: 65_536))
 
     init(settings: ServiceSettings) {
         isThrottled = settings.isThrottled
         transferBytesPerDay = settings.limits.transferBytesPerDay
         world = settings.world
         throttle = Throttle(limits: settings.limits, world: settings.world)
+        transferRates = Throttle(
+            limits: settings.limits, world: settings.world,
+            rates: Throttle.Rates(transfers: settings.limits))
+        transfers = TransferMeter(logger: settings.logger)
     }
 
-    /// Takes one of the requests that a sender may send.
+    // MARK: Requests
+
+    /// Takes one of the requests that may come from where credentials come from.
+    ///
+    /// - Throws: ``ServiceError`` THROTTLED.
+    func checkRate(of credentials: Credentials) throws(ServiceError) {
+        guard isThrottled else { return }
+        if let key = credentials.key {
+            try throttle.check(.credentials(key))
+            if areGood(key) { return try throttle.admit(credentials.network) }
+        }
+        try throttle.admit(credentials.strangers)
+    }
+
+    /// Takes one of the requests that a user may send.
     ///
     /// - Throws: ``ServiceError`` THROTTLED.
     func checkRate(of sender: Throttle.Sender) throws(ServiceError) {
@@ -32,10 +62,14 @@ final class RequestMeter: Sendable {
         throttle.charge(sender, cost)
     }
 
-    /// Remembers how a request ended, and lets bad credentials cost their sender more.
+    /// Remembers how a request ended.
     ///
-    /// - Parameter error: Nil for a success.
-    func recordOutcome(of sender: Throttle.Sender, _ error: (any Error)?) {
+    /// - Parameters:
+    ///   - sender: The user, or the network address while there is none.
+    ///   - error: Nil for a success.
+    func recordOutcome(
+        of sender: Throttle.Sender, _ credentials: Credentials, _ error: (any Error)?
+    ) {
         guard isThrottled else { return }
         let code: ServiceError.Code? =
             switch error {
@@ -45,37 +79,88 @@ final class RequestMeter: Sendable {
             default: nil
             }
         switch code {
-        case .authenticationFailed, .authenticationRequired:
-            throttle.charge(sender, Throttle.badCredentialsCost - 1)
-            throttle.recordOutcome(of: sender, wasBad: true)
-        case .badRequest, .accessDenied: throttle.recordOutcome(of: sender, wasBad: true)
+        case .authenticationFailed: recordFailure(of: credentials)
+        case .authenticationRequired:
+            // Who shows no session is told where to sign in, and has done nothing bad.
+            if credentials.webAuthToken != nil { recordFailure(of: credentials) }
+        case .badRequest, .accessDenied:
+            throttle.recordOutcome(of: payer(for: sender, credentials), wasBad: true)
         default:
             // A conflict, a missing zone, a fault of ours: no fault of the sender's, and no merit.
-            if error == nil { throttle.recordOutcome(of: sender, wasBad: false) }
+            if error == nil { recordSuccess(of: sender, credentials) }
         }
+    }
+
+    /// Who pays for a request: the user, else the strangers of the address.
+    func payer(
+        for sender: Throttle.Sender, _ credentials: Credentials
+    ) -> Throttle.Sender {
+        if case .address = sender { return credentials.strangers }
+        return sender
+    }
+
+    private func recordSuccess(of sender: Throttle.Sender, _ credentials: Credentials) {
+        let payer = payer(for: sender, credentials)
+        throttle.recordOutcome(of: payer, wasBad: false)
+        guard case .user = sender else { return }
+        // Others at the address have bad luck less often than bad intentions.
+        throttle.forgive(credentials.strangers)
+        guard let key = credentials.key else { return }
+        let now = world.uptimeSeconds()
+        goodCredentials.withLock { $0[key] = now }
+    }
+
+    /// Bad credentials cost themselves; new bad ones cost the strangers of their address, and much.
+    private func recordFailure(of credentials: Credentials) {
+        guard let key = credentials.key else {
+            throttle.charge(credentials.strangers, Throttle.badCredentialsCost - 1)
+            throttle.recordOutcome(of: credentials.strangers, wasBad: true)
+            return
+        }
+        goodCredentials.withLock { $0[key] = nil }
+        if !throttle.remembers(.credentials(key)) {
+            throttle.charge(credentials.strangers, Throttle.badCredentialsCost - 1)
+            throttle.recordOutcome(of: credentials.strangers, wasBad: true)
+        }
+        throttle.charge(.credentials(key), 1)
+    }
+
+    private func areGood(_ key: Int) -> Bool {
+        guard let time = goodCredentials.withLock({ $0[key] }) else { return false }
+        return world.uptimeSeconds() - time < Self.goodCredentialsSeconds
     }
 
     /// Does a part of a sender's request, and remembers how the request ended if that fails.
     func recordingFailure<Outcome>(
-        of sender: Throttle.Sender, _ work: () async throws -> Outcome
+        of sender: Throttle.Sender, _ credentials: Credentials, _ work: () async throws -> Outcome
     ) async throws -> Outcome {
         do {
             return try await work()
         } catch {
-            recordOutcome(of: sender, error)
+            recordOutcome(of: sender, credentials, error)
             throw error
         }
     }
 
+    // MARK: Bytes
+
     /// Counts what a request and its answer took to carry.
-    func count(transferredBytes bytes: Int, of container: ContainerAddress) {
-        guard isThrottled, transferBytesPerDay > 0 else { return }
-        transfers.add(bytes, to: container, at: world.nowMilliseconds())
+    func count(
+        transferredBytes bytes: Int, of container: ContainerAddress, by movers: [Throttle.Sender]
+    ) {
+        guard isThrottled else { return }
+        for mover in movers { transferRates.charge(mover, Double(bytes)) }
+        transfers.add(
+            bytes, to: container, limitBytes: transferBytesPerDay, at: world.nowMilliseconds())
     }
 
-    /// Refuses what would move more bytes of a container that has moved its day's.
-    func checkTransfers(of container: ContainerAddress) throws(ServiceError) {
+    /// Refuses who has moved too many bytes; and everybody, if the operator has limited the container's
+    /// day and it is used up.
+    func checkTransfers(
+        of container: ContainerAddress, by movers: [Throttle.Sender]
+    ) throws(ServiceError) {
         guard isThrottled else { return }
+        for mover in movers { try transferRates.check(mover) }
         try transfers.check(
             container, limitBytes: transferBytesPerDay, at: world.nowMilliseconds())
     }
@@ -83,7 +168,28 @@ final class RequestMeter: Sendable {
 
 extension Credentials {
     /// Where they came from, for counting; in a process the device stands for the network.
-    var network: Throttle.Sender {
-        .address(networkAddress ?? "device " + (clientID ?? ""))
+    var network: Throttle.Sender { .address(networkName) }
+
+    /// Those who come from there and are not known.
+    var strangers: Throttle.Sender { .strangers(networkName) }
+
+    private var networkName: String { networkAddress ?? "device " + (clientID ?? "") }
+
+    /// Tells credentials apart, as they come from one network address; nil for none. The hash is seeded
+    /// anew in every process, so that nobody can arrange for two to meet.
+    var key: Int? {
+        guard webAuthToken != nil || apiToken != nil || signature != nil else { return nil }
+        var hasher = Hasher()
+        hasher.combine(networkName)
+        hasher.combine(apiToken)
+        hasher.combine(webAuthToken)
+        hasher.combine(signature?.keyID)
+        return hasher.finalize()
+    }
+
+    /// Who answers for the bytes of a request: the user, else network address and API token.
+    func movers(of sender: Throttle.Sender) -> [Throttle.Sender] {
+        if case .user = sender { return [sender] }
+        return apiToken.map { [network, .apiToken($0)] } ?? [network]
     }
 }

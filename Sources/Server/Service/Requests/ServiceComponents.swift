@@ -23,13 +23,16 @@ public final class ServiceComponents: Sendable {
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation
+    let memory: MemoryBudget
 
     init(storage: any StorageEngine, settings: ServiceSettings, faults: FaultScript?) {
         self.storage = storage
         self.settings = settings
         directory = storage.directory
         signerSource = TokenSignerSource(directory: directory)
-        accounts = Accounts(directory: directory, settings: settings)
+        let memory = MemoryBudget(limitBytes: settings.limits.memoryBytes)
+        self.memory = memory
+        accounts = Accounts(directory: directory, settings: settings, memory: memory)
         schemas = SchemaCache(directory: directory, limits: settings.limits)
         indexes = IndexManager(
             limits: settings.limits, world: settings.world, logger: settings.logger)

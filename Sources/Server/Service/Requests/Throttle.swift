@@ -2,20 +2,45 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// How fast each sender may ask: one token bucket per user of a container and one per network address.
+/// How fast each sender may ask, or move bytes: a token bucket for each.
 ///
 /// A request is let in when its sender's bucket holds a token, and then takes as many as it costs
 /// (``ServedEndpoint/cost(of:)``), on credit if need be: no body is read in vain. A sender whose
-/// requests are bad in series is served at a half, a quarter … a thirty-second of the rate.
+/// requests are bad in series is served at a half, a quarter … a thirty-second of the rate. Time is the
+/// clock's that never goes back.
 ///
 /// Memory is bounded: a bucket that is full again says nothing and gives way first, then those that
 /// will be so soonest; a flood of new senders does not wash away who is in debt.
-final class Throttle: Sendable {
+package final class Throttle: Sendable {
     /// Who sends.
-    enum Sender: Hashable, Sendable {
+    package enum Sender: Hashable, Sendable {
         case user(String, in: ContainerAddress)
         /// A network address, or a device where there is no network.
         case address(String)
+        /// Whoever comes from a network address without credentials that were good lately.
+        case strangers(String)
+        /// Credentials that failed, from one network address.
+        case credentials(Int)
+        /// Those without a user who show an API token.
+        case apiToken(String)
+    }
+
+    /// The rates of senders.
+    struct Rates: Sendable {
+        var user: TokenBucket.Rate
+        var address: TokenBucket.Rate
+        var apiToken: TokenBucket.Rate
+
+        fileprivate static let credentials = TokenBucket.Rate(perSecond: 0.1, burst: 5)
+
+        fileprivate subscript(sender: Sender) -> TokenBucket.Rate {
+            switch sender {
+            case .user: user
+            case .address, .strangers: address
+            case .credentials: Self.credentials
+            case .apiToken: apiToken
+            }
+        }
     }
 
     private struct Bucket {
@@ -38,14 +63,18 @@ final class Throttle: Sendable {
     /// What a request with bad credentials costs its address.
     static let badCredentialsCost = 10.0
 
-    private let limits: Limits
+    private let rates: Rates
+    private let badRequestsBeforePenalty: Double
     private let bucketsPerShard: Int
     private let world: World
     private let shards = (0..<Throttle.shardCount).map { _ in Shard() }
 
-    /// - Parameter capacity: Buckets that are remembered at the most.
-    init(limits: Limits, world: World, capacity: Int = 65_536) {
-        self.limits = limits
+    /// - Parameters:
+    ///   - rates: Nil counts requests.
+    ///   - capacity: Buckets that are remembered at the most.
+    init(limits: Limits, world: World, rates: Rates? = nil, capacity: Int = 65_536) {
+        self.rates = rates ?? Rates(requests: limits)
+        badRequestsBeforePenalty = Double(limits.badRequestsBeforePenalty)
         self.world = world
         bucketsPerShard = max(1, capacity / Self.shardCount)
     }
@@ -61,6 +90,27 @@ final class Throttle: Sendable {
             return nil
         }
         if let wait { throw .throttled(afterSeconds: wait) }
+    }
+
+    /// Refuses a sender that is remembered and has no token; takes none.
+    ///
+    /// - Throws: ``ServiceError`` THROTTLED, with the time after which there is one.
+    func check(_ sender: Sender) throws(ServiceError) {
+        let wait: Double? = changeIfKnown(sender) { bucket, rate in
+            bucket.tokens.secondsUntil(1, rate)
+        }
+        if let wait, wait > 0 { throw .throttled(afterSeconds: wait) }
+    }
+
+    /// Whether a sender is remembered.
+    func remembers(_ sender: Sender) -> Bool { changeIfKnown(sender) { _, _ in true } ?? false }
+
+    /// Makes up for bad requests of a sender that is remembered.
+    func forgive(_ sender: Sender) {
+        _ = changeIfKnown(sender) { bucket, rate in
+            bucket.strikes = max(0, bucket.strikes - Self.strikesPerGoodRequest)
+            bucket.tokens.giveBack(1, rate)
+        }
     }
 
     /// Takes what a request costs beyond the token of its admission.
@@ -91,9 +141,8 @@ final class Throttle: Sendable {
     private func change<Outcome: Sendable>(
         _ sender: Sender, _ body: (inout Bucket, TokenBucket.Rate) -> Outcome
     ) -> Outcome {
-        let now = world.nowMilliseconds()
-        let shard = shards[Int(UInt(bitPattern: sender.hashValue) % UInt(Self.shardCount))]
-        return shard.buckets.withLock { buckets in
+        let now = world.uptimeMilliseconds
+        return shard(of: sender).buckets.withLock { buckets in
             if buckets[sender] == nil, buckets.count >= bucketsPerShard {
                 evict(from: &buckets, at: now)
             }
@@ -104,6 +153,22 @@ final class Throttle: Sendable {
         }
     }
 
+    private func changeIfKnown<Outcome: Sendable>(
+        _ sender: Sender, _ body: (inout Bucket, TokenBucket.Rate) -> Outcome
+    ) -> Outcome? {
+        let now = world.uptimeMilliseconds
+        return shard(of: sender).buckets.withLock { buckets in
+            guard var bucket = buckets[sender] else { return nil }
+            let rate = fill(&bucket, of: sender, at: now)
+            defer { buckets[sender] = bucket }
+            return body(&bucket, rate)
+        }
+    }
+
+    private func shard(of sender: Sender) -> Shard {
+        shards[Int(UInt(bitPattern: sender.hashValue) % UInt(Self.shardCount))]
+    }
+
     /// Adds the tokens and forgives the strikes of the time since the last look.
     private func fill(
         _ bucket: inout Bucket, of sender: Sender, at now: Int64
@@ -111,25 +176,13 @@ final class Throttle: Sendable {
         let seconds = bucket.tokens.secondsSinceFilled(atMilliseconds: now)
         bucket.strikes *= pow2(-seconds / Self.strikeHalfLifeSeconds)
         let halvings = min(
-            (bucket.strikes / Double(limits.badRequestsBeforePenalty)).rounded(.down),
+            (bucket.strikes / badRequestsBeforePenalty).rounded(.down),
             Self.maximumHalvings)
-        var rate = rate(of: sender)
+        var rate = rates[sender]
         rate.perSecond *= pow2(-halvings)
         rate.burst = max(1, rate.burst * pow2(-halvings))
         bucket.tokens.fill(rate, atMilliseconds: now)
         return rate
-    }
-
-    private func rate(of sender: Sender) -> TokenBucket.Rate {
-        switch sender {
-        case .user:
-            TokenBucket.Rate(
-                perSecond: Double(limits.requestsPerSecond), burst: Double(limits.requestsInBurst))
-        case .address:
-            TokenBucket.Rate(
-                perSecond: Double(limits.requestsPerSecondPerAddress),
-                burst: Double(limits.requestsInBurstPerAddress))
-        }
     }
 
     /// Makes room: an eighth of the shard at least, so that a flood of senders does not sweep each time.
@@ -149,6 +202,31 @@ final class Throttle: Sendable {
         guard excess > 0 else { return }
         waits.sort { $0.seconds < $1.seconds }
         for (sender, _) in waits.prefix(excess) { buckets[sender] = nil }
+    }
+}
+
+extension Throttle.Rates {
+    /// How many requests.
+    init(requests limits: Limits) {
+        user = TokenBucket.Rate(
+            perSecond: Double(limits.requestsPerSecond), burst: Double(limits.requestsInBurst))
+        address = TokenBucket.Rate(
+            perSecond: Double(limits.requestsPerSecondPerAddress),
+            burst: Double(limits.requestsInBurstPerAddress))
+        apiToken = address
+    }
+
+    /// How many bytes.
+    init(transfers limits: Limits) {
+        user = TokenBucket.Rate(
+            perSecond: Double(limits.transferBytesPerSecond),
+            burst: Double(limits.transferBytesInBurst))
+        address = TokenBucket.Rate(
+            perSecond: Double(limits.transferBytesPerSecondPerAddress),
+            burst: Double(limits.transferBytesInBurstPerAddress))
+        apiToken = TokenBucket.Rate(
+            perSecond: Double(limits.transferBytesPerSecondPerToken),
+            burst: Double(limits.transferBytesInBurstPerToken))
     }
 }
 

@@ -1,9 +1,10 @@
+import Logging
 import StratusRecords
 import StratusRuntime
 import Synchronization
 
 /// What the clients of each container sent and received today (UTC). Kept in memory: a restart begins
-/// the day anew.
+/// the day anew. The log is told once when four fifths of a day's limit are used, and once when all is.
 final class TransferMeter: Sendable {
     private struct Day: Sendable {
         var number: Int64
@@ -12,15 +13,46 @@ final class TransferMeter: Sendable {
 
     private static let dayMilliseconds: Int64 = 24 * 3600 * 1000
 
+    private static let warnings = [0.8, 1]
+
+    private let logger: Logger
     private let days = Mutex(LRUCache<ContainerAddress, Day>(capacity: 10_000))
 
-    func add(_ bytes: Int, to container: ContainerAddress, at milliseconds: Int64) {
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// Bytes of a container today.
+    func bytes(of container: ContainerAddress, at milliseconds: Int64) -> Int {
+        let day = days.withLock { $0[container] }
+        return day?.number == milliseconds / Self.dayMilliseconds ? day?.bytes ?? 0 : 0
+    }
+
+    /// - Parameter limitBytes: What a container may move in a day; 0 is no limit.
+    func add(
+        _ bytes: Int, to container: ContainerAddress, limitBytes: Int, at milliseconds: Int64
+    ) {
         let today = milliseconds / Self.dayMilliseconds
-        days.withLock { days in
+        let total = days.withLock { days in
             var day = days[container] ?? Day(number: today, bytes: 0)
             if day.number != today { day = Day(number: today, bytes: 0) }
             day.bytes += bytes
             days[container] = day
+            return day.bytes
+        }
+        guard limitBytes > 0 else { return }
+        for share in Self.warnings {
+            let mark = Int(share * Double(limitBytes))
+            guard total >= mark, total - bytes < mark else { continue }
+            logger.warning(
+                """
+                A container's clients have moved much of the bytes of a day; raise the limit \
+                transferBytesPerDay if that is as it should be.
+                """,
+                metadata: [
+                    "container": "\(container.container)", "share": "\(share)",
+                    "bytes": "\(total)",
+                ])
         }
     }
 

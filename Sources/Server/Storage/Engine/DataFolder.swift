@@ -21,16 +21,16 @@ final class DataFolder: Sendable {
     private static let format = "\(formatPrefix)\(formatNumber)\n"
 
     let path: String
-    /// The open file that carries the lock, until it is released. The system releases it when the process
+    /// The open files that carry the lock, until it is released: the file of that name, and the folder
+    /// itself, which cannot be unlinked while it has files. The system releases them when the process
     /// dies.
-    private let lock: Mutex<Int32?>
+    private let locks: Mutex<[Int32]>
 
     /// Makes the folder when it is not there, and locks it for a service.
     init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
-        let file = isLocked ? try Self.lock(path + "/lock") : nil
-        lock = Mutex(file)
+        locks = Mutex(isLocked ? try Self.lock(folder: path) : [])
         do {
             try Self.checkFormat(path + "/format")
         } catch {
@@ -45,14 +45,14 @@ final class DataFolder: Sendable {
 
     /// Releases the lock, so that another process can use the folder.
     func release() {
-        lock.withLock { file in
-            if let file { close(file) }
-            file = nil
+        locks.withLock { files in
+            for file in files { close(file) }
+            files = []
         }
     }
 
     /// Whether this process has locked the folder.
-    var isLocked: Bool { lock.withLock { $0 != nil } }
+    var isLocked: Bool { locks.withLock { !$0.isEmpty } }
 
     var directoryFile: String { path + "/directory.sqlite" }
 
@@ -186,13 +186,34 @@ final class DataFolder: Sendable {
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    private static func lock(_ path: String) throws -> Int32 {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
+    private static func lock(folder: String) throws -> [Int32] {
+        let path = folder + "/lock"
+        let locked = try lock(folder, O_RDONLY | O_DIRECTORY, namedBy: path)
+        do {
+            return [locked, try lock(path, O_RDWR | O_CREAT, namedBy: path)]
+        } catch {
+            close(locked)
+            throw error
+        }
+    }
+
+    /// - Parameter name: The path that an error names.
+    private static func lock(_ path: String, _ flags: Int32, namedBy name: String) throws -> Int32 {
+        let file = open(path, flags | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: name) }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             close(file)
-            throw StorageError.translating(errno: code, path: path)
+            throw StorageError.translating(errno: code, path: name)
+        }
+        // A file that was unlinked meanwhile keeps nobody out.
+        var opened = stat()
+        var named = stat()
+        guard fstat(file, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,
+            opened.st_dev == named.st_dev
+        else {
+            close(file)
+            throw StorageError.translating(errno: EWOULDBLOCK, path: name)
         }
         return file
     }

@@ -47,25 +47,28 @@ import Testing
     }
 
     @Test func fullPasswordQueueRefusesAsBusy() async throws {
-        let queue = PasswordQueue()
+        let memory = MemoryBudget(limitBytes: 1 << 30)
+        let queue = PasswordQueue(limits: Limits(), memory: memory)
         let gate = Gate()
         let refusals = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<100 {
+            for number in 0..<100 {
                 group.addTask {
                     do {
-                        try await queue.run { gate.wait() }
+                        try await queue.run(from: "10.0.0.\(number)") { gate.wait() }
                     } catch let refusal as SignInRefusal where refusal == .busy {
-                        // 64 wait, the others are told to come back.
-                        if refusals.next() == 36 { gate.open() }
+                        // Two are hashed, 64 wait, the others are told to come back.
+                        if refusals.next() == 34 { gate.open() }
                     }
                 }
             }
             try await group.waitForAll()
         }
-        #expect(refusals.count == 36)
+        #expect(refusals.count == 34)
+        #expect(memory.peakBytes == 2 * 32 << 20)
         // Afterwards there is room again.
-        try await queue.run {}
+        try await queue.run(from: "10.0.0.1") {}
+        #expect(memory.heldBytes == 0)
     }
 
     /// Time would tell who has an account, so both have their password hashed: when there is no room for
@@ -90,10 +93,12 @@ import Testing
         let gate = Gate()
         let (refused, refuse) = AsyncStream<Void>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<65 {
+            for number in 0..<67 {
                 group.addTask {
                     do {
-                        try await service.accounts.passwords.run { gate.wait() }
+                        try await service.accounts.passwords.run(from: "10.0.0.\(number)") {
+                            gate.wait()
+                        }
                     } catch let refusal as SignInRefusal where refusal == .busy {
                         refuse.yield()
                     }

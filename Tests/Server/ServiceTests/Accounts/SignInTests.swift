@@ -147,7 +147,7 @@ extension PasswordHash.Cost {
     @Test func passwordAttemptsAreLimitedPerAccount() async throws {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)
-        for number in 0..<10 {
+        for number in 0..<30 {
             // From many addresses: the account counts.
             let guess = form("ida@example.org", "guess \(number)", from: "192.0.2.\(number)")
             #expect(try await refusal(world, guess)?.code == .wrong)
@@ -156,11 +156,36 @@ extension PasswordHash.Cost {
         let refused = try await refusal(world, right)
         #expect(refused?.code == .tooMany)
         #expect((1...60).contains(refused?.retryAfterSeconds ?? 0))
+        // Where the account was made, it is signed in to all the same.
+        #expect(try await refusal(world, form()) == nil)
         #expect(try await refusal(world, form("eva@example.org", "x"))?.code == .wrong)
         world.advance(seconds: 61)
         #expect(try await refusal(world, right) == nil)
         // A success takes nothing from the next.
         for _ in 0..<20 { #expect(try await refusal(world, form(from: "203.0.113.9")) == nil) }
+    }
+
+    /// Guesses from one address slow it at that account, and no other address.
+    @Test func passwordAttemptsAreLimitedPerAccountAndAddress() async throws {
+        let world = world()
+        #expect(try await refusal(world, form(), isNew: true) == nil)
+        for number in 0..<10 {
+            let guess = form("ida@example.org", "guess \(number)", from: "192.0.2.66")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        let next = form("ida@example.org", "correct horse", from: "192.0.2.66")
+        #expect(try await refusal(world, next)?.code == .tooMany)
+        let elsewhere = form("ida@example.org", "correct horse", from: "192.0.2.67")
+        #expect(try await refusal(world, elsewhere) == nil)
+    }
+
+    /// However many sign in from an address, none waits for the others' success.
+    @Test func rightPasswordsAreNotCounted() async throws {
+        let world = world()
+        #expect(try await refusal(world, form(), isNew: true) == nil)
+        for _ in 0..<200 {
+            #expect(try await refusal(world, form(from: "192.0.2.77")) == nil)
+        }
     }
 
     @Test func signInAttemptsAreLimitedPerAddress() async throws {

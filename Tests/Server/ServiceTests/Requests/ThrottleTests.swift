@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -25,7 +26,7 @@ import Testing
         limits.requestsInBurst = 20
         limits.badRequestsBeforePenalty = 5
         return Throttle(
-            limits: limits, world: .init(nowMilliseconds: { [clock] in clock.now }),
+            limits: limits, world: .init(uptimeSeconds: { [clock] in Double(clock.now) / 1_000 }),
             capacity: capacity)
     }
 
@@ -304,13 +305,13 @@ import Testing
     }
 
     @Test func transferLimitThrottlesContainerUntilMidnight() throws {
-        let meter = TransferMeter()
+        let meter = TransferMeter(logger: Logger(label: "test"))
         let trails = ContainerAddress(container: "c", environment: .development)
         let other = ContainerAddress(container: "d", environment: .development)
         let noon: Int64 = 12 * 3600 * 1000
-        meter.add(600, to: trails, at: noon)
+        meter.add(600, to: trails, limitBytes: 1_000, at: noon)
         try meter.check(trails, limitBytes: 1_000, at: noon)
-        meter.add(400, to: trails, at: noon)
+        meter.add(400, to: trails, limitBytes: 1_000, at: noon)
         try meter.check(other, limitBytes: 1_000, at: noon)
         try meter.check(trails, limitBytes: 0, at: noon)
         let error = #expect(throws: ServiceError.self) {
@@ -318,11 +319,11 @@ import Testing
         }
         #expect(error?.code == .throttled && error?.retryAfterSeconds == 12 * 3600)
         try meter.check(trails, limitBytes: 1_000, at: 2 * noon)
-        meter.add(1, to: trails, at: 2 * noon)
+        meter.add(1, to: trails, limitBytes: 1_000, at: 2 * noon)
         try meter.check(trails, limitBytes: 2, at: 2 * noon)
     }
 
-    /// The bytes of assets are the most that a container moves.
+    /// Where the operator has limited a container's day, assets count too.
     @Test func assetBytesCountTowardTransferLimit() async throws {
         var limits = Limits()
         limits.transferBytesPerDay = 5_000
@@ -339,5 +340,69 @@ import Testing
         #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
         world.advance(seconds: 24 * 3600)
         _ = try await world.person("alice").ask(ZonesList.self, .init())
+    }
+
+    /// Who moves much waits, and nobody else: neither other users nor strangers.
+    @Test func transferLimitsMeetTheirSender() async throws {
+        let world = World(
+            limits: {
+                var limits = Limits()
+                limits.transferBytesPerSecond = 100
+                limits.transferBytesInBurst = 3_000
+                return limits
+            }(), isThrottled: true)
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        let address = try await alice.uploadAddress()
+        _ = try await world.service.upload(to: address, pieces(Array(repeating: 7, count: 3_000)))
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        _ = try await bob.ask(ZonesList.self, .init())
+        world.advance(seconds: 1)
+        _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    /// A session that has ended is its own device's trouble.
+    @Test func expiredSessionDoesNotSlowNeighbours() async throws {
+        let world = world()
+        func code(_ token: String) async -> ServiceError.Code? {
+            do {
+                _ = try await world.service.respond(
+                    to: ZonesList.self, .init(),
+                    from: Credentials(
+                        apiToken: ServiceSettings.developmentToken, webAuthToken: token,
+                        networkAddress: "10.0.0.1"),
+                    at: world.address, scope: .private)
+                return nil
+            } catch {
+                return error.error.code
+            }
+        }
+        // More than one and a half a second, for a minute.
+        var answered = 0
+        for _ in 0..<100 {
+            if await code("expired") == .authenticationRequired { answered += 1 }
+            world.advance(seconds: 0.6)
+        }
+        #expect((5...15).contains(answered), "\(answered)")
+        let neighbour = try await world.service.signInForDevelopment(user: "ida").webAuthToken
+        for _ in 0..<10 { #expect(await code(neighbour) == nil) }
+        // Different ones are guesses, and cost the strangers of the address; who is known is none.
+        for number in 0..<30 { _ = await code("guess \(number)") }
+        #expect(await code("another guess") == .throttled)
+        world.advance(seconds: 1)
+        #expect(await code(neighbour) == nil)
+    }
+
+    @Test func clockThatIsSetChangesNoRate() throws {
+        let wall = Mutex<Int64>(1_000_000)
+        var limits = Limits()
+        limits.requestsInBurst = 3
+        let throttle = Throttle(
+            limits: limits,
+            world: .init(
+                nowMilliseconds: { wall.withLock { $0 } }, uptimeSeconds: { 1_000 }))
+        #expect(admitted(throttle, alice) == 3)
+        wall.withLock { $0 += 3_600_000 }
+        #expect(admitted(throttle, alice) == 0)
     }
 }

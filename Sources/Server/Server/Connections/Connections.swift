@@ -3,32 +3,52 @@ import NIOCore
 import StratusRecords
 import Synchronization
 
-/// Counts the open connections of each network address and closes those that are too many.
+/// Counts the open connections of each network address and closes those that are too many: more than an
+/// address may have, or more than it leaves free of all. So those of others always find a place, whoever
+/// opens how many.
 final class Connections: Sendable {
-    private let maximumPerAddress: Int
-    private let open = Mutex<[String: Int]>([:])
+    private struct Open {
+        var count = 0
+        var byAddress: [String: Int] = [:]
+    }
 
-    init(maximumPerAddress: Int) {
-        self.maximumPerAddress = maximumPerAddress
+    private let maximum: Int
+    private let maximumPerAddress: Int
+    private let proxies: TrustedProxies
+    private let open = Mutex(Open())
+
+    init(maximum: Int, perAddress: Int, proxies: TrustedProxies = .none) {
+        self.maximum = maximum
+        maximumPerAddress = perAddress
+        self.proxies = proxies
     }
 
     /// Addresses with open connections; as many connections as `Limits.connections` bound them.
-    var addresses: Int { open.withLock { $0.count } }
+    var addresses: Int { open.withLock { $0.byAddress.count } }
+
+    /// Open connections.
+    var count: Int { open.withLock { $0.count } }
 
     func handler() -> any RemovableChannelHandler { Counter(self) }
 
-    fileprivate func opened(_ address: String) -> Bool {
+    fileprivate func opened(_ address: String, isProxy: Bool) -> Bool {
         open.withLock { open in
-            guard open[address, default: 0] < maximumPerAddress else { return false }
-            open[address, default: 0] += 1
+            let own = open.byAddress[address, default: 0]
+            // All of a proxy's come from one address.
+            guard isProxy || own < min(maximumPerAddress, maximum - open.count) else {
+                return false
+            }
+            open.byAddress[address] = own + 1
+            open.count += 1
             return true
         }
     }
 
     fileprivate func closed(_ address: String) {
         open.withLock { open in
-            let left = (open[address] ?? 1) - 1
-            open[address] = left > 0 ? left : nil
+            let left = (open.byAddress[address] ?? 1) - 1
+            open.byAddress[address] = left > 0 ? left : nil
+            open.count -= 1
         }
     }
 
@@ -65,7 +85,8 @@ final class Connections: Sendable {
         private func count(_ context: ChannelHandlerContext) {
             guard address == nil, let name = context.remoteAddress.flatMap(NetworkAddress.name)
             else { return }
-            if connections.opened(name) {
+            let isProxy = context.remoteAddress.map { connections.proxies.contains($0) } ?? false
+            if connections.opened(name, isProxy: isProxy) {
                 address = name
             } else {
                 // Nobody waits for the end of a connection that is refused.

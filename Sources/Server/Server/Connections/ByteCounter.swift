@@ -1,0 +1,212 @@
+import NIOCore
+import StratusRecords
+import StratusRuntime
+import StratusService
+import StratusWire
+
+/// The innermost handler of a connection: counts its bytes, stops reading while memory is short, and
+/// ends it when its client is too slow (``ConnectionPace``).
+///
+/// `@unchecked`: NIO calls a handler on its channel's event loop alone.
+final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    /// Bytes of a request that are read whatever is held: heads and short bodies always come through.
+    private static let bytesAlwaysRead = 16_384
+    /// What one read may bring at the most.
+    private static let bytesPerRead = 65_536
+    /// How long the rest of a refused request is read, so that its answer is not lost with the connection.
+    private static let lingerSeconds: Int64 = 2
+
+    let ledger: ConnectionLedger
+    private let world: World
+    private let waitSeconds: Double
+    private var pace: ConnectionPace
+    /// Where this stands in its pipeline, while it does.
+    private var context: ChannelHandlerContext?
+    private var isLooking = false
+    /// Bytes taken for a read that is under way.
+    private var credit = 0
+    private var largestWrite = 0
+    private var writtenBytes = 0
+    /// Ends a wait for memory; nil while there is none.
+    private var stopWaiting: (@Sendable () -> Void)?
+    private var waitEnds = 0.0
+    private var isRefused = false
+    private var closesAfterAnswer = false
+
+    init(_ ledger: ConnectionLedger, limits: Limits, world: World) {
+        self.ledger = ledger
+        self.world = world
+        waitSeconds = limits.memoryWaitSeconds
+        pace = ConnectionPace(limits)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        stopWaiting?()
+        stopWaiting = nil
+    }
+
+    // MARK: In
+
+    func read(context: ChannelHandlerContext) {
+        guard stopWaiting == nil else { return }
+        if credit == 0, ledger.arrivedBytes > Self.bytesAlwaysRead {
+            stopWaiting = waitForMemory(context.eventLoop)
+            if stopWaiting != nil {
+                let now = world.uptimeSeconds()
+                pace.paused(at: now)
+                if waitEnds == 0 { waitEnds = now + waitSeconds }
+                return look()
+            }
+            credit = Self.bytesPerRead
+        }
+        waitEnds = 0
+        pace.reading(at: world.uptimeSeconds())
+        context.read()
+    }
+
+    private func waitForMemory(_ eventLoop: any EventLoop) -> (@Sendable () -> Void)? {
+        ledger.memory.takeOrWait(Self.bytesPerRead) { [weak self] in
+            eventLoop.execute { [weak self] in self?.readAgain() }
+        }
+    }
+
+    private func readAgain() {
+        guard stopWaiting != nil, let context else { return }
+        stopWaiting = nil
+        read(context: context)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data).readableBytes
+        pace.arrived(bytes, at: world.uptimeSeconds())
+        ledger.arrived(bytes)
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // What arrived is counted by itself now.
+        ledger.memory.giveBack(credit)
+        credit = 0
+        context.fireChannelReadComplete()
+        if pace.isWatching { look() }
+    }
+
+    // MARK: Requests, as the handler behind the HTTP codec sees them
+
+    func headArrived() { pace.headEnded() }
+
+    func requestEnded() {
+        pace.bodyEnded()
+        ledger.requestEnded()
+    }
+
+    func answerBegins(closing: Bool) {
+        pace.answerBegan()
+        closesAfterAnswer = closing
+    }
+
+    func answerEnded() {
+        ledger.answered()
+        if closesAfterAnswer { closeSoon() }
+    }
+
+    private func closeSoon() {
+        context?.eventLoop.scheduleTask(in: .seconds(Self.lingerSeconds)) { [weak self] in
+            guard let self, let context else { return }
+            // An answer that is still on its way ends by its own time.
+            guard unsentBytes(context) == 0 else { return closeSoon() }
+            context.close(promise: nil)
+        }
+    }
+
+    // MARK: Out
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let bytes = unwrapOutboundIn(data).readableBytes
+        writtenBytes += bytes
+        largestWrite = max(largestWrite, bytes)
+        ledger.wrote(bytes)
+        context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        let unsent = unsentBytes(context)
+        pace.wrote(writtenBytes, unsentBytes: unsent, at: world.uptimeSeconds())
+        writtenBytes = 0
+        noteSent(unsent)
+        if pace.isWatching { look() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        noteSent(unsentBytes(context))
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// A buffer is in memory until its last byte was sent.
+    private func noteSent(_ unsent: Int) {
+        ledger.unsent(atMost: unsent == 0 ? 0 : unsent + largestWrite)
+        if unsent == 0 { largestWrite = 0 }
+    }
+
+    private func unsentBytes(_ context: ChannelHandlerContext) -> Int {
+        // A channel that cannot say it, in tests, has sent everything.
+        (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    }
+
+    // MARK: Time
+
+    private func look() {
+        guard !isLooking, let context else { return }
+        isLooking = true
+        context.eventLoop.scheduleTask(
+            in: .milliseconds(Int64(pace.secondsPerLook * 1_000))
+        ) { [weak self] in
+            guard let self, let context = self.context else { return }
+            isLooking = false
+            endIfLate(context)
+        }
+    }
+
+    private func endIfLate(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let now = world.uptimeSeconds()
+        let unsent = unsentBytes(context)
+        let delay = pace.delay(unsentBytes: unsent, at: now)
+        noteSent(unsent)
+        switch delay {
+        case .head, .answer:
+            // Nobody waits for the end of a connection that is given up.
+            context.close(promise: nil)
+            return
+        case .body where isRefused:
+            context.close(promise: nil)
+            return
+        case .body: refuse(RequestFailure(.bodyTooSlow, unreadBody: .tooSlow), context)
+        case nil:
+            if stopWaiting != nil, now >= waitEnds {
+                refuse(RequestFailure(.memoryIsShort, unreadBody: .refused), context)
+            }
+        }
+        if pace.isWatching || stopWaiting != nil || isRefused { look() }
+    }
+
+    /// Tells the request's reader, who answers it; whoever does not answer is cut off.
+    private func refuse(_ failure: RequestFailure, _ context: ChannelHandlerContext) {
+        stopWaiting?()
+        stopWaiting = nil
+        isRefused = true
+        closeSoon()
+        context.fireErrorCaught(failure)
+    }
+}

@@ -1,0 +1,97 @@
+import StratusService
+import Synchronization
+
+/// What a connection's requests hold of the memory: bytes that arrived and were not answered yet, and
+/// bytes of answers that the client has not taken.
+///
+/// Bytes are held from their arrival until the answer to their request was sent. What was written to a
+/// file before that is given back by whoever wrote it (``used(_:)``).
+final class ConnectionLedger: Sendable {
+    /// The connection whose task runs.
+    @TaskLocal static var current: ConnectionLedger?
+
+    private struct Request {
+        var bytes = 0
+        var isWhole = false
+        /// Answered before it was whole: what still comes of it is thrown away as it comes.
+        var isAnswered = false
+    }
+
+    private struct State {
+        /// The oldest first; the last one is still arriving unless it is whole.
+        var requests: [Request] = []
+        var unsentBytes = 0
+    }
+
+    let memory: HeldMemory
+    private let state = Mutex(State())
+
+    init(_ budget: MemoryBudget, networkAddress: String) {
+        memory = HeldMemory(budget, networkAddress: networkAddress)
+    }
+
+    /// Bytes that arrived and are held.
+    var arrivedBytes: Int { state.withLock { $0.requests.reduce(0) { $0 + $1.bytes } } }
+
+    func arrived(_ bytes: Int) {
+        let isHeld = state.withLock { state in
+            if state.requests.last?.isWhole ?? true { state.requests.append(Request()) }
+            guard state.requests[state.requests.count - 1].isAnswered == false else { return false }
+            state.requests[state.requests.count - 1].bytes += bytes
+            return true
+        }
+        if isHeld { memory.take(bytes) }
+    }
+
+    func requestEnded() {
+        state.withLock { state in
+            guard let last = state.requests.last, !last.isWhole else { return }
+            if last.isAnswered {
+                state.requests.removeLast()
+            } else {
+                state.requests[state.requests.count - 1].isWhole = true
+            }
+        }
+    }
+
+    /// The answer to the oldest request was sent.
+    func answered() {
+        let bytes = state.withLock { state in
+            guard let first = state.requests.first else { return 0 }
+            if first.isWhole {
+                state.requests.removeFirst()
+            } else {
+                state.requests[0].isAnswered = true
+                state.requests[0].bytes = 0
+            }
+            return first.bytes
+        }
+        memory.giveBack(bytes)
+    }
+
+    /// Bytes of the request that is being read are kept no longer.
+    func used(_ bytes: Int) {
+        let bytes = state.withLock { state in
+            guard !state.requests.isEmpty else { return 0 }
+            let used = min(bytes, state.requests[0].bytes)
+            state.requests[0].bytes -= used
+            return used
+        }
+        memory.giveBack(bytes)
+    }
+
+    func wrote(_ bytes: Int) {
+        state.withLock { $0.unsentBytes += bytes }
+        memory.take(bytes)
+    }
+
+    /// - Parameter bytes: What may still be in memory of all that was written.
+    func unsent(atMost bytes: Int) {
+        let sent = state.withLock { state in
+            let sent = max(0, state.unsentBytes - bytes)
+            state.unsentBytes -= sent
+            return sent
+        }
+        memory.giveBack(sent)
+    }
+}

@@ -1,0 +1,114 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// The names by which clients may call the service, where no public address is given: addresses that are
+/// handed out are made from them, so a name that somebody made up is refused.
+///
+/// Names of this machine's loopback network are always good: nobody else's page or name server can bring
+/// them up. So is the address that a connection came in by, and what the operator names.
+public struct ServiceNames: Sendable {
+    private let names: Set<String>
+
+    init(listeningOn host: String, and names: [String]) {
+        self.names = Set(([host] + names).map { Self.name($0).lowercased() })
+    }
+
+    func contains(_ authority: String, localAddress: SocketAddress?) -> Bool {
+        let name = Self.name(authority).lowercased()
+        if Self.isLoopback(name) || names.contains(name) { return true }
+        guard let address = try? SocketAddress(ipAddress: name, port: 0), let localAddress else {
+            // A name that is no address, and none of ours.
+            return false
+        }
+        return NetworkAddress.bytes(of: address) == NetworkAddress.bytes(of: localAddress)
+    }
+
+    /// Whether a name or address means the machine itself, whoever asks.
+    public static func isLoopback(_ authority: String) -> Bool {
+        let name = name(authority).lowercased()
+        if name == "localhost" || name.hasSuffix(".localhost") { return true }
+        guard let address = try? SocketAddress(ipAddress: name, port: 0),
+            let bytes = NetworkAddress.bytes(of: address)
+        else {
+            // Another machine's name, or nobody's.
+            return false
+        }
+        return bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    }
+
+    /// An authority without its port, an IPv6 address without its brackets.
+    private static func name(_ authority: String) -> String {
+        if authority.hasPrefix("[") {
+            return String(authority.dropFirst().prefix { $0 != "]" })
+        }
+        // An IPv6 address alone has more than one colon.
+        guard authority.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 else {
+            return authority
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}
+
+/// Refuses requests to a name that is none of the service's.
+struct NameCheck: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let routes: Routes
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard routes.publicOrigin == nil, let authority = request.head.authority,
+            !routes.names.contains(authority, localAddress: context.localAddress),
+            request.uri.path != "/health"
+        else { return try await next(request, context) }
+        return await routes.respond(to: request) { throw RequestFailure(.foreignName) }
+    }
+}
+
+/// Refuses requests for what is meant for development alone, where they come from somebody else's page:
+/// a browser sends such requests for any page, and any page's name can be pointed to this machine.
+struct DevelopmentCheck: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let routes: Routes
+    /// Whether the machine's own names are enough.
+    let isOpen: Bool
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard request.uri.path.hasPrefix("/dev/"), !isOwn(request) else {
+            return try await next(request, context)
+        }
+        return await routes.respond(to: request) { throw RequestFailure(.foreignPage) }
+    }
+
+    private func isOwn(_ request: Request) -> Bool {
+        let own = routes.origin(of: request)
+        if let origin = request.headers[.origin], origin != own { return false }
+        if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" {
+            return false
+        }
+        return isOpen || routes.publicOrigin != nil
+            || ServiceNames.isLoopback(request.head.authority ?? "localhost")
+    }
+}
+
+extension ServiceError {
+    static let foreignName = ServiceError(
+        .badRequest,
+        """
+        The service is not known by this name; whoever runs it can give the name with --host-name or \
+        --public-url.
+        """)
+
+    static let foreignPage = ServiceError(
+        .accessDenied, "What is for development is for this machine's own programs and pages.")
+}

@@ -1,0 +1,81 @@
+import StratusRecords
+import StratusRuntime
+import Synchronization
+
+/// Slows who guesses passwords: an account from one network address, an account from everywhere, and a
+/// network address for all accounts. Only wrong passwords count; and an address from which an account was
+/// signed in to is slowed neither for others' guesses at the account nor for its neighbours' guesses.
+final class PasswordGuesses: Sendable {
+    /// An account, as it is asked for from somewhere.
+    private struct Place: Hashable, Sendable {
+        var account: String
+        var networkAddress: String
+
+        /// In the table of attempts; neither part has a space.
+        var key: String { account + " " + networkAddress }
+    }
+
+    private let world: World
+    private let ofPlaces: AttemptLimiter
+    private let ofAccounts: AttemptLimiter
+    private let ofAddresses: AttemptLimiter
+    /// Where accounts were signed in to lately; forgotten at a restart.
+    private let known = Mutex(LRUCache<Place, Bool>(capacity: 100_000))
+
+    init(limits: Limits, world: World) {
+        self.world = world
+        ofPlaces = AttemptLimiter(burst: Double(limits.wrongPasswords), secondsPerAttempt: 60)
+        ofAccounts = AttemptLimiter(
+            burst: Double(limits.wrongPasswordsPerAccount), secondsPerAttempt: 60)
+        ofAddresses = AttemptLimiter(
+            burst: Double(limits.wrongPasswordsPerAddress), secondsPerAttempt: 10)
+    }
+
+    /// Counts an attempt as a wrong one until it is known to be right.
+    ///
+    /// - Returns: What takes it back.
+    /// - Throws: ``SignInRefusal/tooMany(_:)``.
+    func take(account: String, from networkAddress: String) throws -> Attempt {
+        let place = Place(account: account, networkAddress: networkAddress)
+        let isKnown = known.withLock { $0[place] } != nil
+        let now = world.uptimeMilliseconds
+        var taken: [(AttemptLimiter, String)] = []
+        let limiters =
+            isKnown
+            ? [(ofPlaces, place.key)]
+            : [(ofPlaces, place.key), (ofAddresses, networkAddress), (ofAccounts, account)]
+        for (limiter, key) in limiters {
+            if let seconds = limiter.take(key, nowMilliseconds: now) {
+                for (limiter, key) in taken { limiter.giveBack(key) }
+                throw SignInRefusal.tooMany(seconds)
+            }
+            taken.append((limiter, key))
+        }
+        return Attempt { [self, taken] in
+            for (limiter, key) in taken { limiter.giveBack(key) }
+            known.withLock { $0[place] = true }
+        }
+    }
+
+    /// Remembers where an account was made: its owner is there.
+    func know(account: String, at networkAddress: String) {
+        known.withLock { $0[Place(account: account, networkAddress: networkAddress)] = true }
+    }
+
+    /// Counts an attempt of which no account is known yet.
+    ///
+    /// - Throws: ``SignInRefusal/tooMany(_:)``.
+    func take(from networkAddress: String) throws -> Attempt {
+        let now = world.uptimeMilliseconds
+        if let seconds = ofAddresses.take(networkAddress, nowMilliseconds: now) {
+            throw SignInRefusal.tooMany(seconds)
+        }
+        return Attempt { [ofAddresses] in ofAddresses.giveBack(networkAddress) }
+    }
+
+    /// An attempt that counts unless it succeeds.
+    struct Attempt {
+        /// Takes the attempt back: it was right.
+        let succeeded: () -> Void
+    }
+}

@@ -1,0 +1,41 @@
+import Dispatch
+import StratusRecords
+
+/// Where passwords are hashed: a few at a time, so that a crowd at the door takes neither the memory nor
+/// the threads of the others. Those that wait are let in by turns, one of each network address after
+/// the other; who finds the line full is sent away.
+final class PasswordQueue: Sendable {
+    /// What hashing one takes: see ``PasswordHash/Cost/standard``.
+    private static let bytesPerPassword = 32 << 20
+
+    private let line: RequestQueue
+    private let threads = DispatchQueue(label: "stratus.password", attributes: .concurrent)
+    private let memory: MemoryBudget
+
+    init(limits: Limits, memory: MemoryBudget) {
+        var ofPasswords = limits
+        ofPasswords.requestsInWork = limits.passwordsAtOnce
+        ofPasswords.requestsInWorkPerUser = limits.passwordsAtOnce
+        ofPasswords.waitingRequests = limits.waitingPasswords
+        ofPasswords.waitingRequestsPerUser = limits.waitingPasswordsPerAddress
+        line = RequestQueue(limits: ofPasswords)
+        self.memory = memory
+    }
+
+    /// - Throws: ``SignInRefusal/busy`` when too many wait.
+    func run<Outcome: Sendable>(
+        from networkAddress: String, _ work: @escaping @Sendable () throws -> Outcome
+    ) async throws -> Outcome {
+        do {
+            return try await line.run(as: .address(networkAddress)) {
+                let held = HeldMemory(memory, networkAddress: networkAddress)
+                held.take(Self.bytesPerPassword)
+                return try await withCheckedThrowingContinuation { continuation in
+                    threads.async { continuation.resume(with: Result { try work() }) }
+                }
+            }
+        } catch let error as ServiceError where error == .tooManyWaiting {
+            throw SignInRefusal.busy
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import StratusRecords
+import StratusRuntime
+import Synchronization
+
+/// The bytes that one connection or one request holds of the ``MemoryBudget``, under its sender's name:
+/// the network address, and the user once that is known. They are given back at the latest when nobody
+/// refers to this any more.
+package final class HeldMemory: Sendable {
+    private struct State {
+        var bytes = 0
+        var address: MemoryBudget.Share
+        var user: MemoryBudget.Share?
+
+        var shares: [MemoryBudget.Share] { user.map { [address, $0] } ?? [address] }
+    }
+
+    private let budget: MemoryBudget
+    private let state: Mutex<State>
+
+    package init(_ budget: MemoryBudget, networkAddress: String) {
+        self.budget = budget
+        state = Mutex(State(address: budget.share(of: .address(networkAddress))))
+    }
+
+    deinit {
+        let told = state.withLock { budget.leave($0.shares, giveBack: $0.bytes) }
+        for tell in told { tell() }
+    }
+
+    /// Bytes that are held now.
+    package var bytes: Int { state.withLock { $0.bytes } }
+
+    /// Further bytes under the same names.
+    package func sibling() -> HeldMemory {
+        let (address, user) = state.withLock { ($0.address.sender, $0.user?.sender) }
+        let sibling = HeldMemory(budget, sender: address)
+        if let user { sibling.assign(toUser: user) }
+        return sibling
+    }
+
+    private init(_ budget: MemoryBudget, sender: Throttle.Sender) {
+        self.budget = budget
+        state = Mutex(State(address: budget.share(of: sender)))
+    }
+
+    /// Counts what is held under another network address: a proxy has said whose it is.
+    package func assign(toAddress networkAddress: String) {
+        state.withLock { state in
+            let sender = Throttle.Sender.address(networkAddress)
+            guard state.address.sender != sender else { return }
+            let share = budget.share(of: sender)
+            budget.move(state.bytes, from: state.address, to: share)
+            state.address = share
+        }
+    }
+
+    /// Counts what is held for a user too; nil for nobody any more.
+    package func assign(toUser sender: Throttle.Sender?) {
+        state.withLock { state in
+            guard state.user?.sender != sender else { return }
+            let share = sender.map { budget.share(of: $0) }
+            budget.move(state.bytes, from: state.user, to: share)
+            state.user = share
+        }
+    }
+
+    /// Takes bytes that are there already, room or not.
+    package func take(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        state.withLock { state in
+            budget.take(bytes, for: state.shares)
+            state.bytes += bytes
+        }
+    }
+
+    /// Takes bytes if there is room for them.
+    ///
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER.
+    package func takeIfFree(_ bytes: Int) throws(ServiceError) {
+        guard bytes > 0 else { return }
+        guard takeNow(bytes) else { throw refusal() }
+    }
+
+    /// Takes bytes if there is room, else waits to be told of room.
+    ///
+    /// - Parameter tell: Called once when it is worth asking again.
+    /// - Returns: nil when they were taken, else what ends the waiting.
+    package func takeOrWait(
+        _ bytes: Int, tell: @escaping @Sendable () -> Void
+    ) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard let ticket = budget.takeOrWait(bytes, for: state.shares, tell: tell) else {
+                state.bytes += bytes
+                return nil
+            }
+            let budget = budget
+            return { budget.stopWaiting(ticket) }
+        }
+    }
+
+    /// Takes bytes as soon as there is room.
+    ///
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is none in time; `CancellationError`.
+    package func take(_ bytes: Int, waitingSeconds: Double, in world: World) async throws {
+        guard bytes > 0, takeNow(bytes) == false else { return }
+        try await world.withTimeout(
+            seconds: waitingSeconds, throwing: self.refusal()
+        ) { [self] in
+            while true {
+                let (signals, signal) = AsyncStream<Void>.makeStream()
+                guard let stop = takeOrWait(bytes, tell: { signal.finish() }) else { return }
+                defer { stop() }
+                for await _ in signals {}
+                try Task.checkCancellation()
+            }
+        }
+    }
+
+    private func takeNow(_ bytes: Int) -> Bool {
+        state.withLock { state in
+            guard budget.takeIfFree(bytes, for: state.shares) else { return false }
+            state.bytes += bytes
+            return true
+        }
+    }
+
+    private func refusal() -> ServiceError {
+        budget.noteRefusal()
+        return .memoryIsShort
+    }
+
+    /// Gives bytes back; never more than are held.
+    package func giveBack(_ bytes: Int) {
+        let told = state.withLock { state in
+            let bytes = min(bytes, state.bytes)
+            state.bytes -= bytes
+            return budget.giveBack(bytes, of: state.shares)
+        }
+        for tell in told { tell() }
+    }
+}
+
+extension ServiceError {
+    /// Too many bytes of requests and answers are in the service's memory.
+    package static let memoryIsShort = ServiceError(
+        .tryAgainLater, "The service has no memory to spare for this request; send it again later.",
+        retryAfterSeconds: 2, frameworkCode: .zoneBusy)
+}

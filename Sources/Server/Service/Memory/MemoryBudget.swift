@@ -1,0 +1,191 @@
+import DequeModule
+import StratusRecords
+import StratusRuntime
+import Synchronization
+
+/// The bytes that requests and answers may hold in this process, all together.
+///
+/// A sender may hold as much as is left free after it: alone half of the budget, and with `n` others an
+/// equal share of it, while something stays free for whoever comes next. (It is the dynamic threshold by
+/// which switches share their buffers.) Nobody is stopped who is alone, whatever is asked for.
+///
+/// What holds: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while somebody
+/// holds under its name or waits.
+package final class MemoryBudget: Sendable {
+    /// What one sender holds; guarded by the budget's lock.
+    ///
+    /// `@unchecked`: nobody reads or writes it but within `MemoryBudget.state.withLock`.
+    final class Share: @unchecked Sendable {
+        let sender: Throttle.Sender
+        fileprivate var bytes = 0
+        fileprivate var users = 0
+
+        fileprivate init(_ sender: Throttle.Sender) { self.sender = sender }
+    }
+
+    private struct Waiter {
+        var ticket: UInt64
+        var bytes: Int
+        var shares: [Share]
+        /// Tells that there may be room now.
+        var tell: @Sendable () -> Void
+    }
+
+    private struct State {
+        var heldBytes = 0
+        var peakBytes = 0
+        var refused = 0
+        var shares: [Throttle.Sender: Share] = [:]
+        var waiters: Deque<Waiter> = []
+        var lastTicket: UInt64 = 0
+    }
+
+    /// Those who are to be told of room.
+    typealias Told = [@Sendable () -> Void]
+
+    /// Waiters that are looked at when room comes: enough for turns, too few to matter.
+    private static let waitersPerRelease = 16
+
+    package let limitBytes: Int
+    private let state = Mutex(State())
+
+    package init(limitBytes: Int) {
+        self.limitBytes = limitBytes
+    }
+
+    /// Bytes that are held now.
+    package var heldBytes: Int { state.withLock { $0.heldBytes } }
+
+    /// The most that was ever held.
+    package var peakBytes: Int { state.withLock { $0.peakBytes } }
+
+    /// Requests that wait for room now.
+    package var waiting: Int { state.withLock { $0.waiters.count } }
+
+    /// Senders that are remembered now.
+    package var senders: Int { state.withLock { $0.shares.count } }
+
+    /// How often there was no room in time.
+    package var refused: Int { state.withLock { $0.refused } }
+
+    // MARK: Shares
+
+    func share(of sender: Throttle.Sender) -> Share {
+        state.withLock { state in
+            let share = state.shares[sender] ?? Share(sender)
+            share.users += 1
+            state.shares[sender] = share
+            return share
+        }
+    }
+
+    /// Moves what is held from one sender's share to another's.
+    func move(_ bytes: Int, from old: Share?, to new: Share?) {
+        state.withLock { state in
+            new?.bytes += bytes
+            guard let old else { return }
+            old.bytes -= bytes
+            leave(old, &state)
+        }
+    }
+
+    private func leave(_ share: Share, _ state: inout State) {
+        share.users -= 1
+        if share.users == 0 { state.shares[share.sender] = nil }
+    }
+
+    func leave(_ shares: [Share], giveBack bytes: Int) -> Told {
+        state.withLock { state in
+            let told = release(bytes, of: shares, &state)
+            for share in shares { leave(share, &state) }
+            return told
+        }
+    }
+
+    // MARK: Bytes
+
+    /// Takes bytes that are there already, room or not.
+    func take(_ bytes: Int, for shares: [Share]) {
+        state.withLock { hold(bytes, for: shares, &$0) }
+    }
+
+    /// Takes bytes if there is room for them.
+    func takeIfFree(_ bytes: Int, for shares: [Share]) -> Bool {
+        state.withLock { state in
+            guard hasRoom(for: bytes, of: shares, state) else { return false }
+            hold(bytes, for: shares, &state)
+            return true
+        }
+    }
+
+    /// Takes bytes if there is room, else remembers who wants to be told of room.
+    ///
+    /// - Returns: nil when they were taken, else the number by which to stop waiting.
+    func takeOrWait(
+        _ bytes: Int, for shares: [Share], tell: @escaping @Sendable () -> Void
+    ) -> UInt64? {
+        state.withLock { state in
+            if hasRoom(for: bytes, of: shares, state) {
+                hold(bytes, for: shares, &state)
+                return nil
+            }
+            state.lastTicket += 1
+            state.waiters.append(
+                Waiter(ticket: state.lastTicket, bytes: bytes, shares: shares, tell: tell))
+            return state.lastTicket
+        }
+    }
+
+    func stopWaiting(_ ticket: UInt64) {
+        state.withLock { state in
+            guard let index = state.waiters.firstIndex(where: { $0.ticket == ticket }) else {
+                return
+            }
+            state.waiters.remove(at: index)
+        }
+    }
+
+    /// - Returns: Who is to be told of the room, once no lock is held.
+    func giveBack(_ bytes: Int, of shares: [Share]) -> Told {
+        guard bytes > 0 else { return [] }
+        return state.withLock { release(bytes, of: shares, &$0) }
+    }
+
+    /// Notes that somebody was refused.
+    func noteRefusal() {
+        state.withLock { $0.refused += 1 }
+    }
+
+    // MARK: Decisions
+
+    private func hasRoom(for bytes: Int, of shares: [Share], _ state: State) -> Bool {
+        let free = limitBytes - state.heldBytes - bytes
+        return shares.allSatisfy { share in
+            // Who is alone has room: else a limit that was set too low would stop the service.
+            share.bytes + bytes <= free || state.heldBytes == share.bytes && share.bytes == 0
+        }
+    }
+
+    private func hold(_ bytes: Int, for shares: [Share], _ state: inout State) {
+        state.heldBytes += bytes
+        state.peakBytes = max(state.peakBytes, state.heldBytes)
+        for share in shares { share.bytes += bytes }
+    }
+
+    /// - Returns: Those for whom there is room now; they ask again.
+    private func release(_ bytes: Int, of shares: [Share], _ state: inout State) -> Told {
+        state.heldBytes -= bytes
+        for share in shares { share.bytes -= bytes }
+        var told: Told = []
+        for _ in 0..<min(Self.waitersPerRelease, state.waiters.count) {
+            guard let waiter = state.waiters.popFirst() else { break }
+            if hasRoom(for: waiter.bytes, of: waiter.shares, state) {
+                told.append(waiter.tell)
+            } else {
+                // Others may need less, or have a share of their own.
+                state.waiters.append(waiter)
+            }
+        }
+        return told
+    }
+}

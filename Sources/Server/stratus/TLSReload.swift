@@ -1,0 +1,34 @@
+import Logging
+import ServiceLifecycle
+import StratusServer
+import UnixSignals
+
+/// Reads the certificate and key again when the process gets SIGHUP, as a renewed certificate needs.
+struct TLSReload: ServiceLifecycle.Service {
+    private let tls: TLSFiles
+    private let logger: Logger
+    private let signals: UnixSignalsSequence
+
+    /// From now on SIGHUP does not end the process.
+    init(_ tls: TLSFiles, _ logger: Logger) async {
+        self.tls = tls
+        self.logger = logger
+        signals = await UnixSignalsSequence(trapping: .sighup)
+    }
+
+    func run() async {
+        for await _ in signals.cancelOnGracefulShutdown() {
+            do {
+                try tls.reload()
+                logger.notice("The certificate and its key were read again.")
+            } catch let error as TLSFiles.Unusable {
+                logger.error(
+                    "The certificate and key are the old ones still. \(error.message)",
+                    metadata: ["path": "\(error.path)"])
+            } catch {
+                // Reading throws nothing else; should it, the old ones stay as well.
+                logger.error("The certificate and key are the old ones still.")
+            }
+        }
+    }
+}

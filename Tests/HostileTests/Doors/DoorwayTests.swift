@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// Who gets at what is meant for one machine, and what is handed out under whose name.
+@Suite(.serialized) struct DoorwayTests {
+    @Test func developmentAnswersNoForeignOrigin() throws {
+        let service = try AttackedService(["--dev"])
+        let own = "http://127.0.0.1:\(service.port)"
+        func status(_ headers: String, host: String = "localhost") throws -> Int {
+            try AttackConnection(port: service.port).ask(
+                posting("/dev/sign-in", #"{"user":"ida"}"#, host: host, headers: headers)
+            ).status
+        }
+        #expect(try status("Origin: https://evil.example.org\r\n") == 403)
+        #expect(try status("Origin: null\r\n") == 403)
+        #expect(try status("Origin: http://localhost:1\r\n") == 403)
+        // A name that is pointed to this machine by somebody else's name server.
+        #expect(try [400, 403, 421].contains(status("", host: "evil.example.org")))
+        #expect(try status("Origin: \(own)\r\n", host: "127.0.0.1:\(service.port)") == 200)
+        #expect(try status("") == 200)
+    }
+
+    @Test func developmentListensOnLoopbackOnly() throws {
+        do {
+            _ = try AttackedService(["--dev", "--host", "0.0.0.0"])
+            Issue.record("It listens.")
+        } catch let failure as AttackedService.StartFailure {
+            #expect(failure.sentence.contains("--dev-anywhere"), "\(failure.sentence)")
+        }
+        _ = try AttackedService(["--dev", "--dev-anywhere", "--host", "0.0.0.0"])
+    }
+
+    @Test func forgedHostIsNotHandedOut() throws {
+        let service = try AttackedService(["--dev"])
+        let connection = try AttackConnection(port: service.port)
+        let path =
+            "/database/1/iCloud.org.example.Doors/development/private/zones/list?ckAPIToken=development"
+        let forged = try connection.ask(posting(path, "{}", host: "evil.example.org"))
+        #expect(!forged.body.contains("evil.example.org"), "\(forged)")
+        #expect(forged.status == 421 || forged.status == 400)
+        for host in ["localhost:\(service.port)", "127.0.0.1:\(service.port)"] {
+            let good = try AttackConnection(port: service.port).ask(posting(path, "{}", host: host))
+            #expect(
+                good.body.contains("http:\\/\\/\(host)") || good.body.contains("http://\(host)"))
+        }
+    }
+
+    /// Whoever can remove a file of the folder must not be able to start a second service in it.
+    @Test func unlinkedLockFileLetsNoSecondServiceIn() throws {
+        let folder = AttackedFolder()
+        let service = try AttackedService([], storage: ["--data", folder.path])
+        #expect(service.port > 0)
+        #expect(unlink(folder.path + "/lock") == 0)
+        #expect(throws: AttackedService.StartFailure.self) {
+            _ = try AttackedService([], storage: ["--data", folder.path])
+        }
+    }
+
+    /// On a terminal, which shows what its driver echoes.
+    @Test func passwordIsNotEchoed() throws {
+        let folder = AttackedFolder()
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        // TIOCSPTLCK and TIOCGPTN: unlock the terminal, and tell its number.
+        var number: Int32 = 0
+        #expect(ioctl(terminal, 0x4004_5431, &number) == 0)
+        #expect(ioctl(terminal, 0x8004_5430, &number) == 0)
+        let inner = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        let screen = FileHandle(fileDescriptor: terminal)
+        let identifier = try AttackedService.spawn(
+            ["user", "create", "--data", folder.path, "--email", "ida@example.org"],
+            input: inner, output: FileHandle(fileDescriptor: inner),
+            errors: FileHandle(fileDescriptor: inner))
+        // The prompt says that the terminal is ready.
+        var shown = ""
+        while !shown.contains("assword") {
+            guard let more = try screen.read(upToCount: 256), !more.isEmpty else { break }
+            shown += String(decoding: more, as: UTF8.self)
+        }
+        screen.write(Data("correct horse battery\n".utf8))
+        #expect(AttackedService.wait(for: identifier) == 0)
+        // The driver has echoed before the program could read the line.
+        shown += String(decoding: screen.availableData, as: UTF8.self)
+        #expect(!shown.contains("horse"), "\(shown)")
+        close(inner)
+        close(terminal)
+    }
+}

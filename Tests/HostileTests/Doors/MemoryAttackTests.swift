@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+
+/// Clients that make the service hold bytes: half-sent bodies, answers that nobody reads, heads that
+/// never end.
+@Suite(.serialized) struct MemoryAttackTests {
+    private static let path = "/database/1/iCloud.org.example.Doors/development/public"
+    private static let credentials = "?ckAPIToken=development"
+
+    /// A scaled service in the suite, the default one in the long form.
+    private static func service(_ arguments: [String] = []) throws -> AttackedService {
+        try AttackedService(
+            ["--dev"] + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]) + arguments)
+    }
+
+    private static var connections: Int { isLongForm ? 2_000 : 60 }
+    /// What the process may grow by.
+    private static var megabytes: Int { isLongForm ? 512 : 110 }
+
+    private static func milliseconds(_ work: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        try work()
+        return (ContinuousClock.now - start) / .milliseconds(1)
+    }
+
+    /// The worst of several requests for `/health`, each on a connection of its own.
+    private static func slowestHealth(_ service: AttackedService) throws -> Double {
+        try (0..<20).map { _ in
+            try milliseconds {
+                let connection = try AttackConnection(port: service.port)
+                #expect(try connection.ask(getting("/health")).status == 200)
+            }
+        }.max() ?? 0
+    }
+
+    @Test func halfSentBodiesAreHeldWithinBudget() throws {
+        let service = try Self.service()
+        let body = Array(repeating: UInt8(ascii: " "), count: 7_900_000)
+        var attackers: [(connection: AttackConnection, sent: Int)] = []
+        for number in 0..<Self.connections {
+            let connection = try AttackConnection(
+                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            try connection.send(
+                posting(
+                    Self.path + "/records/query" + Self.credentials, "", announcing: 8_000_000))
+            attackers.append((connection, 0))
+        }
+        var worst = 0
+        // Until nothing more is taken: what the service does not read stays with the attackers.
+        for _ in 0..<400 {
+            var taken = 0
+            for index in attackers.indices {
+                let rest = body[attackers[index].sent...].prefix(262_144)
+                let count = attackers[index].connection.offer(rest) ?? 0
+                attackers[index].sent += count
+                taken += count
+            }
+            worst = max(worst, try service.residentMegabytes())
+            if taken == 0 { break }
+        }
+        worst = max(worst, try service.residentMegabytes())
+        #expect(worst < Self.megabytes, "\(worst) MB")
+        #expect(try Self.slowestHealth(service) < 1_000)
+        // A bystander's small request is answered all the same.
+        let bystander = try AttackConnection(port: service.port)
+        let signIn = try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#))
+        #expect(signIn.status == 200, "\(signIn)")
+    }
+
+    @Test func unreadAnswersAreHeldWithinBudget() throws {
+        let service = try Self.service()
+        let author = try AttackConnection(port: service.port)
+        let names = try Self.fill(service, author, records: isLongForm ? 20 : 4)
+        let lookup =
+            #"{"records":[\#(names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ","))]}"#
+        var attackers: [AttackConnection] = []
+        var worst = 0
+        for number in 0..<(isLongForm ? 300 : Self.connections) {
+            let connection = try AttackConnection(
+                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            try connection.send(
+                posting(Self.path + "/records/lookup" + Self.credentials, lookup))
+            attackers.append(connection)
+            worst = max(worst, try service.residentMegabytes())
+        }
+        // Each is answered, or refused because memory is short; nobody reads either.
+        for connection in attackers { _ = connection.hasSomething(within: 20) }
+        worst = max(worst, try service.residentMegabytes())
+        #expect(worst < Self.megabytes, "\(worst) MB")
+        let bystander = try AttackConnection(port: service.port)
+        #expect(try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).status == 200)
+    }
+
+    /// Saves records of almost a megabyte each.
+    private static func fill(
+        _ service: AttackedService, _ connection: AttackConnection, records: Int
+    ) throws -> [String] {
+        let signIn = try connection.ask(posting("/dev/sign-in", #"{"user":"author"}"#)).body
+        let object = try JSONSerialization.jsonObject(with: Data(signIn.utf8)) as? [String: Any]
+        let token =
+            try #require(object?["ckWebAuthToken"] as? String)
+            .addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let text = String(repeating: "x", count: 990_000)
+        return try (0..<records).map { number in
+            let saved = try connection.ask(
+                posting(
+                    path + "/records/modify" + credentials + "&ckWebAuthToken=\(token)",
+                    """
+                    {"operations":[{"operationType":"create","record":{"recordType":"Large",\
+                    "recordName":"r\(number)","fields":{"text":{"value":"\(text)"}}}}]}
+                    """))
+            #expect(saved.status == 200)
+            return "r\(number)"
+        }
+    }
+
+    @Test func halfRequestsLeaveHealthFast() throws {
+        let service = try Self.service(isLongForm ? [] : ["--limit", "connections=400"])
+        let head = "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Le"
+        var attackers: [AttackConnection] = []
+        for number in 0..<(isLongForm ? 10_000 : 400) {
+            let connection = try AttackConnection(
+                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            // Those beyond an address's share are closed at once.
+            try? connection.send(
+                number.isMultiple(of: 2)
+                    ? head : posting("/dev/sign-in", #"{"us"#, announcing: 100))
+            attackers.append(connection)
+        }
+        let slowest = try Self.slowestHealth(service)
+        #expect(slowest < (isLongForm ? 100 : 1_000), "\(slowest) ms")
+        #expect(attackers.count > 100)
+    }
+
+    // MARK: Time
+
+    private static let short = [
+        "--limit", "requestReadSeconds=1", "--limit", "requestHeadSeconds=1", "--limit",
+        "answerWriteSeconds=1", "--limit", "minimumBytesPerSecond=1_000_000",
+    ]
+
+    /// Bytes that trickle do not prolong the time.
+    @Test(arguments: [
+        "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+        posting("/dev/sign-in", "{", announcing: 7_000_000),
+        // Refused by its head, and its body goes on.
+        posting("/nowhere", "{", announcing: 60_000),
+    ]) func drippedRequestEnds(_ beginning: String) throws {
+        let service = try Self.service(Self.short)
+        let connection = try AttackConnection(port: service.port)
+        try connection.send(beginning)
+        let start = ContinuousClock.now
+        var isOpen = true
+        while isOpen, ContinuousClock.now - start < .seconds(8) {
+            isOpen = connection.offer([UInt8(ascii: "x")][...]) != nil
+            if isOpen { isOpen = !connection.isClosed(within: 0.1) }
+        }
+        #expect(!isOpen)
+    }
+
+    @Test func unreadAnswerEnds() throws {
+        let service = try Self.service(Self.short)
+        let author = try AttackConnection(port: service.port)
+        let names = try Self.fill(service, author, records: 4)
+        let lookup =
+            #"{"records":[\#(names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ","))]}"#
+        let connection = try AttackConnection(port: service.port)
+        try connection.send(posting(Self.path + "/records/lookup" + Self.credentials, lookup))
+        #expect(connection.hasSomething(within: 10))
+        #expect(connection.isClosed(within: 10))
+    }
+}
+
+extension AttackConnection {
+    /// Waits until there is something to read, without reading it.
+    func hasSomething(within seconds: Double) -> Bool { wait(for: Int16(POLLIN), seconds) }
+}

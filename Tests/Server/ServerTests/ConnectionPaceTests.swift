@@ -1,0 +1,127 @@
+import NIOCore
+import StratusRecords
+import Testing
+
+@testable import StratusServer
+
+/// When a client is too slow; and whose word is believed about where it is.
+@Suite struct ConnectionPaceTests {
+    private var limits: Limits {
+        var limits = Limits()
+        limits.requestHeadSeconds = 15
+        limits.requestReadSeconds = 30
+        limits.answerWriteSeconds = 30
+        limits.minimumBytesPerSecond = 1_000
+        return limits
+    }
+
+    @Test func headThatTricklesEnds() {
+        var pace = ConnectionPace(limits)
+        #expect(!pace.isWatching)
+        for second in 0...15 {
+            pace.arrived(1, at: Double(second))
+            #expect(pace.delay(unsentBytes: 0, at: Double(second)) == nil)
+        }
+        #expect(pace.delay(unsentBytes: 0, at: 15.5) == .head)
+        pace.headEnded()
+        #expect(pace.delay(unsentBytes: 0, at: 15.5) == nil)
+    }
+
+    /// A slow but steady body takes as long as it takes; one that trickles does not.
+    @Test(arguments: [(2_000, nil), (1_000, nil), (10, ConnectionPace.Delay.body)])
+    func bodyMovesAtTheSlowestRateAtLeast(bytes: Int, delay: ConnectionPace.Delay?) {
+        var pace = ConnectionPace(limits)
+        pace.arrived(100, at: 0)
+        pace.headEnded()
+        var found: ConnectionPace.Delay?
+        for second in 0..<600 {
+            pace.reading(at: Double(second))
+            pace.arrived(bytes, at: Double(second + 1))
+            found = found ?? pace.delay(unsentBytes: 0, at: Double(second + 1))
+        }
+        #expect(found == delay)
+    }
+
+    /// The client is not to blame for what the service does not read.
+    @Test func pauseOfTheServiceDoesNotCount() {
+        var pace = ConnectionPace(limits)
+        pace.arrived(100, at: 0)
+        pace.headEnded()
+        pace.reading(at: 0)
+        pace.paused(at: 1)
+        #expect(pace.delay(unsentBytes: 0, at: 1_000) == nil)
+        pace.reading(at: 1_000)
+        #expect(pace.delay(unsentBytes: 0, at: 1_020) == nil)
+        #expect(pace.delay(unsentBytes: 0, at: 1_040) == .body)
+    }
+
+    @Test func answerThatIsNotReadEnds() {
+        var pace = ConnectionPace(limits)
+        pace.answerBegan()
+        pace.wrote(1_000_000, unsentBytes: 1_000_000, at: 0)
+        #expect(pace.isWatching)
+        #expect(pace.delay(unsentBytes: 1_000_000, at: 29) == nil)
+        #expect(pace.delay(unsentBytes: 1_000_000, at: 31) == .answer)
+        // What was read has earned its time.
+        #expect(pace.delay(unsentBytes: 900_000, at: 31) == nil)
+        #expect(pace.delay(unsentBytes: 0, at: 100) == nil)
+        #expect(!pace.isWatching)
+    }
+
+    /// Time without anything to send, as in a long poll, is not the client's.
+    @Test func quietAnswerIsNotLate() {
+        var pace = ConnectionPace(limits)
+        pace.arrived(100, at: 0)
+        pace.headEnded()
+        pace.bodyEnded()
+        #expect(pace.delay(unsentBytes: 0, at: 50) == nil)
+        pace.answerBegan()
+        pace.wrote(10, unsentBytes: 0, at: 50)
+        #expect(pace.delay(unsentBytes: 0, at: 5_000) == nil)
+    }
+
+    // MARK: Proxies
+
+    @Test func forwardedAddressesAreBelievedOfTrustedProxiesOnly() throws {
+        let proxies = try #require(TrustedProxies("10.0.0.0/9, 2001:db8::/33,192.0.2.7"))
+        func client(_ peer: String, _ forwarded: String...) throws -> String {
+            proxies.client(
+                peer: try SocketAddress(ipAddress: peer, port: 1), forwardedFor: forwarded)
+        }
+        #expect(try client("203.0.113.1", "1.2.3.4") == "203.0.113.1")
+        #expect(try client("10.1.1.1", "1.2.3.4") == "1.2.3.4")
+        #expect(try client("10.127.1.1", "6.6.6.6, 1.2.3.4") == "1.2.3.4")
+        #expect(try client("10.128.1.1", "1.2.3.4") == "10.128.1.1")
+        #expect(try client("::ffff:192.0.2.7", "6.6.6.6", "1.2.3.4,10.0.0.9") == "1.2.3.4")
+        #expect(try client("10.1.1.1") == "10.1.1.1")
+        #expect(try client("10.1.1.1", "10.1.1.2") == "10.1.1.2")
+        #expect(try client("10.1.1.1", "nonsense") == NetworkAddress.unknown)
+        #expect(try client("2001:db8:7fff::1", "2001:db9:1:2:3::4") == "2001:db9:1:2::/64")
+        #expect(try client("2001:db8:8000::1", "1.2.3.4") == "2001:db8:8000:0::/64")
+        #expect(TrustedProxies.none.client(peer: nil, forwardedFor: []) == NetworkAddress.unknown)
+    }
+
+    @Test(arguments: ["", "10.0.0.0/33", "localhost", "10.0.0/8", "10.0.0.0/x", "::/129", "/8"])
+    func networksOfProxiesAreChecked(_ text: String) {
+        #expect(TrustedProxies(text) == nil)
+    }
+
+    // MARK: Names
+
+    @Test func namesOfTheServiceAreItsOwn() throws {
+        let names = ServiceNames(listeningOn: "0.0.0.0", and: ["cloud.local"])
+        let local = try SocketAddress(ipAddress: "192.0.2.1", port: 8_080)
+        for good in [
+            "localhost", "localhost:80", "127.0.0.1:1", "127.9.9.9", "[::1]:8080", "a.localhost",
+            "Cloud.Local:8080", "192.0.2.1:8080", "LOCALHOST",
+        ] {
+            #expect(names.contains(good, localAddress: local), "\(good)")
+        }
+        for bad in [
+            "evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org", "192.0.2.2", "", ":80",
+            "cloud.local.evil.org", "[::2]", "0.0.0.1", "128.0.0.1",
+        ] {
+            #expect(!names.contains(bad, localAddress: local), "\(bad)")
+        }
+    }
+}

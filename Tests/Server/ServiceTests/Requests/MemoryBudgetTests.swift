@@ -1,0 +1,151 @@
+import StratusRecords
+import StratusRuntime
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+/// How the bytes of requests and answers are shared out.
+@Suite struct MemoryBudgetTests {
+    private func isTaken(_ bytes: Int, by memory: HeldMemory) -> Bool {
+        (try? memory.takeIfFree(bytes)) != nil
+    }
+
+    /// Takes thousands until there is no room.
+    private func fill(_ memory: HeldMemory) {
+        while isTaken(1_000, by: memory) {}
+    }
+
+    @Test func senderHoldsAsMuchAsItLeavesFree() {
+        let budget = MemoryBudget(limitBytes: 1_000_000)
+        let first = HeldMemory(budget, networkAddress: "10.0.0.1")
+        fill(first)
+        #expect(first.bytes == 500_000)
+        // Each further address finds room, however many connections the first one opens.
+        fill(HeldMemory(budget, networkAddress: "10.0.0.1"))
+        let second = HeldMemory(budget, networkAddress: "10.0.0.2")
+        fill(second)
+        #expect(second.bytes == 250_000)
+        let third = HeldMemory(budget, networkAddress: "10.0.0.3")
+        fill(third)
+        #expect(third.bytes == 125_000)
+        #expect(budget.heldBytes == 875_000)
+    }
+
+    @Test func userHoldsOneShareFromManyAddresses() {
+        let budget = MemoryBudget(limitBytes: 1_000_000)
+        let address = ContainerAddress(container: "c", environment: .production)
+        var held: [HeldMemory] = []
+        for number in 0..<10 {
+            let memory = HeldMemory(budget, networkAddress: "10.0.0.\(number)")
+            memory.assign(toUser: .user("_mallory", in: address))
+            fill(memory)
+            held.append(memory)
+        }
+        #expect(held.reduce(0) { $0 + $1.bytes } == 500_000)
+        let honest = HeldMemory(budget, networkAddress: "10.0.0.1")
+        honest.assign(toUser: .user("_ida", in: address))
+        #expect(isTaken(200_000, by: honest))
+    }
+
+    /// However small the budget, one request alone is served.
+    @Test func onlyRequestHasRoom() {
+        let budget = MemoryBudget(limitBytes: 1_000)
+        let memory = HeldMemory(budget, networkAddress: "10.0.0.1")
+        #expect(isTaken(8_000_000, by: memory))
+        #expect(!isTaken(1, by: memory))
+        memory.giveBack(8_000_000)
+        #expect(budget.heldBytes == 0)
+    }
+
+    @Test func heldBytesAreGivenBackWithTheirHolder() {
+        let budget = MemoryBudget(limitBytes: 1_000_000)
+        do {
+            let memory = HeldMemory(budget, networkAddress: "10.0.0.1")
+            memory.take(2_000_000)
+            memory.assign(toAddress: "10.0.0.2")
+            #expect(budget.heldBytes == 2_000_000 && budget.senders == 1)
+        }
+        #expect(budget.heldBytes == 0 && budget.senders == 0)
+    }
+
+    @Test func requestWaitsForRoomAndIsRefusedInTime() async throws {
+        let budget = MemoryBudget(limitBytes: 1_000_000)
+        let (timeouts, timeout) = AsyncStream<Void>.makeStream()
+        let world = StratusRuntime.World(timeout: { _ in
+            for await _ in timeouts { break }
+            try Task.checkCancellation()
+        })
+        let greedy = HeldMemory(budget, networkAddress: "10.0.0.1")
+        greedy.take(900_000)
+        let patient = HeldMemory(budget, networkAddress: "10.0.0.2")
+        async let taken: Void = patient.take(300_000, waitingSeconds: 10, in: world)
+        while budget.waiting == 0 { await Task.yield() }
+        greedy.giveBack(900_000)
+        try await taken
+        #expect(patient.bytes == 300_000 && budget.waiting == 0)
+
+        greedy.take(600_000)
+        let late = HeldMemory(budget, networkAddress: "10.0.0.3")
+        async let refused: Void = late.take(300_000, waitingSeconds: 10, in: world)
+        while budget.waiting == 0 { await Task.yield() }
+        timeout.yield()
+        do {
+            try await refused
+            Issue.record("There was room.")
+        } catch let error as ServiceError {
+            #expect(error.code == .tryAgainLater && error.retryAfterSeconds != nil)
+        }
+        #expect(budget.waiting == 0 && budget.refused == 1)
+    }
+
+    /// Whatever is taken, given back and named anew, the sums stay right.
+    @Test func sumsStayRight() {
+        var random = SplitMix(seed: 7)
+        let budget = MemoryBudget(limitBytes: 100_000)
+        let address = ContainerAddress(container: "c", environment: .production)
+        var holders: [HeldMemory] = []
+        for _ in 0..<20_000 {
+            switch random.next() % 6 {
+            case 0: holders.append(HeldMemory(budget, networkAddress: "\(random.next() % 4)"))
+            case 1: if !holders.isEmpty { holders.remove(at: random.index(holders.count)) }
+            case 2: holders.randomOne(&random)?.take(Int(random.next() % 5_000))
+            case 3:
+                if let one = holders.randomOne(&random) {
+                    _ = isTaken(Int(random.next() % 5_000), by: one)
+                }
+            case 4: holders.randomOne(&random)?.giveBack(Int(random.next() % 5_000))
+            default:
+                let user = random.next() % 3
+                holders.randomOne(&random)?.assign(
+                    toUser: user == 0 ? nil : .user("_\(user)", in: address))
+                holders.randomOne(&random)?.assign(toAddress: "\(random.next() % 4)")
+            }
+            #expect(budget.heldBytes == holders.reduce(0) { $0 + $1.bytes })
+        }
+        holders = []
+        #expect(budget.heldBytes == 0 && budget.senders == 0)
+    }
+}
+
+private struct SplitMix {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+
+    mutating func index(_ count: Int) -> Int { Int(next() % UInt64(count)) }
+}
+
+extension Array {
+    fileprivate func randomOne(_ random: inout SplitMix) -> Element? {
+        isEmpty ? nil : self[random.index(count)]
+    }
+}
