@@ -84,4 +84,43 @@ import Testing
         close(inner)
         close(terminal)
     }
+
+    @Test func hangupReadsTLSFilesAgain() throws {
+        let folder = AttackedFolder()
+        try FileManager.default.createDirectory(
+            atPath: folder.path, withIntermediateDirectories: true)
+        let certificate = folder.path + "/certificate.pem"
+        let key = folder.path + "/key.pem"
+        try Self.certificate.write(toFile: certificate, atomically: true, encoding: .utf8)
+        try Self.key.write(toFile: key, atomically: true, encoding: .utf8)
+        let service = try AttackedService(["--tls-certificate", certificate, "--tls-key", key])
+        service.signal(SIGHUP)
+        #expect(try service.errorLine().contains("read again"))
+        try "nonsense".write(toFile: certificate, atomically: true, encoding: .utf8)
+        service.signal(SIGHUP)
+        #expect(try service.errorLine().contains("the old ones"))
+        // It listens still.
+        _ = try AttackConnection(port: service.port)
+        #expect(try service.residentMegabytes() > 0)
+    }
+
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBYTCCAQegAwIBAgIBCDAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+        c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+        CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCx7ao8MoOO94XZE
+        aIMAXhM3IytjF28ykKodFxYAK5Jsq2gs/pSZ2Pe+mWUzCOdvKDS5REzEgYnRyhIi
+        AjQGjdCjSDBGMBQGA1UdEQQNMAuCCWxvY2FsaG9zdDAPBgNVHRMBAf8EBTADAQH/
+        MB0GA1UdDgQWBBQWgIVhAx1fTWUdq7r3Emgq54fGITAKBggqhkjOPQQDAgNIADBF
+        AiEAtSMfp29XKATYRoKUstnPKVSLVPjnEnVuPSVOKAQip4ICIDHTOq7CjXwEJ/Qt
+        eF4PYYd7HxZ2VE9NMJeYn3ILQXp2
+        -----END CERTIFICATE-----
+        """
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNtpZOH/DGO5i0GwL
+        pZ2s4qS5B0C3g7i8AA0MTc0V/5KhRANCAAQse2qPDKDjveF2RGiDAF4TNyMrYxdv
+        MpCqHRcWACuSbKtoLP6Umdj3vpllMwjnbyg0uURMxIGJ0coSIgI0Bo3Q
+        -----END PRIVATE KEY-----
+        """
 }

@@ -85,6 +85,69 @@ import Testing
         try await stranger.shutdown()
     }
 
+    /// Another certificate for localhost, and its key.
+    private static let renewedCertificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBYTCCAQegAwIBAgIBCDAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+        c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+        CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCx7ao8MoOO94XZE
+        aIMAXhM3IytjF28ykKodFxYAK5Jsq2gs/pSZ2Pe+mWUzCOdvKDS5REzEgYnRyhIi
+        AjQGjdCjSDBGMBQGA1UdEQQNMAuCCWxvY2FsaG9zdDAPBgNVHRMBAf8EBTADAQH/
+        MB0GA1UdDgQWBBQWgIVhAx1fTWUdq7r3Emgq54fGITAKBggqhkjOPQQDAgNIADBF
+        AiEAtSMfp29XKATYRoKUstnPKVSLVPjnEnVuPSVOKAQip4ICIDHTOq7CjXwEJ/Qt
+        eF4PYYd7HxZ2VE9NMJeYn3ILQXp2
+        -----END CERTIFICATE-----
+        """
+    private static let renewedKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNtpZOH/DGO5i0GwL
+        pZ2s4qS5B0C3g7i8AA0MTc0V/5KhRANCAAQse2qPDKDjveF2RGiDAF4TNyMrYxdv
+        MpCqHRcWACuSbKtoLP6Umdj3vpllMwjnbyg0uURMxIGJ0coSIgI0Bo3Q
+        -----END PRIVATE KEY-----
+        """
+
+    /// Files that were replaced are read again; what is no certificate changes nothing.
+    @Test func reloadedCertificateIsServedToNewConnections() async throws {
+        let files = try Files()
+        defer { files.remove() }
+        let tls = try TLSFiles(certificatePath: files.certificate, keyPath: files.key)
+        let old = try TLSConfiguration.trusting(APNsStandIn.certificatePEM)
+        let renewed = try TLSConfiguration.trusting(Self.renewedCertificate)
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = try buildServer(
+            service, host: "127.0.0.1", port: 0, tls: tls, logger: Logger(label: "test"),
+            onListening: { port.yield($0) })
+        func isServed(_ configuration: TLSConfiguration, _ port: Int) async throws -> Bool {
+            let client = HTTPClient(
+                eventLoopGroupProvider: .singleton,
+                configuration: .init(tlsConfiguration: configuration))
+            // A certificate that is not trusted is the answer no.
+            let answer = try? await client.execute(
+                HTTPClientRequest(url: "https://localhost:\(port)/health"), timeout: .seconds(10))
+            try await client.shutdown()
+            return answer?.status == .ok
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            for await number in ports {
+                #expect(try await isServed(old, number))
+                try Data(Self.renewedCertificate.utf8).write(
+                    to: URL(fileURLWithPath: files.certificate))
+                #expect(throws: TLSFiles.Unusable.self) { try tls.reload() }
+                #expect(try await isServed(old, number))
+                try Data(Self.renewedKey.utf8).write(to: URL(fileURLWithPath: files.key))
+                try tls.reload()
+                #expect(try await isServed(renewed, number))
+                #expect(try await !isServed(old, number))
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
     @Test func mismatchedCertificateAndKeyAreRefused() async throws {
         let one = try Files()
         let other = try Files(key: Files.strangersKey)
@@ -100,5 +163,15 @@ import Testing
                 try TLSFiles(certificatePath: certificate, keyPath: key)
             }
         }
+    }
+}
+
+extension TLSConfiguration {
+    /// A client's, who trusts one certificate.
+    fileprivate static func trusting(_ pem: String) throws -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(
+            try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
+        return configuration
     }
 }

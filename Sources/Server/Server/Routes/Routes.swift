@@ -109,6 +109,8 @@ struct Routes: Sendable {
         let read = try await letIn(E.self, head, request, context)
         let receivedBytes = read.body.readableBytes
         let memory = try await context.memory(forWorkOn: receivedBytes, in: service)
+        // Held until the answer is text, whose bytes count when they are written.
+        defer { withExtendedLifetime(memory) {} }
         let answered = try await read.answer(receivedBytes: receivedBytes, holding: memory) {
             body in
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
