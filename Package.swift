@@ -256,6 +256,7 @@ let package = Package(
             ],
             path: "Tests/Server/ConformanceTests"),
         .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
+        .testTarget(name: "HostileTests", dependencies: ["stratus"], path: "Tests/HostileTests"),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],
@@ -264,8 +265,8 @@ let package = Package(
         .testTarget(
             name: "StratusStorageTests",
             dependencies: [
-                "StratusRecords", "StratusSQLite", "StratusStorage", "StratusTesting", grdb,
-                inMemoryLogging, logging,
+                "StratusRecords", "StratusRuntime", "StratusSQLite", "StratusStorage",
+                "StratusTesting", grdb, inMemoryLogging, logging,
             ],
             path: "Tests/Server/StorageTests"),
         .testTarget(

@@ -7,6 +7,7 @@ import Synchronization
 /// The one place where an error from below becomes the protocol's.
 final class ErrorTranslation: Sendable {
     private let logger: Logger
+    private let hasStopped = Atomic(false)
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     init(logger: Logger) {
@@ -29,20 +30,32 @@ final class ErrorTranslation: Sendable {
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
-            // A store that has too much to do needs no person.
-            logger.log(
-                level: error.code == .busy ? .debug : .error,
-                "The store could not do what it was asked.",
-                metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
-            if error.stopsService {
-                fatalErrorHandler.withLock { $0 }?(error)
-            }
-            return RequestFailure(.storeUnavailable)
+            return RequestFailure(refusal(for: error))
         default:
             logger.error(
                 "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
+    }
+
+    /// Whether an error stopped the service.
+    var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
+
+    private func refusal(for error: StorageError) -> ServiceError {
+        // A store that has too much to do needs no person, and the storage itself has said once what is
+        // wrong with a file or the disk.
+        let isKnown =
+            error.database != nil || [.busy, .diskFull, .noRoom].contains(error.code)
+        logger.log(
+            level: isKnown ? .debug : .error, "The store could not do what it was asked.",
+            metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
+        if error.database != nil { return .databaseDamaged }
+        if [.diskFull, .noRoom].contains(error.code) { return .diskFull }
+        if error.stopsService {
+            hasStopped.store(true, ordering: .relaxed)
+            fatalErrorHandler.withLock { $0 }?(error)
+        }
+        return .storeUnavailable
     }
 
     /// Does something, and throws the protocol's error for whatever goes wrong.

@@ -10,10 +10,9 @@ struct DatabaseUpkeep: Sendable {
     /// Starts a new history in every database.
     ///
     /// - Returns: how many databases there are.
+    /// - Throws: when all others are done, what is wrong with one that is damaged.
     func renewIncarnations() async throws -> Int {
-        let addresses = try await storage.databases()
-        for address in addresses {
-            let store = try await storage.store(for: address)
+        try await forEveryDatabase { store in
             let identifier = settings.world.randomNumber()
             try await store.write { writer in
                 let old = try writer.incarnation
@@ -21,19 +20,36 @@ struct DatabaseUpkeep: Sendable {
                     Incarnation(number: old.number + 1, identifier: identifier))
             }
         }
-        return addresses.count
     }
 
     /// Purges tombstones whatever part of the rows they are.
     ///
     /// - Returns: how many went.
+    /// - Throws: when all others are done, what is wrong with one that is damaged.
     func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
         var purged = 0
-        for address in try await storage.databases() {
+        _ = try await forEveryDatabase { store in
             purged += try await tombstones.purge(
-                try await storage.store(for: address), settings.world.nowMilliseconds(), share: 0,
-                ageSeconds: ageSeconds)
+                store, settings.world.nowMilliseconds(), share: 0, ageSeconds: ageSeconds)
         }
         return purged
+    }
+
+    /// - Returns: how many databases there are.
+    private func forEveryDatabase(
+        _ work: (any RecordStore) async throws -> Void
+    ) async throws -> Int {
+        let addresses = try await storage.databases()
+        var damage: StorageError?
+        for address in addresses {
+            do {
+                try await work(try await storage.store(for: address))
+            } catch let error as StorageError where error.database != nil {
+                // One user's trouble keeps nobody else from what has to be done.
+                damage = damage ?? error
+            }
+        }
+        if let damage { throw damage }
+        return addresses.count
     }
 }

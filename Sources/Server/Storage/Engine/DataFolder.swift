@@ -12,7 +12,10 @@ import Synchronization
 /// databases/<container>/<environment>/<owner>.sqlite
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
+/// reserve                                       room for a full disk
 /// ```
+///
+/// Files have the rights 0600 and folders 0700; a folder with more is refused.
 final class DataFolder: Sendable {
     private static let formatPrefix = "stratus data "
     private static let formatNumber = 1
@@ -27,6 +30,7 @@ final class DataFolder: Sendable {
     init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
+        try Self.checkRights(path)
         let file = isLocked ? try Self.lock(path + "/lock") : nil
         lock = Mutex(file)
         do {
@@ -158,14 +162,7 @@ final class DataFolder: Sendable {
 
     /// Makes a folder and those above it, so that a power cut does not take them away again.
     static func makeFolder(_ path: String) throws {
-        if FileManager.default.fileExists(atPath: path + "/.") { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw StorageError.notWritable(path: path, underlying: error)
-        }
+        guard try FileRights.makeFolder(path) else { return }
         // Container and environment are the folders that may be new, besides the data folder itself.
         var folder = URL(fileURLWithPath: path)
         for _ in 0..<4 {
@@ -184,9 +181,29 @@ final class DataFolder: Sendable {
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
+    /// Under another name first, so that a file of that name is complete.
+    private static func writeFormat(_ path: String) throws {
+        let new = path + ".new"
+        unlink(new)
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: new) }
+        defer { close(file) }
+        try FileRights.setMode(file, new)
+        let bytes = Array(format.utf8)
+        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0,
+            rename(new, path) == 0
+        else { throw StorageError.translating(errno: errno, path: path) }
+    }
+
     private static func lock(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
+        do {
+            try FileRights.setMode(file, path)
+        } catch {
+            close(file)
+            throw error
+        }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             close(file)
@@ -206,11 +223,7 @@ final class DataFolder: Sendable {
             else { throw StorageError.otherKind(path: path) }
             throw StorageError.newerFormat(path: path, found: number, newestKnown: formatNumber)
         }
-        do {
-            try Data(format.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw StorageError.notWritable(path: path, underlying: error)
-        }
+        try writeFormat(path)
         try sync(path)
         try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }

@@ -7,6 +7,7 @@ import StratusRuntime
 struct FolderPlacement: Placement {
     let folder: DataFolder
     let directory: any OpenDatabase
+    let reserve: DiskReserve?
     private let limits: StorageLimits
     private let world: World
     private let logger: Logger
@@ -20,25 +21,32 @@ struct FolderPlacement: Placement {
         self.logger = logger
         // When a service has the folder, an upload may be under way.
         if folder.isLocked { try folder.sweepIncoming() }
+        // A command beside the service leaves the room to the service.
+        let reserve =
+            folder.isLocked && limits.reserveBytes > 0
+            ? DiskReserve(folder: folder.path, bytes: limits.reserveBytes, logger: logger) : nil
+        self.reserve = reserve
         directory = try SQLiteFile(
             path: folder.directoryFile, format: DirectoryFile.format(world: world),
-            limits: limits, logger: logger)
+            limits: limits, reserve: reserve, logger: logger)
     }
 
     var work: WorkThread { .disk }
     var openDatabases: Int? { limits.openDatabases }
+    var idleSeconds: Double? { limits.idleSeconds }
     var isExclusive: Bool { folder.isLocked }
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
-        try SQLiteFile(
+        try reserve?.admitFile(folder.path(of: address))
+        return try SQLiteFile(
             path: folder.file(for: address), format: RecordFile.format(world: world),
-            limits: limits, logger: logger)
+            limits: limits, reserve: reserve, recordBytes: RecordFile.recordBytes, logger: logger)
     }
 
     func blobs(for address: DatabaseAddress) -> any BlobStore {
         FileBlobStore(
             folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
-            world: world)
+            world: world, reserve: reserve)
     }
 
     func databases() throws -> [DatabaseAddress] {
@@ -58,6 +66,10 @@ struct FolderPlacement: Placement {
     func path(of address: DatabaseAddress) -> String { folder.path(of: address) }
 
     func strangers() throws -> [String] { try folder.strangers() }
+
+    func files(of address: DatabaseAddress) -> DamagedDatabases.Files {
+        .init(at: folder.path(of: address))
+    }
 
     func release() { folder.release() }
 }

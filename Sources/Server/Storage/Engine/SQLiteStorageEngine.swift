@@ -49,7 +49,8 @@ public final class SQLiteStorageEngine: StorageEngine {
         let folder = try DataFolder(path: path, isLocked: access == .alone)
         self.init(
             try FolderPlacement(
-                folder, limits: limits, world: world, logger: logger))
+                folder, limits: limits, world: world, logger: logger),
+            world: world, logger: logger)
     }
 
     /// Makes an empty engine in memory. When the last reference to it is gone, so are its data.
@@ -59,7 +60,9 @@ public final class SQLiteStorageEngine: StorageEngine {
     /// - Parameter world: Its random bytes name new histories and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
         do {
-            return SQLiteStorageEngine(try MemoryPlacement(world: world))
+            return SQLiteStorageEngine(
+                try MemoryPlacement(world: world), world: world,
+                logger: Logger(label: "stratus.storage"))
         } catch {
             // No disk that could be full and no file that could be damaged: as where Swift itself finds
             // no memory.
@@ -67,11 +70,9 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
-    private init(_ placement: some Placement) {
+    private init(_ placement: some Placement, world: World, logger: Logger) {
         self.placement = placement
-        databasesInUse = OpenDatabases(
-            limit: placement.openDatabases, work: placement.work
-        ) { try placement.open($0) }
+        databasesInUse = OpenDatabases(placement, world: world, logger: logger)
     }
 
     public var directory: any Directory { SQLiteDirectory(database: placement.directory) }
@@ -102,8 +103,19 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
+    public var condition: StorageCondition {
+        var condition = StorageCondition()
+        condition.openDatabases = databasesInUse.count
+        condition.damagedDatabases = databasesInUse.damagedCount
+        condition.isReadOnly = placement.reserve?.isReadOnly ?? false
+        return condition
+    }
+
     /// How many databases are open.
     var openDatabases: Int { databasesInUse.count }
+
+    /// How often a database was opened so far.
+    var openings: Int { databasesInUse.openings }
 
     /// Runs `body` with a database, which stays open as long.
     func withDatabase<Outcome: Sendable>(
