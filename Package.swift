@@ -269,7 +269,8 @@ let package = Package(
         .testTarget(
             name: "StratusStorageTests",
             dependencies: [
-                "CStorage", "FaultFiles", "StratusRecords", "StratusSQLite", "StratusStorage",
+                "CStorage", "FaultFiles", "StratusRecords", "StratusRuntime", "StratusSQLite",
+                "StratusStorage",
                 "StratusTesting", grdb, inMemoryLogging, logging,
             ],
             path: "Tests/Server/StorageTests"),

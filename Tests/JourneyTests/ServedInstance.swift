@@ -91,7 +91,8 @@ final class TemporaryFolder: Sendable {
     init() throws {
         path = NSTemporaryDirectory() + "stratus-" + UUID().uuidString
         try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
+            atPath: path, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
     }
 
     deinit {

@@ -59,55 +59,6 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    static let isRoot = geteuid() == 0
-
-    @Test(.enabled(if: isRoot, "Only root may mount the small disk that this test fills."))
-    func serviceStopsWhenDiskIsFull() throws {
-        let folder = try TemporaryFolder()
-        try Self.tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder.path)
-        // A mount that is left behind is gone with the machine at the latest.
-        defer { try? Self.tool("umount", "-l", folder.path) }
-        let errors = Pipe()
-        let instance = try ServedInstance(
-            dataFolder: folder.path + "/data", standardError: errors)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
-        var acknowledged = 0
-        let text = String(repeating: "x", count: 100_000)
-        for number in 0..<100 {
-            let body =
-                #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
-                + #"{"recordName":"r\#(number)","recordType":"Hut","#
-                + #""fields":{"text":{"value":"\#(text)"}}}}]}"#
-            // The service may end while it is asked: that is the end that this test is about.
-            guard let answer = try? session.post("records/modify", body), answer.status == 200
-            else {
-                break
-            }
-            acknowledged += 1
-        }
-        #expect((1..<100).contains(acknowledged))
-        #expect(instance.waitUntilExit() != 0)
-        let data = try errors.fileHandleForReading.readToEnd() ?? Data()
-        let sentences = String(decoding: data, as: UTF8.self).split(separator: "\n")
-        #expect(sentences.last?.contains("disk") == true, "\(sentences)")
-
-        // With room again, everything that was acknowledged is there.
-        try Self.tool("mount", "-o", "remount,size=64m", folder.path)
-        let restarted = try ServedInstance(dataFolder: folder.path + "/data")
-        let again = try Session(restarted, user: "alice")
-        let items = (0..<acknowledged).map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ",")
-        let answer = try again.post(
-            "records/lookup",
-            #"{"zoneID":{"zoneName":"Trips"},"desiredKeys":[],"records":[\#(items)]}"#)
-        #expect(try answer.errorCode() == nil)
-        #expect(restarted.terminate() == 0)
-    }
-
-    static func tool(_ arguments: String...) throws {
-        guard try ChildProcess(arguments).end() == 0 else { throw POSIXError(.EPERM) }
-    }
-
     /// Runs the service until it ends by itself.
     static func run(_ arguments: [String]) throws -> (status: Int32, error: String) {
         let error = Pipe()

@@ -191,14 +191,24 @@ struct Serve: AsyncParsableCommand {
         if let error = stop.error { throw OneSentence(error) }
     }
 
-    /// Takes as many file descriptors as the system grants: an open database needs nine, a waiting
+    #if canImport(Glibc)
+        private static var files: __rlimit_resource_t {
+            __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        }
+    #else
+        private static var files: Int32 { RLIMIT_NOFILE }
+    #endif
+
+    /// How many file descriptors the process may have.
+    private static func fileLimit() -> Int {
+        var limit = rlimit()
+        guard getrlimit(files, &limit) == 0 else { return 1_024 }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Takes as many file descriptors as the system grants: an open database needs three, a waiting
     /// device one, and the usual first grant of 1,024 is soon spent.
     private static func raiseFileLimit() {
-        #if canImport(Glibc)
-            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let files = RLIMIT_NOFILE
-        #endif
         var limit = rlimit()
         guard getrlimit(files, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
@@ -224,7 +234,18 @@ struct Serve: AsyncParsableCommand {
     private func openStorageEngine(_ logger: Logger) throws -> any StorageEngine {
         if memory { return SQLiteStorageEngine.inMemory() }
         let folder = data ?? Self.defaultFolder
-        return try SQLiteStorageEngine(folder: folder, logger: logger)
+        let limits = try self.limits()
+        var storageLimits = StorageLimits()
+        storageLimits.openDatabases = Self.openDatabases(within: limits)
+        storageLimits.reserveBytes = Int64(limits.diskReserveBytes)
+        return try SQLiteStorageEngine(folder: folder, limits: storageLimits, logger: logger)
+    }
+
+    /// As many databases as there are descriptors for, beside the connections: three for each, and as many
+    /// again for those that are read and written at the same time.
+    private static func openDatabases(within limits: Limits) -> Int {
+        let connections = min(limits.connections, fileLimit() / 2)
+        return max(min(limits.openDatabases, (fileLimit() - connections) / 5), 16)
     }
 
     private func readTLSFiles() throws -> TLSFiles? {

@@ -384,6 +384,16 @@ public struct Limits: Hashable, Sendable {
     /// Passwords from one network address that may wait to be checked.
     public var waitingPasswordsPerAddress = 16
 
+    // MARK: What the storage holds
+
+    /// Databases kept open, at most as many as there are file descriptors for: each takes three, and some
+    /// 300 kB of memory.
+    public var openDatabases = 2_000
+
+    /// Bytes kept free in the data folder, on which deleting lives when the disk is full; 0 keeps none. On a
+    /// small disk it is a quarter of what is free.
+    public var diskReserveBytes = 16_000_000
+
     // MARK: How many are connected
 
     /// Open connections; more wait in the system's queue until one is closed.

@@ -5,7 +5,7 @@ extension NamedLimit {
     /// Every limit; a test holds that no property of ``Limits`` is missing.
     public static let all: [NamedLimit] =
         requests + sizes + schema + history + assets + notifications + quotas + rates + memory
-        + signIns + connections + times
+        + signIns + storage + connections + times
 
     private static let requests: [NamedLimit] = [
         .init(
@@ -315,6 +315,15 @@ extension NamedLimit {
         .init(
             "waitingRequests", \.waitingRequests, .count, "requests of everybody that may wait",
             minimum: 0),
+    ]
+
+    private static let storage: [NamedLimit] = [
+        .init(
+            "openDatabases", \.openDatabases, .count,
+            "databases kept open, as far as there are file descriptors"),
+        .init(
+            "diskReserveBytes", \.diskReserveBytes, .bytes,
+            "room that is kept for a full disk; 0 is none", minimum: 0),
     ]
 
     private static let connections: [NamedLimit] = [

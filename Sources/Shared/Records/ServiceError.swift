@@ -26,6 +26,10 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// knows no "limit exceeded". An extension that others ignore.
     public var frameworkCode: FrameworkErrorCode?
 
+    /// The service's own code, where CloudKit has none; only without ``frameworkCode``. An extension that
+    /// others ignore.
+    public var stratusCode: StratusErrorCode?
+
     /// Whether a zone is not there because its user reset encrypted data that nobody could read any more;
     /// only with ``Code/zoneNotFound``. An extension that others ignore.
     public var userDidResetEncryptedData: Bool
@@ -41,6 +45,7 @@ public struct ServiceError: Error, Hashable, Sendable {
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
         redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
+        stratusCode: StratusErrorCode? = nil,
         userDidResetEncryptedData: Bool = false, lastIntactVersion: Int64? = nil
     ) {
         self.code = code
@@ -48,6 +53,7 @@ public struct ServiceError: Error, Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
         self.redirectURL = redirectURL
         self.frameworkCode = frameworkCode
+        self.stratusCode = stratusCode
         self.userDidResetEncryptedData = userDidResetEncryptedData
         self.lastIntactVersion = lastIntactVersion
     }

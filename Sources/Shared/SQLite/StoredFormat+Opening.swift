@@ -16,12 +16,40 @@ extension StoredFormat {
         // GRDB has set NORMAL on its writer after preparing it. That does for the migrations: the first
         // commit with FULL waits for all of the log. It does not for what is acknowledged.
         let upgrade = try migrate(pool)
-        try pool.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA synchronous = FULL")
-            guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == Self.synchronousFull
-            else { throw DatabaseRefusal.notDurable(path: path) }
-        }
+        try pool.writeWithoutTransaction { try setDurable($0, path: path) }
         return (pool, upgrade)
+    }
+
+    /// Opens a database file with one connection, makes it when it is not there, and migrates it. Waits for
+    /// the disk where it is made or migrated, and not where it is of today's format.
+    ///
+    /// - Parameters:
+    ///   - configuration: As ``configuration(_:forFileAt:)`` made it.
+    ///   - newPageBytes: The size of pages in a new file.
+    /// - Throws: ``DatabaseRefusal``, and what GRDB throws.
+    package func openSingleConnection(
+        at path: String, configuration: Configuration, newPageBytes: Int
+    ) throws -> (connection: DatabaseQueue, upgrade: FormatUpgrade?) {
+        let connection = try DatabaseQueue(path: path, configuration: configuration)
+        // Says nothing to a file that has pages already.
+        let mode = try connection.inDatabase { database in
+            try database.execute(sql: "PRAGMA page_size = \(newPageBytes)")
+            return try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+        }
+        guard mode == "wal" else { throw DatabaseRefusal.notDurable(path: path) }
+        let isNewest = try connection.inDatabase { try isOfNewestFormat($0) }
+        if isNewest { return (connection, nil) }
+        // The first commit with FULL waits for all of the log, and nothing is acknowledged before it.
+        try connection.inDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+        let upgrade = try migrate(connection)
+        try connection.inDatabase { try setDurable($0, path: path) }
+        return (connection, upgrade)
+    }
+
+    private func setDurable(_ database: Database, path: String) throws {
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == Self.synchronousFull
+        else { throw DatabaseRefusal.notDurable(path: path) }
     }
 
     /// Makes a new database in memory, without files and on the caller's thread.
@@ -53,13 +81,14 @@ extension StoredFormat {
         var configuration = configuration
         configuration.prepareDatabase { [self] database in
             // Before GRDB turns the write-ahead log on, which changes the file.
-            if !database.configuration.readonly { try check(database, path: path) }
+            guard !database.configuration.readonly else { return }
+            try check(database, path: path)
             try database.execute(
                 sql: """
-                    PRAGMA synchronous = FULL;
                     PRAGMA fullfsync = ON;  -- Apple's platforms: through the drive's own cache.
                     PRAGMA checkpoint_fullfsync = ON;
                     """)
+            try setDurable(database, path: path)
         }
         return configuration
     }

@@ -69,6 +69,11 @@ package struct StoredFormat: Sendable {
         }
     }
 
+    /// Whether no migration is missing. A database of another kind was refused before.
+    package func isOfNewestFormat(_ database: Database) throws -> Bool {
+        try Self.format(of: database) >= newest
+    }
+
     /// Runs the migrations that are missing.
     ///
     /// - Returns: The formats before and after; nil when none was missing.

@@ -189,13 +189,16 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             let file = try await databaseFile(in: folder)
             try FileManager.default.removeItem(atPath: file)
             try await edit(file) { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+            chmod(file, 0o600)
             let storage = try SQLiteStorageEngine(folder: folder)
             #expect(await storeRefusal(storage) == .unknownFormat)
             try Data(repeating: 0x20, count: 5_000).write(to: URL(fileURLWithPath: file))
+            chmod(file, 0o600)
             #expect(await storeRefusal(storage) == .unknownFormat)
             // A file in the wrong place: the directory's where records are expected.
             try FileManager.default.removeItem(atPath: file)
             try FileManager.default.copyItem(atPath: folder + "/directory.sqlite", toPath: file)
+            chmod(file, 0o600)
             #expect(await storeRefusal(storage) == .unknownFormat)
             try await storage.close()
         }

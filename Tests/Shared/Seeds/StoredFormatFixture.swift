@@ -18,6 +18,14 @@ public final class StoredFormatFixture: Sendable {
             .appendingPathComponent("Fixtures/Formats/\(name)")
         folder = NSTemporaryDirectory() + "stratus-formats-" + UUID().uuidString
         try FileManager.default.copyItem(atPath: source.path, toPath: folder)
+        // A checkout has the rights that its umask leaves; a service refuses a folder that others may read.
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            let path = folder + "/" + name
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: isFolder.boolValue ? 0o700 : 0o600], ofItemAtPath: path)
+        }
         facts = try JSONDecoder().decode(
             [String: String].self,
             from: Data(contentsOf: source.appendingPathComponent("facts.json")))

@@ -28,6 +28,7 @@ import Testing
         Example("changes-zone.answer", ChangesZone.Answer.self),
         Example("changes-zone.request", ChangesZone.Request.self),
         Example("error.atomic", ErrorBody.self),
+        Example("error.damaged", ErrorBody.self),
         Example("error.sign-in", ErrorBody.self),
         Example("identity-exchange.request", IdentityExchange.Request.self),
         Example("notification.query", NotificationPayload.self),

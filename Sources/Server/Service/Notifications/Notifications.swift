@@ -96,7 +96,10 @@ final class Notifications: Sendable {
                 try await round.run()
             } catch {
                 failure = error
-                settings.logger.warning(
+                // What is wrong with a file has been said.
+                let isKnown = (error as? StorageError)?.database != nil
+                settings.logger.log(
+                    level: isKnown ? .debug : .warning,
                     "Notifications could not be dispatched; they are tried again.",
                     metadata: ["type": "\(type(of: error))"])
             }
@@ -151,8 +154,12 @@ final class Notifications: Sendable {
     func dispatchLeftovers() async throws {
         for address in try await storage.databases() {
             try Task.checkCancellation()
-            let store = try await storage.store(for: address)
-            dispatchLeftovers(of: store)
+            do {
+                dispatchLeftovers(of: try await storage.store(for: address))
+            } catch let error as StorageError where error.database != nil {
+                // The storage has said what is wrong with its file. It is dispatched at its first use.
+                continue
+            }
             let round = state.withLock { $0.runs[address]?.round }
             await round?.value
         }

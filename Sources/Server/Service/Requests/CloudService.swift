@@ -48,8 +48,8 @@ public final class CloudService: Sendable {
             })
     }
 
-    /// Says whom to tell when the store needs a person: the disk is full, or the folder cannot be
-    /// written. The service should then stop with the error's sentence.
+    /// Says whom to tell when the store needs a person and nobody can be served: the folder cannot be
+    /// written, or the directory is damaged. The service should then stop with the error's sentence.
     public func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         components.errors.onFatalStorageError(handler)
     }

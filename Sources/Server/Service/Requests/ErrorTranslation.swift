@@ -1,5 +1,6 @@
 import Logging
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 import Synchronization
@@ -7,6 +8,9 @@ import Synchronization
 /// The one place where an error from below becomes the protocol's.
 final class ErrorTranslation: Sendable {
     private let logger: Logger
+    private let hasStopped = Atomic(false)
+    /// Damaged rows that the log tells of, with their files.
+    private let reportedRows = Mutex(LRUCache<String, Bool>(capacity: 1_000))
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     init(logger: Logger) {
@@ -29,19 +33,49 @@ final class ErrorTranslation: Sendable {
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
-            // A store that has too much to do needs no person.
-            logger.log(
-                level: error.code == .busy ? .debug : .error,
-                "The store could not do what it was asked.",
-                metadata: ["code": "\(error.code.rawValue)", "message": "\(error.message)"])
-            if error.stopsService {
-                fatalErrorHandler.withLock { $0 }?(error)
-            }
-            return RequestFailure(.storeUnavailable)
+            return RequestFailure(refusal(for: error))
         default:
             logger.error(
                 "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
+        }
+    }
+
+    /// Whether an error stopped the service.
+    var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
+
+    private func refusal(for error: StorageError) -> ServiceError {
+        // A store that has too much to do needs no person, and the storage itself has said once what is
+        // wrong with a file or the disk.
+        let row = error.damagedRow.map {
+            "\($0.kind) \($0.zone.map { $0 + "/" } ?? "")\($0.name)"
+        }
+        let isKnown =
+            if let row {
+                isReported(row + " " + (error.path ?? ""))
+            } else {
+                error.database != nil || [.busy, .diskFull, .noRoom].contains(error.code)
+            }
+        logger.log(
+            level: isKnown ? .debug : .error, "The store could not do what it was asked.",
+            metadata: [
+                "code": "\(error.code.rawValue)", "message": "\(error.message)",
+                "path": "\(error.path ?? "-")", "row": "\(row ?? "-")",
+            ])
+        if error.database != nil { return .databaseDamaged }
+        if [.diskFull, .noRoom].contains(error.code) { return .diskFull }
+        if error.stopsService {
+            hasStopped.store(true, ordering: .relaxed)
+            fatalErrorHandler.withLock { $0 }?(error)
+        }
+        return .storeUnavailable
+    }
+
+    /// Whether the log tells of a damaged row already: a device asks for it again and again.
+    private func isReported(_ row: String) -> Bool {
+        reportedRows.withLock { reported in
+            defer { reported[row] = true }
+            return reported[row] != nil
         }
     }
 

@@ -39,6 +39,15 @@ extension ServiceError {
     static let storeUnavailable = ServiceError(
         .tryAgainLater, "The service's store is not available.", retryAfterSeconds: 5)
 
+    static let databaseDamaged = ServiceError(
+        .tryAgainLater,
+        "The database's file is damaged; it is served again when its operator has repaired it.",
+        retryAfterSeconds: 60, stratusCode: .databaseDamaged)
+    static let diskFull = ServiceError(
+        .tryAgainLater,
+        "The service's disk is full: records can be read and deleted, and not be saved.",
+        retryAfterSeconds: 30, stratusCode: .diskFull)
+
     // MARK: Zones and tokens
 
     static let zoneNotFound = ServiceError(

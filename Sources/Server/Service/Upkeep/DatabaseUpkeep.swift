@@ -10,25 +10,41 @@ struct DatabaseUpkeep: Sendable {
     /// Begins a new epoch in every database.
     ///
     /// - Returns: how many databases there are.
+    /// - Throws: when all others are done, what is wrong with one that is damaged.
     func beginEpochs() async throws -> Int {
-        let addresses = try await storage.databases()
-        for address in addresses {
-            let store = try await storage.store(for: address)
+        try await forEveryDatabase { store in
             _ = try await store.write { try $0.beginEpoch() }
         }
-        return addresses.count
     }
 
     /// Purges tombstones whatever part of the rows they are.
     ///
     /// - Returns: how many went.
+    /// - Throws: when all others are done, what is wrong with one that is damaged.
     func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
         var purged = 0
-        for address in try await storage.databases() {
+        _ = try await forEveryDatabase { store in
             purged += try await tombstones.purge(
-                try await storage.store(for: address), settings.world.nowMilliseconds(), share: 0,
-                ageSeconds: ageSeconds)
+                store, settings.world.nowMilliseconds(), share: 0, ageSeconds: ageSeconds)
         }
         return purged
+    }
+
+    /// - Returns: how many databases there are.
+    private func forEveryDatabase(
+        _ work: (any RecordStore) async throws -> Void
+    ) async throws -> Int {
+        let addresses = try await storage.databases()
+        var damage: StorageError?
+        for address in addresses {
+            do {
+                try await work(try await storage.store(for: address))
+            } catch let error as StorageError where error.database != nil {
+                // One user's trouble keeps nobody else from what has to be done.
+                damage = damage ?? error
+            }
+        }
+        if let damage { throw damage }
+        return addresses.count
     }
 }

@@ -11,13 +11,21 @@ struct FileBlobStore: BlobStore {
     /// The folder of blobs that are being written; on the same file system.
     let incoming: String
     let world: World
+    let reserve: DiskReserve?
 
     func begin() async throws -> any BlobWriter {
+        if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: incoming) }
         let path = incoming + "/" + String(world.randomNumber(), radix: 16)
         return try await WorkThread.disk.run { [folder, incoming] in
             try DataFolder.makeFolder(incoming)
             let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+            do {
+                try FileRights.setMode(file, path)
+            } catch {
+                close(file)
+                throw error
+            }
             return FileBlobWriter(file: file, path: path, folder: folder)
         }
     }
@@ -186,9 +194,14 @@ extension StorageError {
         guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
             return translating(errno: code, path: path)
         }
-        return StorageError(
-            .noRoom, "The disk has no room for this asset. Free some space and upload it again.",
+        return noRoom(
             path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .ENOSPC))
+    }
+
+    static func noRoom(path: String, underlying: (any Error)? = nil) -> StorageError {
+        StorageError(
+            .noRoom, "The disk has no room for this asset. Free some space and upload it again.",
+            path: path, underlying: underlying)
     }
 }
 

@@ -14,7 +14,10 @@ import Synchronization
 /// databases/<container>/<environment>/<owner>.mark
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
+/// reserve                                       room for a full disk
 /// ```
+///
+/// Files have the rights 0600 and folders 0700; a folder with more is refused.
 final class DataFolder: Sendable {
     private static let formatPrefix = "stratus data "
     private static let formatNumber = 1
@@ -30,6 +33,7 @@ final class DataFolder: Sendable {
     init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
+        try Self.checkRights(path)
         locks = Mutex(isLocked ? try Self.lock(folder: path) : [])
         do {
             try Self.checkFormat(path + "/format")
@@ -160,14 +164,7 @@ final class DataFolder: Sendable {
 
     /// Makes a folder and those above it, so that a power cut does not take them away again.
     static func makeFolder(_ path: String) throws {
-        if FileManager.default.fileExists(atPath: path + "/.") { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw StorageError.notWritable(path: path, underlying: error)
-        }
+        guard try FileRights.makeFolder(path) else { return }
         // Container and environment are the folders that may be new, besides the data folder itself.
         var folder = URL(fileURLWithPath: path)
         for _ in 0..<4 {
@@ -190,11 +187,32 @@ final class DataFolder: Sendable {
         let path = folder + "/lock"
         let locked = try lock(folder, O_RDONLY | O_DIRECTORY, namedBy: path)
         do {
-            return [locked, try lock(path, O_RDWR | O_CREAT, namedBy: path)]
+            let file = try lock(path, O_RDWR | O_CREAT, namedBy: path)
+            do {
+                try FileRights.setMode(file, path)
+            } catch {
+                close(file)
+                throw error
+            }
+            return [locked, file]
         } catch {
             close(locked)
             throw error
         }
+    }
+
+    /// Under another name first, so that a file of that name is complete.
+    private static func writeFormat(_ path: String) throws {
+        let new = path + ".new"
+        unlink(new)
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: new) }
+        defer { close(file) }
+        try FileRights.setMode(file, new)
+        let bytes = Array(format.utf8)
+        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0,
+            rename(new, path) == 0
+        else { throw StorageError.translating(errno: errno, path: path) }
     }
 
     /// - Parameter name: The path that an error names.
@@ -229,11 +247,7 @@ final class DataFolder: Sendable {
             else { throw StorageError.otherKind(path: path) }
             throw StorageError.newerFormat(path: path, found: number, newestKnown: formatNumber)
         }
-        do {
-            try Data(format.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw StorageError.notWritable(path: path, underlying: error)
-        }
+        try writeFormat(path)
         try sync(path)
         try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }

@@ -7,6 +7,7 @@ import StratusRuntime
 struct FolderPlacement: Placement {
     let folder: DataFolder
     let directory: any OpenDatabase
+    let reserve: DiskReserve?
     private let limits: StorageLimits
     private let world: World
     private let files: MarkedFolderFiles
@@ -19,23 +20,30 @@ struct FolderPlacement: Placement {
         self.world = world
         // When a service has the folder, an upload may be under way.
         if folder.isLocked { try folder.sweepIncoming() }
+        // A command beside the service leaves the room to the service.
+        let reserve =
+            folder.isLocked && limits.reserveBytes > 0
+            ? DiskReserve(folder: folder.path, bytes: limits.reserveBytes, logger: logger) : nil
+        self.reserve = reserve
         files = MarkedFolderFiles(
-            folder: folder, limits: limits, world: world, logger: logger)
+            folder: folder, limits: limits, world: world, reserve: reserve, logger: logger)
         directory = try files.directory().open()
     }
 
     var work: WorkThread { .disk }
     var openDatabases: Int? { limits.openDatabases }
+    var idleSeconds: Double? { limits.idleSeconds }
     var isExclusive: Bool { folder.isLocked }
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
-        try files.database(address).open()
+        try reserve?.admitFile(folder.path(of: address))
+        return try files.database(address).open()
     }
 
     func blobs(for address: DatabaseAddress) -> any BlobStore {
         FileBlobStore(
             folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
-            world: world)
+            world: world, reserve: reserve)
     }
 
     func databases() throws -> [DatabaseAddress] {
@@ -57,6 +65,10 @@ struct FolderPlacement: Placement {
     func path(of address: DatabaseAddress) -> String { folder.path(of: address) }
 
     func strangers() throws -> [String] { try folder.strangers() }
+
+    func files(of address: DatabaseAddress) -> DamagedDatabases.Files {
+        .init(at: folder.path(of: address))
+    }
 
     func release() { folder.release() }
 }

@@ -25,6 +25,7 @@ final class MemoryPlacement: Placement {
 
     var work: WorkThread { .caller }
     var openDatabases: Int? { nil }
+    var idleSeconds: Double? { nil }
     var isExclusive: Bool { true }
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
@@ -63,6 +64,10 @@ final class MemoryPlacement: Placement {
     }
 
     func strangers() -> [String] { [] }
+
+    func files(of address: DatabaseAddress) -> DamagedDatabases.Files { .init() }
+
+    var reserve: DiskReserve? { nil }
 
     func release() {}
 

@@ -6,6 +6,9 @@ protocol Placement: Sendable {
     var work: WorkThread { get }
     /// How many databases stay open; nil where a closed one would be lost.
     var openDatabases: Int? { get }
+    /// After how many seconds without a use a database gives back what it does not need; nil where that
+    /// is nothing.
+    var idleSeconds: Double? { get }
     /// Whether this process has the data to itself.
     var isExclusive: Bool { get }
 
@@ -35,6 +38,24 @@ protocol Placement: Sendable {
     /// What lies among the databases without belonging to them.
     func strangers() throws -> [String]
 
+    /// What the system says of a database's files, to notice that they were repaired or replaced.
+    func files(of address: DatabaseAddress) -> DamagedDatabases.Files
+
+    /// The room that is kept for a full disk; nil where there is no disk or it is not this process's.
+    var reserve: DiskReserve? { get }
+
     /// Lets another process have the data. Called after all databases were closed.
     func release()
+}
+
+extension Placement {
+    /// Opens a database; where the disk is found full by it, once more with the room that was kept.
+    func openMakingRoom(_ address: DatabaseAddress) throws -> any OpenDatabase {
+        do {
+            return try open(address)
+        } catch let error as StorageError where error.code == .diskFull {
+            guard let reserve, reserve.noteFull() else { throw error }
+            return try open(address)
+        }
+    }
 }

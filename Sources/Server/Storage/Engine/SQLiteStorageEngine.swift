@@ -52,7 +52,7 @@ public final class SQLiteStorageEngine: StorageEngine {
         self.init(
             try FolderPlacement(
                 folder, limits: limits, world: world, logger: logger),
-            world: world)
+            world: world, logger: logger)
     }
 
     /// Makes an empty engine in memory. When the last reference to it is gone, so are its data.
@@ -62,7 +62,9 @@ public final class SQLiteStorageEngine: StorageEngine {
     /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
         do {
-            return SQLiteStorageEngine(try MemoryPlacement(world: world), world: world)
+            return SQLiteStorageEngine(
+                try MemoryPlacement(world: world), world: world,
+                logger: Logger(label: "stratus.storage"))
         } catch {
             // No disk that could be full and no file that could be damaged: as where Swift itself finds
             // no memory.
@@ -70,16 +72,12 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
-    private init(_ placement: some Placement, world: World) {
+    private init(_ placement: some Placement, world: World, logger: Logger) {
         let epochs = WritingEpochs(world)
         self.placement = placement
         self.epochs = epochs
-        databasesInUse = OpenDatabases(
-            limit: placement.openDatabases, work: placement.work
-        ) { address in
-            let database = try placement.open(address)
-            epochs.reopened(address)
-            return database
+        databasesInUse = OpenDatabases(placement, world: world, logger: logger) {
+            epochs.reopened($0)
         }
     }
 
@@ -111,8 +109,19 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
+    public var condition: StorageCondition {
+        var condition = StorageCondition()
+        condition.openDatabases = databasesInUse.count
+        condition.damagedDatabases = databasesInUse.damagedCount
+        condition.isReadOnly = placement.reserve?.isReadOnly ?? false
+        return condition
+    }
+
     /// How many databases are open.
     var openDatabases: Int { databasesInUse.count }
+
+    /// How often a database was opened so far.
+    var openings: Int { databasesInUse.openings }
 
     /// Runs `body` with a database, which stays open as long.
     func withDatabase<Outcome: Sendable>(

@@ -21,6 +21,9 @@ struct MarkedOpening {
     let mustExist: @Sendable () throws -> Bool
     let limits: StorageLimits
     let world: World
+    var reserve: DiskReserve?
+    /// A statement for the size of what is stored, which must not grow while the disk is full.
+    var recordBytes: String?
     let logger: Logger
     let format: @Sendable (FileIdentity) -> StoredFormat
 
@@ -51,7 +54,8 @@ struct MarkedOpening {
         let identity = FileIdentity(
             address: address, identifier: mark?.identifier ?? world.randomNumber())
         return try SQLiteFile(
-            path: path, format: format(identity), limits: limits, logger: logger
+            path: path, format: format(identity), limits: limits, reserve: reserve,
+            recordBytes: recordBytes, logger: logger
         ) { [mark] database in
             try verified(FileStamp.read(from: database), mark, acknowledged)
         }

@@ -61,13 +61,14 @@ struct MarkedFolderFiles: Sendable {
     let folder: DataFolder
     let limits: StorageLimits
     let world: World
+    var reserve: DiskReserve?
     let logger: Logger
 
     func directory() -> MarkedOpening {
         MarkedOpening(
             path: folder.directoryFile, address: "directory",
             mustExist: { try !folder.databases(endingWith: DataFolder.fileEnding).isEmpty },
-            limits: limits, world: world, logger: logger
+            limits: limits, world: world, reserve: reserve, logger: logger
         ) { [world] in DirectoryFile.format(world: world, identity: $0) }
     }
 
@@ -76,7 +77,7 @@ struct MarkedFolderFiles: Sendable {
         let name = DataFolder.path(of: address, in: "", ending: "").dropFirst()
         return MarkedOpening(
             path: path, address: String(name), mustExist: { false }, limits: limits, world: world,
-            logger: logger
+            reserve: reserve, recordBytes: RecordFile.recordBytes, logger: logger
         ) { [world] in RecordFile.format(world: world, identity: $0) }
     }
 }

@@ -16,6 +16,9 @@ public protocol StorageEngine: Sendable {
     /// Every database there is.
     func databases() async throws -> [DatabaseAddress]
 
+    /// How it is doing now.
+    var condition: StorageCondition { get }
+
     /// Finishes the writes in progress and closes the databases. Later calls throw
     /// ``StorageError/Code/closed``.
     func close() async throws

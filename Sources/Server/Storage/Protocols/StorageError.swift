@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// Why a storage engine failed.
 public struct StorageError: Error, Sendable {
     /// The kind of failure. More may be added.
@@ -5,7 +7,7 @@ public struct StorageError: Error, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The disk is full. Nothing was lost; the service must stop until there is room.
+        /// The disk is full. Nothing was lost; what is stored can be read, and what makes room goes on.
         public static let diskFull = Self(rawValue: "diskFull")
         /// The data folder cannot be written.
         public static let notWritable = Self(rawValue: "notWritable")
@@ -15,6 +17,10 @@ public struct StorageError: Error, Sendable {
         public static let unknownFormat = Self(rawValue: "unknownFormat")
         /// The file is damaged.
         public static let corrupt = Self(rawValue: "corrupt")
+        /// The file is there, and the system does not let it be read or written.
+        public static let unreadable = Self(rawValue: "unreadable")
+        /// Others than the service's user may read or write the file or folder.
+        public static let exposed = Self(rawValue: "exposed")
         /// Too many writes wait for this database, or too many files are open; try again later.
         public static let busy = Self(rawValue: "busy")
         /// The store was closed.
@@ -33,6 +39,8 @@ public struct StorageError: Error, Sendable {
     public var underlying: (any Error)?
     /// Set where a row is damaged and the file is not: everything else in it is served.
     package var damagedRow: DamagedRow?
+    /// The database whose trouble it is, alone; nil when it concerns everybody.
+    public var database: DatabaseAddress?
 
     public init(
         _ code: Code, _ message: String, path: String? = nil, underlying: (any Error)? = nil
@@ -43,8 +51,14 @@ public struct StorageError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// Whether the service should stop instead of failing every request: somebody must look at the disk.
+    /// Whether the service should stop instead of failing every request: somebody must look at the
+    /// folder, or at the directory's file.
     package var stopsService: Bool {
-        damagedRow == nil && [.diskFull, .notWritable, .corrupt, .unknownFormat].contains(code)
+        database == nil && damagedRow == nil && (isOfOneFile || code == .notWritable)
+    }
+
+    /// Whether something is wrong with one file as a whole, and will be until a person has looked at it.
+    package var isOfOneFile: Bool {
+        damagedRow == nil && [.corrupt, .unknownFormat, .unreadable, .exposed].contains(code)
     }
 }

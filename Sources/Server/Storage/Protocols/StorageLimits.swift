@@ -2,15 +2,19 @@
 ///
 /// ```swift
 /// var limits = StorageLimits()
-/// limits.openDatabases = 256  // each takes up to three connections and nine file descriptors
+/// limits.openDatabases = 256  // each takes three file descriptors, and up to seven while it is busy
 /// ```
 public struct StorageLimits: Hashable, Sendable {
     /// Database files kept open at once; the longest unused are closed when another is opened. Those in
     /// use are never closed, so that there may be more for a while.
     public var openDatabases = 64
 
-    /// Connections of one database that read at the same time.
+    /// Connections of one database that only read, beside the one that writes and reads in turn.
     public var readersPerDatabase = 2
+
+    /// How long a database is not used until it gives back its further connections, the write-ahead log's
+    /// room and the pages in memory, in seconds.
+    public var idleSeconds: Double = 10
 
     /// Writes that share a commit at the most.
     public var writesPerCommit = 64
@@ -24,6 +28,10 @@ public struct StorageLimits: Hashable, Sendable {
 
     /// Pages in the log after which the writer moves them itself before it goes on: 64 MB.
     public var logPagesBeforeForcedCheckpoint = 16_000
+
+    /// Room that is kept for a full disk, so that deleting and reading go on; 0 keeps none. On a small
+    /// disk it is a quarter of what is free.
+    public var reserveBytes: Int64 = 16_000_000
 
     /// How long a connection waits for a lock of SQLite's, in seconds. Locks are held by our own
     /// connections alone and briefly; this covers an operator's `sqlite3` on the file.

@@ -24,6 +24,9 @@ extension RecordFile {
         END;
         """
 
+    /// How many bytes the records of a file have: what must not grow on a full disk.
+    static let recordBytes = "SELECT bytes FROM record_usage"
+
     static let usageInvariant = StoredInvariant(
         "A database counts the bytes of its records.",
         violations: """
@@ -40,7 +43,7 @@ extension RecordFile {
 extension SQLiteTransaction {
     var recordBytes: Int64 {
         get throws {
-            try statement("SELECT bytes FROM record_usage").first { $0.integer(0) } ?? 0
+            try statement(RecordFile.recordBytes).first { $0.integer(0) } ?? 0
         }
     }
 

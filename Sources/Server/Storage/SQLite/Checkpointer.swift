@@ -15,17 +15,24 @@ final class Checkpointer: Sendable {
     private let queue: DispatchQueue
     private let isScheduled = Mutex(false)
     private let logPages = Atomic<Int>(0)
+    private let pages: Mutex<PageGrowth>
 
     init(path: String, configuration: Configuration, limits: StorageLimits) {
         self.path = path
         self.configuration = configuration
         self.limits = limits
         queue = DispatchQueue(label: "stratus.checkpoint", qos: .utility)
+        pages = Mutex(PageGrowth(pageBytes: PageGrowth.grownPageBytes))
     }
 
     /// Counts the pages of the log from now on, instead of SQLite's own checkpoints. The checkpointer
     /// must outlive the connection.
-    func observe(_ writer: Database) {
+    ///
+    /// - Parameter hasLog: Whether something is in the log already.
+    func observe(_ writer: Database, hasLog: Bool) throws {
+        logPages.store(hasLog ? 1 : 0, ordering: .relaxed)
+        let pageBytes = try PageGrowth.pageBytes(of: writer)
+        pages.withLock { $0 = PageGrowth(pageBytes: pageBytes) }
         sqlite3_wal_hook(
             writer.sqliteConnection,
             { context, _, _, pages in
@@ -38,8 +45,11 @@ final class Checkpointer: Sendable {
     }
 
     /// Called by the writer when it has no more work.
-    func writerIsIdle() {
-        guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeCheckpoint else { return }
+    func writerIsIdle(_ writer: Database, _ reads: ReadingConnections) {
+        pages.withLock { $0.growIfDue(writer, reads, logPages: logPages.load(ordering: .relaxed)) }
+        guard logPages.load(ordering: .relaxed) >= inPages(limits.logPagesBeforeCheckpoint) else {
+            return
+        }
         let isFirst = isScheduled.withLock { isScheduled in
             defer { isScheduled = true }
             return !isScheduled
@@ -53,7 +63,9 @@ final class Checkpointer: Sendable {
 
     /// Called by the writer before the next commit; checkpoints on its connection when the log is too long.
     func writerContinues(_ writer: Database) {
-        guard logPages.load(ordering: .relaxed) >= limits.logPagesBeforeForcedCheckpoint else {
+        guard
+            logPages.load(ordering: .relaxed) >= inPages(limits.logPagesBeforeForcedCheckpoint)
+        else {
             return
         }
         do {
@@ -64,9 +76,33 @@ final class Checkpointer: Sendable {
         }
     }
 
+    /// Moves all of the log into the file and gives its room back, unless another process reads: then the
+    /// log stays.
+    func emptyLog(_ writer: Database) throws {
+        if logPages.load(ordering: .relaxed) > 0 {
+            try writer.execute(sql: "PRAGMA busy_timeout = 0")
+            defer {
+                sqlite3_busy_timeout(
+                    writer.sqliteConnection, Int32(limits.lockSeconds * 1_000))
+            }
+            do {
+                try writer.checkpoint(.truncate)
+                logPages.store(0, ordering: .relaxed)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                // The reader's process folds it when it closes the file, or the next rest does.
+            }
+        }
+        try writer.execute(sql: "PRAGMA shrink_memory")
+    }
+
     /// Returns when no checkpoint runs. Called before the database is closed.
     func wait() {
         queue.sync {}
+    }
+
+    /// The limits count pages of SQLite's usual size.
+    private func inPages(_ limit: Int) -> Int {
+        limit * PageGrowth.grownPageBytes / pages.withLock { $0.pageBytes }
     }
 
     private func checkpointBesideWriter() {

@@ -16,21 +16,25 @@ final class GroupCommit: Sendable {
         /// Whether the loop runs or is about to.
         var isDraining = false
         var isClosed = false
+        var whenIdle: @Sendable (Database) -> Void = { _ in }
     }
 
-    private let pool: DatabasePool
+    private let main: DatabaseQueue
     private let limits: StorageLimits
     private let checkpoints: Checkpointer
+    private let room: GrowthCheck
     private let mark: HighWaterMark?
     private let state = Mutex(State())
 
     /// - Parameter mark: Raised after each commit; nil for a database that counts none.
     init(
-        pool: DatabasePool, limits: StorageLimits, checkpoints: Checkpointer, mark: HighWaterMark?
+        main: DatabaseQueue, limits: StorageLimits, checkpoints: Checkpointer, room: GrowthCheck,
+        mark: HighWaterMark?
     ) {
-        self.pool = pool
+        self.main = main
         self.limits = limits
         self.checkpoints = checkpoints
+        self.room = room
         self.mark = mark
     }
 
@@ -38,7 +42,7 @@ final class GroupCommit: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
-            let write = QueuedWrite(path: pool.path, body: body, continuation: continuation)
+            let write = QueuedWrite(path: main.path, body: body, continuation: continuation)
             if let refusal = enqueue(write) { write.resume(failure: refusal) }
         }
     }
@@ -50,20 +54,28 @@ final class GroupCommit: Sendable {
 
     private func enqueue(_ write: any PendingWrite) -> StorageError? {
         state.withLock { state in
-            if state.isClosed { return .closed(path: pool.path) }
+            if state.isClosed { return .closed(path: main.path) }
             if state.waiting.count >= limits.waitingWrites {
                 return StorageError(
                     .busy, "Too many writes wait for this database. Try again later.",
-                    path: pool.path)
+                    path: main.path)
             }
             state.waiting.append(write)
             if !state.isDraining {
                 state.isDraining = true
                 // Inside the lock, so that nothing is scheduled after close(). Does not wait.
-                pool.asyncWriteWithoutTransaction { [self] in drain($0) }
+                main.asyncWriteWithoutTransaction { [self] in drain($0) }
             }
             return nil
         }
+    }
+
+    /// Whether there are writes to do.
+    var isBusy: Bool { state.withLock { $0.isDraining } }
+
+    /// Says what is done on the writer's thread whenever there are no more writes.
+    func whenIdle(_ body: @escaping @Sendable (Database) -> Void) {
+        state.withLock { $0.whenIdle = body }
     }
 
     private func drain(_ database: Database) {
@@ -71,7 +83,8 @@ final class GroupCommit: Sendable {
             checkpoints.writerContinues(database)
             commit(batch, in: database)
         }
-        checkpoints.writerIsIdle()
+        let whenIdle = state.withLock { $0.whenIdle }
+        whenIdle(database)
     }
 
     private func nextBatch() -> [any PendingWrite]? {
@@ -90,7 +103,7 @@ final class GroupCommit: Sendable {
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             let changes = database.totalChangesCount
-            for write in batch { try write.run(in: database) }
+            for write in batch { try write.run(in: database, room) }
             // What changed nothing waits for no disk, and so is not counted.
             let count =
                 mark != nil && database.totalChangesCount != changes
@@ -99,7 +112,8 @@ final class GroupCommit: Sendable {
             if let count { mark?.raise(to: count) }
             for write in batch { write.resume(failure: nil) }
         } catch {
-            let failure = StorageError.translating(error, path: pool.path)
+            let failure = StorageError.translating(error, path: main.path)
+            room.note(failure)
             do {
                 try database.rollback()
             } catch {
@@ -115,7 +129,7 @@ private protocol PendingWrite: AnyObject, Sendable {
     /// Runs the closure in a savepoint and keeps its outcome.
     ///
     /// - Throws: only when the whole transaction is lost.
-    func run(in database: Database) throws
+    func run(in database: Database, _ room: GrowthCheck) throws
 
     /// Resumes the waiting task with the failure, or else with the outcome that was kept.
     func resume(failure: (any Error)?)
@@ -139,9 +153,9 @@ private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sen
         outcome = .failure(StorageError.closed(path: path))
     }
 
-    func run(in database: Database) throws {
+    func run(in database: Database, _ room: GrowthCheck) throws {
         try database.cachedStatement(sql: "SAVEPOINT write").execute()
-        outcome = Result { try body(database) }
+        outcome = Result { try room.checking(database, body) }
         guard database.isInsideTransaction else {
             // SQLite rolled everything back, as it does when the disk is full.
             throw lostTransaction()

@@ -15,6 +15,9 @@ protocol OpenDatabase: AnyObject, Sendable {
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome
 
+    /// Gives back what an idle database does not need. Waits for the disk, where there is a file.
+    func rest() throws
+
     /// Finishes what is under way and closes all connections. Waits for the disk, where there is a file.
     func close() throws
 }
@@ -25,5 +28,17 @@ extension OpenDatabase {
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         try await read(.page, body)
+    }
+
+    /// Looks at every page, in time that grows with the file.
+    ///
+    /// - Throws: ``StorageError`` with ``StorageError/Code/corrupt``, and what reading throws.
+    func checkPages() async throws {
+        let complaint = try await read(.zone) { database in
+            try SQLStatement(database, "PRAGMA quick_check(1)").first { $0.text(0) } ?? "nothing"
+        }
+        guard complaint != "ok" else { return }
+        throw StorageError.translating(
+            DatabaseError(resultCode: .SQLITE_CORRUPT, message: complaint), path: path)
     }
 }

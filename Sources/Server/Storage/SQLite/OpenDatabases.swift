@@ -1,67 +1,106 @@
+import Logging
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// The databases that are open. The longest unused one is closed when there are too many; one that is in
 /// use is never closed.
+///
+/// A database whose file turns out to be damaged is closed as soon as nobody uses it, and refused until
+/// its file has changed or a while has passed (``DamagedDatabases``).
 final class OpenDatabases: Sendable {
-    fileprivate enum Phase {
+    enum Phase {
         case opening
         case open(any OpenDatabase)
         case closing
     }
 
-    fileprivate struct Entry {
+    struct Entry {
         var phase: Phase
         var uses = 0
-        var lastUse: UInt64 = 0
+        /// When its last use ended.
+        var usedAtSeconds: Double = 0
+        /// Whether it is closed at the end of its last use.
+        var isCondemned = false
     }
 
-    private struct State {
+    struct State {
         var entries: [DatabaseAddress: Entry] = [:]
-        /// Counts the uses, to find the database that was unused the longest.
-        var clock: UInt64 = 0
+        /// Those that are open and not in use, the longest unused first.
+        var unused = UseOrder<DatabaseAddress>()
+        /// Those that are open and have not rested since their last use, the longest unused first.
+        var restless = UseOrder<DatabaseAddress>()
+        /// Whether ``resting`` looks for idle ones.
+        var isResting = false
+        var resting: Task<Void, Never>?
+        var damaged = DamagedDatabases()
         var isClosed = false
+        /// How often a database was opened.
+        var openings = 0
         /// The tasks that wait until some entry changes.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private enum Claim {
         case ready(any OpenDatabase)
-        case mustOpen
+        case mustOpen(isTry: Bool)
         case mustWait
+        case refused(StorageError)
         case closed
     }
 
     /// Nil where a closed database would be lost.
     private let limit: Int?
-    private let work: WorkThread
-    private let open: @Sendable (DatabaseAddress) throws -> any OpenDatabase
-    private let state = Mutex(State())
+    let placement: any Placement
+    let world: World
+    private let logger: Logger
+    private let whenOpened: @Sendable (DatabaseAddress) -> Void
+    let state = Mutex(State())
 
+    /// - Parameter whenOpened: Called when a database was opened, before anybody uses it.
     init(
-        limit: Int?, work: WorkThread,
-        open: @escaping @Sendable (DatabaseAddress) throws -> any OpenDatabase
+        _ placement: any Placement, world: World, logger: Logger,
+        whenOpened: @escaping @Sendable (DatabaseAddress) -> Void = { _ in }
     ) {
-        self.limit = limit
-        self.work = work
-        self.open = open
+        self.whenOpened = whenOpened
+        limit = placement.openDatabases
+        self.placement = placement
+        self.world = world
+        self.logger = logger
     }
 
     /// How many databases are open or about to be.
     var count: Int { state.withLock { $0.entries.count } }
+
+    /// How many databases are refused because of their files.
+    var damagedCount: Int { state.withLock { $0.damaged.count } }
+
+    /// How often a database was opened so far.
+    var openings: Int { state.withLock { $0.openings } }
 
     /// Runs `body` with an open database, which stays open as long.
     func use<Outcome: Sendable>(
         _ address: DatabaseAddress, _ body: (any OpenDatabase) async throws -> Outcome
     ) async throws -> Outcome {
         let database = try await acquire(address)
-        defer { release(address) }
-        return try await body(database)
+        do {
+            let outcome = try await body(database)
+            if release(address) { await shutCondemned(address) }
+            return outcome
+        } catch {
+            let failure = condemn(address, for: error)
+            if release(address) { await shutCondemned(address) }
+            throw failure
+        }
     }
 
     /// Waits until no database is in use and closes them all.
     func close() async throws {
-        state.withLock { $0.isClosed = true }
+        let resting = state.withLock { state in
+            state.isClosed = true
+            return state.resting
+        }
+        resting?.cancel()
         var failure: (any Error)?
         while let address = await nextToClose() {
             do {
@@ -74,57 +113,117 @@ final class OpenDatabases: Sendable {
         if let failure { throw failure }
     }
 
+    // MARK: Opening
+
     private func acquire(_ address: DatabaseAddress) async throws -> any OpenDatabase {
         while true {
-            switch state.withLock({ Self.claim(address, in: &$0) }) {
+            switch state.withLock({ claim(address, in: &$0) }) {
             case .ready(let database): return database
             case .closed: throw StorageError.closed()
+            case .refused(let error): throw error
             case .mustWait: await waitForChange { $0.entries[address]?.isOpen ?? true }
-            case .mustOpen: return try await openDatabase(address)
+            case .mustOpen(let isTry): return try await openDatabase(address, isTry: isTry)
             }
         }
     }
 
-    private static func claim(_ address: DatabaseAddress, in state: inout State) -> Claim {
+    private func claim(_ address: DatabaseAddress, in state: inout State) -> Claim {
         if state.isClosed { return .closed }
+        let isTry = state.damaged.contains(address)
+        if isTry {
+            let refusal = state.damaged.refusal(
+                of: address, files: placement.files(of: address),
+                atSeconds: world.uptimeSeconds())
+            if let refusal { return .refused(refusal) }
+        }
         guard let entry = state.entries[address] else {
             state.entries[address] = Entry(phase: .opening)
-            return .mustOpen
+            state.openings += 1
+            return .mustOpen(isTry: isTry)
         }
         guard case .open(let database) = entry.phase else { return .mustWait }
-        state.clock += 1
+        if entry.uses == 0 { state.unused.remove(address) }
         state.entries[address]?.uses += 1
-        state.entries[address]?.lastUse = state.clock
         return .ready(database)
     }
 
-    private func openDatabase(_ address: DatabaseAddress) async throws -> any OpenDatabase {
+    /// - Parameter isTry: Whether the file was damaged when it was last looked at.
+    private func openDatabase(
+        _ address: DatabaseAddress, isTry: Bool
+    ) async throws -> any OpenDatabase {
         do {
-            let database = try await work.run { [open] in try open(address) }
-            updateEntries { state in
-                state.clock += 1
-                state.entries[address] = Entry(
-                    phase: .open(database), uses: 1, lastUse: state.clock)
+            let database = try await placement.work.run { [placement] in
+                try placement.openMakingRoom(address)
             }
+            if isTry { try await lookThrough(database) }
+            whenOpened(address)
+            updateEntries { $0.entries[address] = Entry(phase: .open(database), uses: 1) }
+            if isTry { noteWell(address) }
             await closeSurplus()
             return database
         } catch {
+            let failure = refuse(address, for: error, isTry: isTry)
             updateEntries { $0.entries[address] = nil }
-            throw error
+            throw failure
         }
     }
 
-    private func release(_ address: DatabaseAddress) {
-        let waiting = state.withLock { state in
-            state.entries[address]?.uses -= 1
-            return state.isClosed ? Self.takeWaiting(&state) : []
+    // MARK: Closing
+
+    /// - Returns: Whether the caller must close the database.
+    private func release(_ address: DatabaseAddress) -> Bool {
+        let now = world.uptimeSeconds()
+        let (waiting, isCondemned, isRestless) = state.withLock { state in
+            guard var entry = state.entries[address] else { return ([Waiter](), false, false) }
+            entry.uses -= 1
+            entry.usedAtSeconds = now
+            state.entries[address] = entry
+            let isLast = entry.uses == 0
+            if isLast {
+                state.unused.append(address)
+                state.restless.append(address)
+            }
+            return (
+                state.isClosed ? Self.takeWaiting(&state) : [], isLast && entry.isCondemned,
+                isLast && !state.isResting
+            )
         }
         for continuation in waiting { continuation.resume() }
+        if isRestless { startResting() }
+        return isCondemned
+    }
+
+    /// Takes an unused database as for a use.
+    func claimForRest(_ address: DatabaseAddress) -> (any OpenDatabase)? {
+        state.withLock { state in
+            guard let entry = state.entries[address], entry.uses == 0, !entry.isCondemned,
+                case .open(let database) = entry.phase
+            else { return nil }
+            state.unused.remove(address)
+            state.entries[address]?.uses = 1
+            return database
+        }
+    }
+
+    /// Ends what ``claimForRest(_:)`` began; its last use stays when it was.
+    ///
+    /// - Returns: Whether the caller must close the database.
+    func releaseFromRest(_ address: DatabaseAddress) -> Bool {
+        var mustClose = false
+        updateEntries { state in
+            guard var entry = state.entries[address] else { return }
+            entry.uses -= 1
+            state.entries[address] = entry
+            guard entry.uses == 0 else { return }
+            state.unused.append(address)
+            mustClose = entry.isCondemned
+        }
+        return mustClose
     }
 
     private func closeSurplus() async {
         guard let limit else { return }
-        while let address = state.withLock({ Self.takeSurplus(limit, in: &$0) }) {
+        while let address = state.withLock({ $0.entries.count > limit ? $0.unused.first : nil }) {
             do {
                 try await shut(address)
             } catch {
@@ -134,44 +233,115 @@ final class OpenDatabases: Sendable {
         }
     }
 
-    private static func takeSurplus(_ limit: Int, in state: inout State) -> DatabaseAddress? {
-        guard state.entries.count > limit else { return nil }
-        let oldest = state.entries
-            .filter { $0.value.uses == 0 && $0.value.isOpen }
-            .min { $0.value.lastUse < $1.value.lastUse }
-        return oldest?.key
-    }
-
     private func nextToClose() async -> DatabaseAddress? {
         while true {
-            let (next, isEmpty) = state.withLock { state in
-                (
-                    state.entries.first { $0.value.isOpen && $0.value.uses == 0 }?.key,
-                    state.entries.isEmpty
-                )
-            }
+            let (next, isEmpty) = state.withLock { ($0.unused.first, $0.entries.isEmpty) }
             if let next { return next }
             if isEmpty { return nil }
-            await waitForChange { state in
-                state.entries.isEmpty
-                    || state.entries.contains { $0.value.isOpen && $0.value.uses == 0 }
-            }
+            await waitForChange { $0.entries.isEmpty || $0.unused.first != nil }
         }
     }
 
     /// Closes a database that is not in use, unless another task was faster.
-    private func shut(_ address: DatabaseAddress) async throws {
+    func shut(_ address: DatabaseAddress) async throws {
         let database: (any OpenDatabase)? = state.withLock { state in
             guard let entry = state.entries[address], entry.uses == 0,
                 case .open(let database) = entry.phase
             else { return nil }
             state.entries[address]?.phase = .closing
+            state.unused.remove(address)
+            state.restless.remove(address)
             return database
         }
         guard let database else { return }
-        defer { updateEntries { $0.entries[address] = nil } }
-        try await work.run { try database.close() }
+        defer {
+            let files = placement.files(of: address)
+            updateEntries { state in
+                state.entries[address] = nil
+                state.damaged.noteClosed(address, files: files)
+            }
+        }
+        try await placement.work.run { try database.close() }
     }
+
+    func shutCondemned(_ address: DatabaseAddress) async {
+        do {
+            try await shut(address)
+        } catch {
+            // What is wrong with the file has been said.
+        }
+    }
+
+    // MARK: Damage
+
+    /// Has a database closed after its last use when the error says that its file is damaged.
+    private func condemn(_ address: DatabaseAddress, for error: any Error) -> any Error {
+        guard var error = error as? StorageError else { return error }
+        if error.damagedRow != nil { error.database = address }
+        guard error.isOfOneFile else { return error }
+        error.database = address
+        let now = world.uptimeSeconds()
+        let isNew = state.withLock { state in
+            guard state.entries[address] != nil else { return false }
+            state.entries[address]?.isCondemned = true
+            return state.damaged.note(error, of: address, files: nil, atSeconds: now)
+        }
+        if isNew { logDamage(error, of: address) }
+        return error
+    }
+
+    /// Notes why a database could not be opened.
+    private func refuse(
+        _ address: DatabaseAddress, for error: any Error, isTry: Bool
+    ) -> any Error {
+        guard var error = error as? StorageError, error.isOfOneFile else {
+            if isTry { state.withLock { $0.damaged.giveUpTry(of: address) } }
+            return error
+        }
+        error.database = address
+        let (files, now) = (placement.files(of: address), world.uptimeSeconds())
+        let isNew = state.withLock {
+            $0.damaged.note(error, of: address, files: files, atSeconds: now)
+        }
+        if isNew { logDamage(error, of: address) }
+        return error
+    }
+
+    /// Looks at every page of a file that was damaged: one of its pages may be sound and another not.
+    private func lookThrough(_ database: any OpenDatabase) async throws {
+        do {
+            try await database.checkPages()
+        } catch {
+            try await placement.work.run {
+                do {
+                    try database.close()
+                } catch {
+                    // The damage is what is reported.
+                }
+            }
+            throw error
+        }
+    }
+
+    private func noteWell(_ address: DatabaseAddress) {
+        guard state.withLock({ $0.damaged.noteWell(address) }) else { return }
+        logger.notice(
+            "A database's file is well again; its requests are answered.",
+            metadata: ["path": "\(placement.path(of: address))"])
+    }
+
+    private func logDamage(_ error: StorageError, of address: DatabaseAddress) {
+        logger.error(
+            "A database's file cannot be used; its requests are refused until it is repaired or replaced.",
+            metadata: [
+                "path": "\(placement.path(of: address))", "reason": "\(error.message)",
+                "cause": "\(error.underlying.map { String(describing: $0) } ?? "-")",
+            ])
+    }
+
+    // MARK: Waiting
+
+    private typealias Waiter = CheckedContinuation<Void, Never>
 
     /// Changes the entries and resumes the tasks that wait for a change.
     private func updateEntries(_ body: (inout State) -> Void) {
@@ -182,7 +352,7 @@ final class OpenDatabases: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    private static func takeWaiting(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+    private static func takeWaiting(_ state: inout State) -> [Waiter] {
         defer { state.waiting = [] }
         return state.waiting
     }

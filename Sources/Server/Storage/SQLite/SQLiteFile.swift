@@ -1,49 +1,55 @@
-import Dispatch
 import GRDB
 import Logging
 import StratusSQLite
 import Synchronization
 
-/// One open database file: a connection that writes, a few that read.
+/// One open database file: a connection that writes, and reads while nobody writes; a few that only read,
+/// opened when they are needed.
 final class SQLiteFile: OpenDatabase {
     let path: String
-    private let pool: DatabasePool
+    private let main: DatabaseQueue
     private let commits: GroupCommit
     private let checkpoints: Checkpointer
-    private let readers: Int
-    private let reading = Mutex(Reading())
-    /// Empty when nobody reads.
-    private let reads = DispatchGroup()
-
-    private struct Reading {
-        var isClosed = false
-        var count = 0
-    }
+    private let reads: ReadingConnections
 
     /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
     ///
-    /// - Parameter mark: Looks at the open database and finds the mark that is raised by its commits.
+    /// - Parameters:
+    ///   - reserve: Told when the disk is full; while it is, `recordBytes` must not grow.
+    ///   - recordBytes: A statement for the size of what is stored; nil where small things are.
+    ///   - mark: Looks at the open database and finds the mark that is raised by its commits.
     init(
-        path: String, format: StoredFormat, limits: StorageLimits, logger: Logger,
+        path: String, format: StoredFormat, limits: StorageLimits, reserve: DiskReserve? = nil,
+        recordBytes: String? = nil, logger: Logger,
         mark: (Database) throws -> HighWaterMark? = { _ in nil }
     ) throws {
         self.path = path
-        readers = limits.readersPerDatabase
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = limits.readersPerDatabase
         configuration.busyMode = .timeout(limits.lockSeconds)
         configuration = format.configuration(configuration, forFileAt: path)
         do {
+            // SQLite gives the log and its index the rights of the file.
+            try FileRights.prepareFile(path)
+            let (main, upgrade) = try format.openSingleConnection(
+                at: path, configuration: configuration,
+                newPageBytes: PageGrowth.newPageBytes)
             let checkpoints = Checkpointer(
                 path: path, configuration: configuration, limits: limits)
-            let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
-            pool.writeWithoutTransaction { checkpoints.observe($0) }
-            self.pool = pool
+            try main.inDatabase { try checkpoints.observe($0, hasLog: upgrade != nil) }
+            let commits = GroupCommit(
+                main: main, limits: limits, checkpoints: checkpoints,
+                room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
+                mark: try main.inDatabase(mark))
+            var reading = configuration
+            reading.readonly = true
+            reads = ReadingConnections(
+                main: main, limit: limits.readersPerDatabase,
+                isMainBusy: { [weak commits] in commits?.isBusy ?? false }
+            ) { [reading] in try DatabaseQueue(path: path, configuration: reading) }
+            self.main = main
             self.checkpoints = checkpoints
-            commits = GroupCommit(
-                pool: pool, limits: limits, checkpoints: checkpoints,
-                mark: try pool.writeWithoutTransaction(mark))
+            self.commits = commits
             if let upgrade, upgrade.from > 0 {
                 logger.notice(
                     "A file of an earlier format was brought up to date.",
@@ -54,40 +60,41 @@ final class SQLiteFile: OpenDatabase {
         } catch {
             throw StorageError.translating(error, path: path)
         }
+        commits.whenIdle { [checkpoints, reads] in
+            checkpoints.writerIsIdle($0, reads)
+            reads.mainIsFree()
+        }
     }
 
     /// Runs `body` on one snapshot.
     ///
-    /// A page is read on the caller's thread while a reading connection is free: that saves two thread
-    /// switches, which cost more than a page of changes. When no connection is free, or for a whole zone,
-    /// the read waits and runs on a thread of GRDB, so that it does not block one of Swift's few threads.
+    /// A page is read on the caller's thread: that saves two thread switches, which cost more than a page
+    /// of changes. A whole zone is read on a thread of GRDB, so that it does not block one of Swift's few
+    /// threads.
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
-        guard try beginRead(), length == .page else { return try await readLater(body) }
-        defer { endRead() }
-        return try readNow(body)
-    }
-
-    private func readNow<Outcome>(_ body: (Database) throws -> Outcome) throws -> Outcome {
         do {
-            return try pool.unsafeRead { try Self.snapshot(of: $0, body) }
+            let lease = try await reads.take(length)
+            defer { reads.give(lease) }
+            if length == .page {
+                return try Self.readNow(on: lease.connection, body)
+            }
+            return try await withCheckedThrowingContinuation { continuation in
+                lease.connection.asyncUnsafeRead { access in
+                    continuation.resume(
+                        with: Result { try Self.snapshot(of: access.get(), body) })
+                }
+            }
         } catch {
             throw StorageError.translating(error, path: path)
         }
     }
 
-    private func readLater<Outcome: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Outcome
-    ) async throws -> Outcome {
-        try await withCheckedThrowingContinuation { continuation in
-            pool.asyncUnsafeRead { [self] access in
-                defer { endRead() }
-                let outcome = Result { try Self.snapshot(of: access.get(), body) }
-                continuation.resume(
-                    with: outcome.mapError { StorageError.translating($0, path: path) })
-            }
-        }
+    private static func readNow<Outcome>(
+        on connection: DatabaseQueue, _ body: (Database) throws -> Outcome
+    ) throws -> Outcome {
+        try connection.unsafeRead { try snapshot(of: $0, body) }
     }
 
     /// Runs `body` in a transaction, perhaps together with others, and returns when it is durable.
@@ -97,36 +104,28 @@ final class SQLiteFile: OpenDatabase {
         try await commits.write(body)
     }
 
-    /// Finishes what is under way and closes all connections. Waits for the disk.
-    func close() throws {
-        reading.withLock { $0.isClosed = true }
-        reads.wait()
-        commits.close()
-        checkpoints.wait()
+    /// Gives back what an idle database does not need: the connections that only read, the write-ahead
+    /// log's room on the disk, the pages in memory. Waits for the disk.
+    func rest() throws {
         do {
-            // SQLite folds the log into the file when the last connection closes, if that one writes.
-            pool.invalidateReadOnlyConnections()
-            try pool.close()
+            try reads.closeFree()
+            try main.inDatabase { try checkpoints.emptyLog($0) }
         } catch {
             throw StorageError.translating(error, path: path)
         }
     }
 
-    /// Counts a read, so that no connection is closed under it.
-    ///
-    /// - Returns: whether a connection is free for it.
-    private func beginRead() throws -> Bool {
-        try reading.withLock { reading in
-            if reading.isClosed { throw StorageError.closed(path: path) }
-            reads.enter()
-            reading.count += 1
-            return reading.count <= readers
+    /// Finishes what is under way and closes all connections: the one that writes last, so that SQLite
+    /// moves all of the log into the file. Waits for the disk.
+    func close() throws {
+        do {
+            try reads.close()
+            commits.close()
+            checkpoints.wait()
+            try main.close()
+        } catch {
+            throw StorageError.translating(error, path: path)
         }
-    }
-
-    private func endRead() {
-        reading.withLock { $0.count -= 1 }
-        reads.leave()
     }
 
     private static func snapshot<Outcome>(

@@ -12,14 +12,15 @@ extension StorageError {
         if let error = error as? StorageError { return error.located(at: path) }
         guard let error = error as? DatabaseError else { return error }
         return switch error.resultCode {
-        case .SQLITE_FULL:
-            StorageError(
-                .diskFull, "The disk is full. Free some space and start the service again.",
-                path: path, underlying: error)
+        case .SQLITE_FULL: diskFull(path: path, underlying: error)
+        case .SQLITE_IOERR where isRefusedRoom(error): diskFull(path: path, underlying: error)
+        case .SQLITE_IOERR: unreadable(path: path, underlying: error)
         case .SQLITE_CANTOPEN where isWritable(path):
             tooManyFiles(path: path, underlying: error)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            notWritable(path: path, underlying: error)
+            isFolderWritable(path)
+                ? unreadable(path: path, underlying: error)
+                : notWritable(path: path, underlying: error)
         case .SQLITE_CORRUPT:
             StorageError(
                 .corrupt, "The database file is damaged. Restore it from a backup.",
@@ -37,11 +38,9 @@ extension StorageError {
     static func translating(errno code: Int32, path: String) -> StorageError {
         let underlying = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
         return switch code {
-        case ENOSPC, EDQUOT:
-            StorageError(
-                .diskFull, "The disk is full. Free some space and start the service again.",
-                path: path, underlying: underlying)
+        case ENOSPC, EDQUOT: diskFull(path: path, underlying: underlying)
         case EMFILE, ENFILE: tooManyFiles(path: path, underlying: underlying)
+        case EISDIR: unreadable(path: path, underlying: underlying)
         case EWOULDBLOCK:
             StorageError(
                 .inUse, "Another process uses this data folder. Stop it, or name another folder.",
@@ -54,9 +53,35 @@ extension StorageError {
     /// Whether nothing but a want of file descriptors can keep a file from being opened: SQLite has one
     /// code for that and for a folder that cannot be written, and the service stops for the latter.
     private static func isWritable(_ path: String) -> Bool {
+        guard isFolderWritable(path) else { return false }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return errno == ENOENT }
+        return status.st_mode & S_IFMT == S_IFREG && access(path, R_OK | W_OK) == 0
+    }
+
+    private static func isFolderWritable(_ path: String) -> Bool {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard access(folder, W_OK | X_OK) == 0 else { return false }
-        return access(path, F_OK) != 0 || access(path, R_OK | W_OK) == 0
+        return access(folder, W_OK | X_OK) == 0
+    }
+
+    /// SQLite says "full" where a write finds no room, but not where the write-ahead log's index finds
+    /// none, or where a quota is used up.
+    private static func isRefusedRoom(_ error: DatabaseError) -> Bool {
+        [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
+    }
+
+    static func diskFull(path: String, underlying: (any Error)? = nil) -> StorageError {
+        StorageError(
+            .diskFull, "The disk is full. Free some space; deleting records helps too.",
+            path: path, underlying: underlying)
+    }
+
+    static func unreadable(path: String, underlying: (any Error)?) -> StorageError {
+        StorageError(
+            .unreadable,
+            "The system does not let the database file be read and written. Give it to the service "
+                + "as a file with the rights 600, and look at the disk.",
+            path: path, underlying: underlying)
     }
 
     /// Passes by itself when clients go away, so the service goes on.

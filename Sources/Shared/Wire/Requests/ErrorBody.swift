@@ -40,7 +40,8 @@ extension ServiceError {
             } else {
                 try node.required("extensionErrorCode")
             }
-        let frameworkCode: Int? = try node.optional("stratusErrorCode")
+        let number: Int? = try node.optional("stratusErrorCode")
+        let frameworkCode = number.flatMap { FrameworkErrorCode(rawValue: $0) }
         self.init(
             Code(rawValue: code),
             // CloudKit JS does the same when there is no reason.
@@ -48,7 +49,8 @@ extension ServiceError {
             retryAfterSeconds: try node.optional("retryAfter"),
             redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
             // A code of a newer service says what the protocol's own says, until the client is newer too.
-            frameworkCode: frameworkCode.flatMap { FrameworkErrorCode(rawValue: $0) },
+            frameworkCode: frameworkCode,
+            stratusCode: frameworkCode == nil ? number.map { StratusErrorCode(rawValue: $0) } : nil,
             userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false,
             lastIntactVersion: try node.optional("stratusLastIntactVersion"))
     }
@@ -59,7 +61,7 @@ extension ServiceError {
         writer.member("reason", reason)
         writer.optional("retryAfter", retryAfterSeconds)
         writer.optional("redirectURL", redirectURL)
-        writer.optional("stratusErrorCode", frameworkCode?.rawValue)
+        writer.optional("stratusErrorCode", frameworkCode?.rawValue ?? stratusCode?.rawValue)
         if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
         writer.optional("stratusLastIntactVersion", lastIntactVersion)
     }

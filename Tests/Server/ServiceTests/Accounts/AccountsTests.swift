@@ -165,25 +165,40 @@ import Testing
         #expect(refusal?.error.retryAfterSeconds != nil)
     }
 
-    @Test func fullDiskIsReportedToOperator() async throws {
-        let world = World(FullStorage())
+    /// What concerns one database, or passes by itself, ends nothing; what concerns everybody does.
+    @Test(arguments: [
+        (StorageError.Code.diskFull, false, StratusErrorCode.diskFull as StratusErrorCode?, false),
+        (.noRoom, false, .diskFull, false), (.corrupt, true, .databaseDamaged, false),
+        (.unreadable, true, .databaseDamaged, false), (.corrupt, false, nil, true),
+        (.notWritable, false, nil, true), (.busy, false, nil, false),
+    ])
+    func storageErrorHasCodeAndMayStopService(
+        _ code: StorageError.Code, _ isOfOne: Bool, _ expected: StratusErrorCode?, _ stops: Bool
+    ) async throws {
+        var error = StorageError(code, "What is wrong, and what to do.")
+        if isOfOne { error.database = DatabaseAddress(World().address, .public) }
+        let failing = World(FailingStorage(error: error))
         let reported = Mutex<StorageError.Code?>(nil)
-        world.service.onFatalStorageError { error in reported.withLock { $0 = error.code } }
-        let alice = try await world.person("alice")
+        failing.service.onFatalStorageError { error in reported.withLock { $0 = error.code } }
+        let alice = try await failing.person("alice")
         let refusal = await alice.refusal(ZonesList.self, .init())
         #expect(refusal?.error.code == .tryAgainLater)
-        #expect(reported.withLock { $0 } == .diskFull)
+        #expect(refusal?.error.retryAfterSeconds != nil)
+        #expect(refusal?.error.stratusCode == expected)
+        #expect(reported.withLock { $0 } == (stops ? code : nil))
+        #expect(failing.service.health.status == (stops ? .notReady : .ready))
     }
 }
 
-/// A storage whose disk has no room for another database.
-private struct FullStorage: StorageEngine {
+/// A storage of which no database can be opened.
+private struct FailingStorage: StorageEngine {
+    let error: StorageError
     private let storage = SQLiteStorageEngine.inMemory()
 
     var directory: any Directory { storage.directory }
 
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        throw StorageError(.diskFull, "Make room on the disk.")
+        throw error
     }
 
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore {

@@ -1,0 +1,97 @@
+import Foundation
+
+/// Who may read and write what lies in the data folder: the service's user alone, whatever the umask.
+enum FileRights {
+    private static let file: mode_t = 0o600
+    private static let folder: mode_t = 0o700
+    private static let others: mode_t = 0o077
+
+    /// Makes an empty file where there is none. One that is there is not opened: closing it would take
+    /// SQLite's locks of this process from it.
+    ///
+    /// - Throws: ``StorageError`` with ``StorageError/Code/exposed`` when others have rights on it.
+    static func prepareFile(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, file)
+        guard descriptor >= 0 else {
+            if errno != EEXIST { throw StorageError.translating(errno: errno, path: path) }
+            return try check(path)
+        }
+        defer { close(descriptor) }
+        try setMode(descriptor, path)
+    }
+
+    /// Gives a file that was made a moment ago to the service's user alone: `open` leaves out what the
+    /// umask says.
+    static func setMode(_ descriptor: Int32, _ path: String) throws {
+        guard fchmod(descriptor, file) == 0 else {
+            throw StorageError.translating(errno: errno, path: path)
+        }
+    }
+
+    /// Makes a folder, and those above it that are missing.
+    ///
+    /// - Returns: Whether it was missing.
+    static func makeFolder(_ path: String) throws -> Bool {
+        if mkdir(path, folder) == 0 {
+            guard chmod(path, folder) == 0 else {
+                throw StorageError.notWritable(path: path, underlying: POSIXError(.EPERM))
+            }
+            return true
+        }
+        let code = errno
+        switch code {
+        case EEXIST where isFolder(path): return false
+        case ENOENT:
+            let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            guard above != path, try makeFolder(above) || isFolder(above) else { break }
+            return try makeFolder(path)
+        case ENOSPC, EDQUOT: throw StorageError.diskFull(path: path)
+        default: break
+        }
+        throw StorageError.notWritable(
+            path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
+    }
+
+    /// Refuses what others than its owner may read or write. What is not there is refused by nobody.
+    ///
+    /// - Parameter command: The file or folder for the command that mends it; nil is `path`.
+    static func check(_ path: String, mendedBy command: String? = nil) throws {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & others != 0 else { return }
+        throw StorageError(
+            .exposed,
+            "Others than the service's user may read or write the data. Run: chmod -R go-rwx "
+                + quoted(command ?? path),
+            path: path)
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// As a shell takes it.
+    private static func quoted(_ path: String) -> String {
+        let plain = path.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
+        }
+        return plain ? path : "'" + path.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}
+
+extension DataFolder {
+    /// Refuses a folder that others may read or write: the folders down to the databases', and the files
+    /// beside them. A database's own file is looked at when it is opened.
+    static func checkRights(_ path: String) throws {
+        try FileRights.check(path)
+        for name in try names(in: path) { try FileRights.check(path + "/" + name, mendedBy: path) }
+        let databases = path + "/databases"
+        for container in try names(in: databases) {
+            try FileRights.check(databases + "/" + container, mendedBy: path)
+            for environment in try names(in: databases + "/" + container) {
+                try FileRights.check(
+                    databases + "/" + container + "/" + environment, mendedBy: path)
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import StratusRecords
+
+/// The databases that are refused because of what is wrong with their own files, and when each is tried
+/// again: at once when its file has changed, else after a while.
+struct DamagedDatabases {
+    /// What the system says of a database's files: a repaired or replaced one says something else.
+    struct Files: Hashable, Sendable {
+        private var states: [[Int64]] = []
+
+        init() {}
+
+        /// - Parameter path: The file; its write-ahead log and its high-water mark are looked at too.
+        init(at path: String) {
+            states = [path, path + "-wal", HighWaterMark.path(ofDatabase: path)].map { path in
+                var status = stat()
+                guard stat(path, &status) == 0 else { return [] }
+                #if canImport(Darwin)
+                    let changed = status.st_ctimespec
+                #else
+                    let changed = status.st_ctim
+                #endif
+                return [
+                    Int64(status.st_ino), Int64(status.st_size), Int64(changed.tv_sec),
+                    Int64(changed.tv_nsec),
+                ]
+            }
+        }
+    }
+
+    private struct Damage {
+        var error: StorageError
+        /// Nil while the file is still open: it is not tried again before it was closed.
+        var files: Files?
+        var triedAtSeconds: Double
+        var pauseSeconds: Double
+        var isTrying = false
+    }
+
+    /// How long an unchanged file is left alone, in seconds; longer when looking through it took long.
+    static let pauseSeconds: Double = 5
+    /// The part of the time that looking through a damaged file again and again may take.
+    private static let pausePerWork: Double = 20
+
+    private var damages: [DatabaseAddress: Damage] = [:]
+
+    var count: Int { damages.count }
+
+    /// Whether a database was found damaged and is not well again.
+    func contains(_ address: DatabaseAddress) -> Bool { damages[address] != nil }
+
+    /// Why a database is refused now; nil where the caller shall try it.
+    mutating func refusal(
+        of address: DatabaseAddress, files: Files, atSeconds now: Double
+    ) -> StorageError? {
+        guard var damage = damages[address] else { return nil }
+        let isDue =
+            now - damage.triedAtSeconds >= damage.pauseSeconds || damage.files != files
+        guard !damage.isTrying, damage.files != nil, isDue else { return damage.error }
+        damage.isTrying = true
+        damage.triedAtSeconds = now
+        damages[address] = damage
+        return nil
+    }
+
+    /// Notes that a database is damaged.
+    ///
+    /// - Returns: Whether there is something new to say.
+    mutating func note(
+        _ error: StorageError, of address: DatabaseAddress, files: Files?, atSeconds now: Double
+    ) -> Bool {
+        let known = damages[address]
+        let work = known.map { $0.isTrying ? now - $0.triedAtSeconds : 0 } ?? 0
+        damages[address] = Damage(
+            error: error, files: files, triedAtSeconds: now,
+            pauseSeconds: max(Self.pauseSeconds, work * Self.pausePerWork))
+        return known?.error.message != error.message
+    }
+
+    /// Notes that a damaged database was closed, from when on its files change by others alone.
+    mutating func noteClosed(_ address: DatabaseAddress, files: Files) {
+        damages[address]?.files = files
+    }
+
+    /// Notes that a try ended without an answer, as when too many files are open.
+    mutating func giveUpTry(of address: DatabaseAddress) {
+        damages[address]?.isTrying = false
+    }
+
+    /// Notes that a database is well.
+    ///
+    /// - Returns: Whether it was damaged before.
+    mutating func noteWell(_ address: DatabaseAddress) -> Bool {
+        damages.removeValue(forKey: address) != nil
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import InMemoryLogging
+import Logging
+import Synchronization
+import Testing
+
+@testable import StratusStorage
+
+/// The room that is kept for a full disk, on a disk whose free room the test says.
+@Suite struct DiskReserveTests {
+    @Test func reserveIsGivenBackAndTakenAgain() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            let handler = InMemoryLogHandler()
+            let free = Mutex<Int64>(100_000_000)
+            let reserve = DiskReserve(
+                folder: folder, bytes: 1_000_000, freeBytes: { free.withLock { $0 } },
+                logger: Logger(label: "test") { _ in handler })
+            let file = folder + "/reserve"
+            #expect(try size(of: file) == 1_000_000)
+            #expect(!reserve.isReadOnly)
+
+            // A write may find no room for another reason: a quota.
+            #expect(!reserve.noteFull())
+            #expect(!reserve.isReadOnly)
+
+            free.withLock { $0 = 0 }
+            #expect(reserve.noteFull())
+            #expect(!reserve.noteFull())
+            #expect(reserve.isReadOnly)
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(throws: StorageError.self) { try reserve.admitFile(folder + "/new.sqlite") }
+            try reserve.admitFile(folder)
+
+            // What the reserve itself gave back is not room yet.
+            free.withLock { $0 = 1_500_000 }
+            #expect(reserve.isReadOnly)
+            free.withLock { $0 = 8_000_000 }
+            #expect(!reserve.isReadOnly)
+            #expect(try size(of: file) == 1_000_000)
+            try reserve.admitFile(folder + "/new.sqlite")
+            #expect(handler.entries.count == 2)
+        }
+    }
+
+    @Test func reserveIsAPartOfASmallDisk() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
+            _ = DiskReserve(
+                folder: folder, bytes: 16_000_000, freeBytes: { 4_000_000 }, logger: logger)
+            #expect(try size(of: folder + "/reserve") == 1_000_000)
+            let full = DiskReserve(
+                folder: folder, bytes: 16_000_000, freeBytes: { 0 }, logger: logger)
+            #expect(full.isReadOnly)
+        }
+    }
+
+    private func size(of file: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        return try #require(attributes[.size] as? Int)
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import StratusRecords
+import Testing
+
+@testable import StratusStorage
+
+private let address = DatabaseAddress(
+    ContainerAddress(container: "iCloud.org.example.Trails", environment: .production),
+    .private(owner: "_alice"))
+
+/// The data belongs to the service's user alone.
+@Suite(.serialized) struct FileRightsTests {
+    /// Every kind of file that the storage makes, with a umask that would let others write.
+    private func fill(_ folder: String, umask mask: mode_t) async throws {
+        let before = umask(mask)
+        defer { umask(before) }
+        let storage = try SQLiteStorageEngine(folder: folder + "/data")
+        let store = try await storage.store(for: address)
+        try await store.writeRecords { try $0.enqueue([1]) }
+        _ = try await store.read(.zone) { try $0.zones().count }
+        let blob = try await storage.blobs(for: address).begin()
+        try await blob.write([1])
+        try await blob.keep(
+            as: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1),
+            atMilliseconds: 0)
+        let unfinished = try await storage.blobs(for: address).begin()
+        try await unfinished.write([1])
+        #expect(try exposed(below: folder + "/data") == [])
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).count > 15)
+        await unfinished.discard()
+        try await storage.close()
+    }
+
+    private func exposed(below folder: String) throws -> [String] {
+        try ([""] + FileManager.default.subpathsOfDirectory(atPath: folder)).filter { name in
+            var status = stat()
+            guard stat(folder + "/" + name, &status) == 0 else { return false }
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            return status.st_mode & 0o777 != (isFolder ? 0o700 : 0o600)
+        }
+    }
+
+    @Test(arguments: [0, 0o022] as [mode_t])
+    func filesAreTheServicesAloneWhateverTheUmask(_ mask: mode_t) async throws {
+        try await withTemporaryFolder { try await fill($0, umask: mask) }
+    }
+
+    @Test(arguments: ["", "/directory.sqlite", "/format", "/databases", "/databases/*"])
+    func folderThatOthersMayReadIsRefusedWithTheCommandThatMendsIt(_ name: String) async throws {
+        try await withTemporaryFolder { folder in
+            try await fill(folder, umask: 0)
+            let data = folder + "/data"
+            let containers = try FileManager.default.contentsOfDirectory(
+                atPath: data + "/databases")
+            let container = try #require(containers.first)
+            chmod(data + name.replacingOccurrences(of: "*", with: container), 0o740)
+            let error = #expect(throws: StorageError.self) {
+                try SQLiteStorageEngine(folder: data)
+            }
+            #expect(error?.code == .exposed)
+            #expect(error?.message.hasSuffix("Run: chmod -R go-rwx \(data)") == true)
+            // The command does what it says.
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            shell.arguments = ["-c", String(error?.message.split(separator: "Run: ").last ?? "")]
+            try shell.run()
+            shell.waitUntilExit()
+            try await SQLiteStorageEngine(folder: data).close()
+        }
+    }
+
+    @Test func databaseThatOthersMayReadIsItsUsersTrouble() async throws {
+        try await withTemporaryFolder { folder in
+            try await fill(folder, umask: 0)
+            let file = DataFolder.path(of: address, in: folder + "/data")
+            chmod(file, 0o604)
+            let storage = try SQLiteStorageEngine(folder: folder + "/data")
+            let error = await #expect(throws: StorageError.self) {
+                _ = try await storage.store(for: address)
+            }
+            #expect(error?.code == .exposed)
+            #expect(error?.database == address)
+            #expect(storage.condition.damagedDatabases == 1)
+            var other = address
+            other.tenant = .public
+            _ = try await storage.store(for: other)
+            chmod(file, 0o600)
+            _ = try await storage.store(for: address)
+            #expect(storage.condition.damagedDatabases == 0)
+            try await storage.close()
+        }
+    }
+}

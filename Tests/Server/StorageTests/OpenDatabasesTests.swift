@@ -1,0 +1,196 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusRuntime
+import Synchronization
+import Testing
+
+@testable import StratusStorage
+
+private let container = ContainerAddress(
+    container: "iCloud.org.example.Trails", environment: .production)
+
+/// What many databases cost: openings, file descriptors, room on the disk.
+@Suite struct OpenDatabasesTests {
+    private func address(_ number: Int) -> DatabaseAddress {
+        DatabaseAddress(container, .private(owner: "_\(number)"))
+    }
+
+    private func save(_ names: [String], bytes: Int, in store: any RecordStore) async throws {
+        try await store.writeRecords { writer in
+            let zone = try writer.zone(named: ZoneID.defaultZoneName)
+            let key = try #require(zone).key
+            for (name, version) in zip(names, try writer.takeVersions(names.count, in: key)) {
+                try writer.put(
+                    RecordRow(
+                        zone: key, name: name, type: "Trail", version: version,
+                        commitVersion: version, changeTag: "\(version)", isDeleted: false,
+                        creatorDevice: "phone", createdMilliseconds: 1, modifiedMilliseconds: 2,
+                        creator: "_alice", modifier: "_alice", modifierDevice: "phone",
+                        parent: nil, shareRoot: nil, payload: [UInt8](repeating: 7, count: bytes)))
+            }
+        }
+    }
+
+    /// While there are as many databases in use as may be open, none is opened twice.
+    @Test func databasesWithinLimitAreOpenedOnce() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.openDatabases = 100
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            for round in 0..<5 {
+                for number in 0..<100 {
+                    let store = try await storage.store(for: address(number))
+                    try await save(["r\(round)"], bytes: 10, in: store)
+                }
+            }
+            #expect(storage.openings == 100)
+            try await storage.close()
+        }
+    }
+
+    /// Beyond the limit the longest unused one is closed: those that are used often stay open.
+    @Test func longestUnusedDatabaseIsClosed() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.openDatabases = 10
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            for number in 0..<50 {
+                _ = try await storage.store(for: address(1_000))
+                _ = try await storage.store(for: address(number))
+            }
+            #expect(storage.openDatabases == 10)
+            #expect(storage.openings == 51)
+            try await storage.close()
+        }
+    }
+
+    /// A database that reads and writes met in has three descriptors again when it is idle, and no log.
+    @Test func idleDatabaseTakesThreeDescriptorsAndNoLog() async throws {
+        try await withTemporaryFolder { folder in
+            let clock = Mutex(0.0)
+            let (rounds, round) = AsyncStream.makeStream(of: Void.self)
+            var world = World.live
+            world.uptimeSeconds = { clock.withLock { $0 } }
+            // One pause for each element.
+            let pauses = Pauses(rounds)
+            world.sleep = { _ in try await pauses.next() }
+            let storage = try SQLiteStorageEngine(folder: folder, world: world)
+            let store = try await storage.store(for: address(1))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<40 {
+                    group.addTask { try await save(["r\(number % 10)"], bytes: 300, in: store) }
+                    group.addTask {
+                        _ = try await store.read(.zone) { try $0.zones().count }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let file = DataFolder.path(of: address(1), in: folder)
+            #expect(try descriptors(of: file) > 3)
+            clock.withLock { $0 += 11 }
+            round.yield()
+            // The event to wait for is the end of the round; nothing announces it.
+            for _ in 0..<10_000 where try descriptors(of: file) > 3 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(try descriptors(of: file) <= 3)
+            for _ in 0..<10_000 where size(of: file + "-wal") > 0 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(size(of: file + "-wal") == 0)
+            // A user of ten records.
+            #expect(size(of: file) <= 60_000)
+            try await save(["after"], bytes: 300, in: store)
+            try await storage.close()
+        }
+    }
+
+    @Test func fileHasLargerPagesOnceItHasGrown() async throws {
+        try await withTemporaryFolder { folder in
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let store = try await storage.store(for: address(1))
+            try await save((0..<10).map { "a\($0)" }, bytes: 300, in: store)
+            #expect(try await pageBytes(storage) == 1_024)
+            for number in 0..<20 {
+                try await save((0..<10).map { "b\(number) \($0)" }, bytes: 2_000, in: store)
+            }
+            // The rewriting comes after the save's answer, and before the next write.
+            try await save(["c"], bytes: 10, in: store)
+            #expect(try await pageBytes(storage) == 4_096)
+            try await storage.close()
+            let again = try SQLiteStorageEngine(folder: folder)
+            #expect(try await again.check().findings == [])
+            let count = try await again.withDatabase(of: address(1)) { file in
+                try await file.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") }
+            }
+            #expect(count == 211)
+            try await again.close()
+        }
+    }
+
+    private func pageBytes(_ storage: SQLiteStorageEngine) async throws -> Int? {
+        try await storage.withDatabase(of: address(1)) { file in
+            try await file.write { try Int.fetchOne($0, sql: "PRAGMA page_size") }
+        }
+    }
+
+    /// A clean stop leaves nothing in the write-ahead log.
+    @Test func closingFoldsTheLogIntoTheFile() async throws {
+        try await withTemporaryFolder { folder in
+            let storage = try SQLiteStorageEngine(folder: folder)
+            let store = try await storage.store(for: address(1))
+            try await save(["a"], bytes: 300, in: store)
+            _ = try await store.read(.zone) { try $0.zones().count }
+            try await storage.close()
+            let left = try FileManager.default.subpathsOfDirectory(atPath: folder)
+                .filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") }
+            #expect(left == [])
+        }
+    }
+
+    private func descriptors(of file: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+            // One that was closed since the listing is not there.
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/" + $0)
+            return target?.hasPrefix(file) == true
+        }
+    }
+
+    private func size(of file: String) -> Int {
+        var status = stat()
+        return stat(file, &status) == 0 ? Int(status.st_size) : 0
+    }
+}
+
+/// Pauses that end when the test says so.
+private actor Pauses {
+    private var rounds: AsyncStream<Void>.Iterator
+
+    init(_ rounds: AsyncStream<Void>) {
+        self.rounds = rounds.makeAsyncIterator()
+    }
+
+    func next() async throws {
+        var iterator = rounds
+        guard await iterator.next(isolation: self) != nil else { throw CancellationError() }
+    }
+}
+
+@Suite struct UseOrderTests {
+    @Test func firstIsLongestUnused() {
+        var order = UseOrder<Int>()
+        for key in [1, 2, 3, 1, 4] { order.append(key) }
+        order.remove(3)
+        order.remove(9)
+        var keys: [Int] = []
+        while let first = order.first {
+            keys.append(first)
+            order.remove(first)
+        }
+        #expect(keys == [2, 1, 4])
+        order.append(5)
+        #expect(order.first == 5)
+    }
+}
