@@ -152,11 +152,13 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     /// Answers, when the sender's turn has come.
     ///
     /// - Parameters:
+    ///   - receivedBytes: What the body took to carry, counted here if the request fails.
     ///   - memory: What the request holds of the service's memory; nil in process.
     ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
-        holding memory: HeldMemory? = nil, _ decode: (Body) throws -> E.Request
+        receivedBytes: Int = 0, holding memory: HeldMemory? = nil,
+        _ decode: (Body) throws -> E.Request
     ) async throws(RequestFailure) -> AnsweredRequest<E> {
         let pipeline = admitted.pipeline
         let sender = admitted.sender
@@ -180,6 +182,9 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
                     rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
         } catch {
             pipeline.meter.recordOutcome(of: sender, credentials, error)
+            pipeline.meter.count(
+                transferredBytes: receivedBytes, of: context.address,
+                by: credentials.movers(of: sender))
             throw await pipeline.failure(
                 from: error, credentials, at: context.address)
         }
