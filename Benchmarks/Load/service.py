@@ -17,7 +17,8 @@ from machine import Invalid
 LIFTED = {
     "requestsPerSecond": 1_000_000, "requestsInBurst": 1_000_000,
     "requestsPerSecondPerAddress": 1_000_000, "requestsInBurstPerAddress": 1_000_000,
-    "transferBytesPerDay": 0, "privateDatabaseBytes": 1_000_000_000_000,
+    "transferBytesInBurst": 1_000_000_000_000, "transferBytesInBurstPerAddress": 1_000_000_000_000,
+    "transferBytesInBurstPerToken": 1_000_000_000_000, "privateDatabaseBytes": 1_000_000_000_000,
 }
 IDLE_SECONDS = 30  # less than connectionIdleSeconds
 

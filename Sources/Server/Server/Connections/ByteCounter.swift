@@ -4,6 +4,12 @@ import StratusRuntime
 import StratusService
 import StratusWire
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// The innermost handler of a connection: counts its bytes, stops reading while memory is short, and
 /// ends it when its client is too slow (``ConnectionPace``).
 ///
@@ -185,10 +191,11 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         let delay = pace.delay(unsentBytes: unsent, at: now)
         noteSent(unsent)
         switch delay {
-        case .head, .answer:
+        case .head:
             // Nobody waits for the end of a connection that is given up.
             context.close(promise: nil)
             return
+        case .answer: return abort(context)
         case .body where isRefused:
             context.close(promise: nil)
             return
@@ -199,6 +206,18 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
             }
         }
         if pace.isWatching || stopWaiting != nil || isRefused { look() }
+    }
+
+    /// Ends the connection with what the client has not read, which the system would keep otherwise.
+    private func abort(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        guard let options = context.channel as? any SocketOptionProvider else {
+            return context.close(promise: nil)
+        }
+        // Where the system refuses, the connection ends all the same.
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
+            bound.value.close(promise: nil)
+        }
     }
 
     /// Tells the request's reader, who answers it; whoever does not answer is cut off.

@@ -111,8 +111,9 @@ struct Routes: Sendable {
         let memory = try await context.memory(forWorkOn: receivedBytes, in: service)
         // Held until the answer is text, whose bytes count when they are written.
         defer { withExtendedLifetime(memory) {} }
-        let answered = try await read.answer(receivedBytes: receivedBytes, holding: memory) {
-            body in
+        let answered = try await read.answer(
+            receivedBytes: receivedBytes, holding: memory
+        ) { body in
             if body.readableBytes == 0, let request = E.requestWithoutBody { return request }
             return try decode(E.Request.self, from: body)
         }

@@ -152,7 +152,8 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     /// Answers, when the sender's turn has come.
     ///
     /// - Parameters:
-    ///   - receivedBytes: How large the body is. It is paid for before it is decoded.
+    ///   - receivedBytes: How large the body is. It is paid for before it is decoded, and counted here if the
+    ///     request fails.
     ///   - memory: What the request holds of the service's memory; nil in process.
     ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
@@ -191,6 +192,9 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
                     rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
         } catch {
             pipeline.meter.recordOutcome(of: sender, credentials, error)
+            pipeline.meter.count(
+                transferredBytes: receivedBytes, of: context.address,
+                by: credentials.movers(of: sender))
             throw await pipeline.failure(
                 from: error, credentials, at: context.address)
         }

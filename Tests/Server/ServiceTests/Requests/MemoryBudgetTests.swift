@@ -1,5 +1,4 @@
 import StratusRecords
-import StratusRuntime
 import Synchronization
 import Testing
 
@@ -19,14 +18,15 @@ import Testing
     @Test func senderHoldsAsMuchAsItLeavesFree() {
         let budget = MemoryBudget(limitBytes: 1_000_000)
         let first = HeldMemory(budget, networkAddress: "10.0.0.1")
+        let second = HeldMemory(budget, networkAddress: "10.0.0.2")
+        let third = HeldMemory(budget, networkAddress: "10.0.0.3")
+        defer { withExtendedLifetime((first, second, third)) {} }
         fill(first)
         #expect(first.bytes == 500_000)
         // Each further address finds room, however many connections the first one opens.
         fill(HeldMemory(budget, networkAddress: "10.0.0.1"))
-        let second = HeldMemory(budget, networkAddress: "10.0.0.2")
         fill(second)
         #expect(second.bytes == 250_000)
-        let third = HeldMemory(budget, networkAddress: "10.0.0.3")
         fill(third)
         #expect(third.bytes == 125_000)
         #expect(budget.heldBytes == 875_000)
@@ -46,6 +46,7 @@ import Testing
         let honest = HeldMemory(budget, networkAddress: "10.0.0.1")
         honest.assign(toUser: .user("_ida", in: address))
         #expect(isTaken(200_000, by: honest))
+        withExtendedLifetime((held, honest)) {}
     }
 
     /// However small the budget, one request alone is served.
@@ -65,17 +66,17 @@ import Testing
             memory.take(2_000_000)
             memory.assign(toAddress: "10.0.0.2")
             #expect(budget.heldBytes == 2_000_000 && budget.senders == 1)
+            withExtendedLifetime(memory) {}
         }
         #expect(budget.heldBytes == 0 && budget.senders == 0)
     }
 
     @Test func requestWaitsForRoomAndIsRefusedInTime() async throws {
         let budget = MemoryBudget(limitBytes: 1_000_000)
-        let (timeouts, timeout) = AsyncStream<Void>.makeStream()
-        let world = StratusRuntime.World(timeout: { _ in
-            for await _ in timeouts { break }
-            try Task.checkCancellation()
-        })
+        var settings = ServiceSettings(isForDevelopment: true)
+        // Cancelled long before that.
+        settings.world.timeout = { _ in try await Task.sleep(for: .seconds(3_600)) }
+        let world = settings.world
         let greedy = HeldMemory(budget, networkAddress: "10.0.0.1")
         greedy.take(900_000)
         let patient = HeldMemory(budget, networkAddress: "10.0.0.2")
@@ -86,8 +87,11 @@ import Testing
         #expect(patient.bytes == 300_000 && budget.waiting == 0)
 
         greedy.take(600_000)
+        let (timeouts, timeout) = AsyncStream<Void>.makeStream()
+        settings.world.timeout = { _ in for await _ in timeouts { return } }
+        let hurried = settings.world
         let late = HeldMemory(budget, networkAddress: "10.0.0.3")
-        async let refused: Void = late.take(300_000, waitingSeconds: 10, in: world)
+        async let refused: Void = late.take(300_000, waitingSeconds: 10, in: hurried)
         while budget.waiting == 0 { await Task.yield() }
         timeout.yield()
         do {

@@ -394,15 +394,15 @@ import Testing
     }
 
     @Test func clockThatIsSetChangesNoRate() throws {
-        let wall = Mutex<Int64>(1_000_000)
+        let wall = Clock()
         var limits = Limits()
         limits.requestsInBurst = 3
         let throttle = Throttle(
             limits: limits,
             world: .init(
-                nowMilliseconds: { wall.withLock { $0 } }, uptimeSeconds: { 1_000 }))
+                nowMilliseconds: { wall.now }, uptimeSeconds: { 1_000 }))
         #expect(admitted(throttle, alice) == 3)
-        wall.withLock { $0 += 3_600_000 }
+        wall.advance(seconds: 3_600)
         #expect(admitted(throttle, alice) == 0)
     }
 }
