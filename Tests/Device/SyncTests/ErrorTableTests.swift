@@ -189,6 +189,17 @@ import Testing
         #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
     }
 
+    @Test func failureTellsLastIntactVersion() {
+        struct Expired: FrameworkError {
+            let code = FrameworkErrorCode.changeTokenExpired
+            let retryAfterSeconds: Double? = nil
+            let lastIntactVersion: Int64? = 7
+            let summary = "expired"
+        }
+        #expect(SyncFailure(Expired()).lastIntactVersion == 7)
+        #expect(SyncFailure(CancellationError()).lastIntactVersion == nil)
+    }
+
     @Test func expiredChangeTokenStartsFullFetch() {
         var zones = SyncSession.fetching(.list)
         var now = 0.0

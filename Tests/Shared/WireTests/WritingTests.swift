@@ -134,7 +134,7 @@ import Testing
                 recordName: "r", zoneID: ZoneIDDictionary(zoneName: "z"),
                 error: ServiceError(
                     .conflict, "stale", retryAfterSeconds: 1.5, redirectURL: "u",
-                    frameworkCode: .limitExceeded),
+                    frameworkCode: .limitExceeded, lastIntactVersion: 7),
                 uuid: "1", serverRecord: RecordDictionary(recordName: "r", recordType: "T"),
                 ancestorRecord: RecordDictionary(recordName: "r")))
         #expect(try readWire(RecordResult.self, from: wireBytes(of: failure)) == failure)

@@ -72,6 +72,28 @@ import Testing
         }
     }
 
+    /// As far as the sync layer, which has the error as a ``FrameworkError``.
+    @Test(arguments: [nil, 0, 7, -1] as [Int64?])
+    func expiredChangeTokenTellsLastIntactVersion(_ version: Int64?) async {
+        let database = database { _, _ in
+            ChangesZone.Answer([
+                .failure(
+                    ZoneFailure(
+                        zoneID: ZoneIDDictionary(zoneName: "Trips"),
+                        error: ServiceError(
+                            .changeTokenExpired, "differs", lastIntactVersion: version)))
+            ])
+        }
+        let error = await #expect(throws: CKError.self) {
+            try await database.recordZoneChanges(inZoneWith: trips, since: nil)
+        }
+        let expected = version.map { max(0, $0) }
+        #expect(error?.lastIntactVersion == expected)
+        let number = error?.userInfo[CKErrorLastIntactVersionKey] as? NSNumber
+        #expect(number?.int64Value == expected)
+        #expect((error as (any FrameworkError)?)?.lastIntactVersion == expected)
+    }
+
     @Test func unknownChangeTokenIsExpired() async {
         let database = database { _, _ in
             ChangesZone.Answer([

@@ -1,10 +1,11 @@
 import Foundation
 import StratusRecords
-import StratusService
 import StratusStorage
 import StratusTesting
 import StratusWire
 import Testing
+
+@testable import StratusService
 
 /// What devices are told after a copy of the data took the place of the data: nothing is missed in
 /// silence, and what is intact goes on.
@@ -18,6 +19,9 @@ import Testing
         try await alice.modify([hut(.create, "first")], in: "Trips")
         let intact = try await alice.page("Trips").syncToken
         let intactDatabase = try await alice.ask(ChangesDatabase.self, .init()).syncToken
+        let intactDatabaseVersion = try await opened.storage.store(
+            for: DatabaseAddress(opened.world.address, .private(owner: alice.name))
+        ).read { try $0.databaseVersion }
         try await opened.storage.close()
         let copy = try folder.copy()
 
@@ -42,8 +46,10 @@ import Testing
             return
         }
         #expect(failure.error.code == .changeTokenExpired)
+        #expect(failure.error.lastIntactVersion == 1)
         let refusal = await alice.refusal(ChangesDatabase.self, .init(syncToken: lostDatabase))
         #expect(refusal?.error.code == .changeTokenExpired)
+        #expect(refusal?.error.lastIntactVersion == intactDatabaseVersion)
         #expect(try await alice.page("Trips").records.count == 13)
 
         // What is intact goes on.
@@ -52,5 +58,169 @@ import Testing
         let zones = try await alice.ask(ChangesDatabase.self, .init(syncToken: intactDatabase))
         #expect(zones.zones.count == 1)
         try await opened.storage.close()
+    }
+
+    /// Two services on copies of one folder: what devices of one have seen is not the other's.
+    @Test func copiedFolderIsAnotherHistory() async throws {
+        let folder = try CopiedFolder()
+        let first = try folder.open()
+        let alice = try await first.world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "common")], in: "Trips")
+        try await first.storage.close()
+        let copy = try folder.copy()
+        let services = [try folder.open(), try folder.open(copy)]
+        var people: [Person] = []
+        var states: [(token: String, tag: String?)] = []
+        for (number, service) in services.enumerated() {
+            let person = try await service.world.person("alice")
+            let saved = try await person.modify(
+                [hut(.forceUpdate, "hut", [beds(Int64(number))])], in: "Trips")
+            let page = try await person.page("Trips", limit: 1, isReversed: true)
+            people.append(person)
+            states.append((page.syncToken, saved[0].record?.recordChangeTag))
+        }
+        // The same version, of two histories.
+        let versions = states.map { $0.tag.flatMap(ChangeTag.version(of:)) }
+        #expect(versions == [2, 2])
+        #expect(states[0].tag != states[1].tag)
+        for (person, foreign) in zip(people, states.reversed()) {
+            // A newest-first fetch that is under way is of its history too.
+            guard
+                case .failure(let failure) = try await person.changes("Trips", since: foreign.token)
+            else {
+                Issue.record("A token of another history was taken.")
+                continue
+            }
+            #expect(failure.error.code == .changeTokenExpired)
+            #expect(failure.error.lastIntactVersion == 1)
+            let saved = try await person.modify(
+                [hut(.update, "hut", [beds(9)], tag: foreign.tag)], in: "Trips", isAtomic: false)
+            #expect(saved[0].code == .conflict)
+            #expect(saved[0].failed?.ancestorRecord == nil)
+        }
+        for service in services { try await service.storage.close() }
+    }
+
+    /// Between the copy and the token lie as many starts as a token names; one more, and nothing is known to
+    /// be intact.
+    @Test(arguments: [(16, 3), (17, 0)] as [(Int, Int64)])
+    func lastIntactVersionIsFoundThroughStarts(_ starts: Int, _ intact: Int64) async throws {
+        let folder = try CopiedFolder()
+        var opened = try folder.open()
+        var alice = try await opened.world.person("alice")
+        try await alice.makeZone("Trips")
+        for _ in 0..<3 { try await alice.modify([hut(.forceUpdate, "hut")], in: "Trips") }
+        try await opened.storage.close()
+        let copy = try folder.copy()
+        for number in 0..<starts {
+            opened = try folder.open()
+            alice = try await opened.world.person("alice")
+            try await alice.modify([hut(.create, "lost\(number)")], in: "Trips")
+            if number < starts - 1 { try await opened.storage.close() }
+        }
+        let lost = try await alice.page("Trips").syncToken
+        try await opened.storage.close()
+        try folder.replace(by: copy)
+        opened = try folder.open()
+        alice = try await opened.world.person("alice")
+        for _ in 0..<2 {
+            guard case .failure(let failure) = try await alice.changes("Trips", since: lost) else {
+                Issue.record("A token of the lost history was taken.")
+                return
+            }
+            #expect(failure.error.lastIntactVersion == intact)
+            // As before the first write of the new history, so after it.
+            try await alice.modify([hut(.create, "new")], in: "Trips", isAtomic: false)
+        }
+        try await opened.storage.close()
+    }
+
+    /// A token of the format before epochs names what became the first epoch.
+    @Test func tokenOfTheFormatBeforeIsGood() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a")], in: "Trips")
+        try await alice.modify([hut(.create, "b")], in: "Trips")
+        let address = DatabaseAddress(world.address, .private(owner: alice.name))
+        let store = try await storage.store(for: address)
+        let (zone, epoch) = try await store.read { reader in
+            (try #require(try reader.zone(named: "Trips")), try reader.epoch)
+        }
+        let signer = TokenSigner(key: try await storage.directory.signingKey())
+        func token(_ epoch: Epoch, _ cursor: Int64) -> String {
+            var writer = ByteWriter()
+            writer.write(2)
+            writer.write(ChangeToken.Kind.zone.rawValue)
+            writer.write(raw: ChangeToken.mark(of: address))
+            for number in [
+                zone.key.rawValue, zone.generation, 0, epoch.number,
+                Int64(bitPattern: epoch.identifier), cursor, 0, 0, 0, world.nowMilliseconds,
+            ] {
+                writer.write(number: number)
+            }
+            return Base64.text(signer.sealed(writer.bytes, for: .changeToken))
+        }
+        let page = try await alice.page("Trips", since: token(epoch, 1))
+        #expect(page.records.compactMap(\.name) == ["b"])
+        for (old, intact) in [
+            (token(epoch, 3), 2), (token(Epoch(number: epoch.number, identifier: 1), 1), 0),
+        ] as [(String, Int64)] {
+            guard case .failure(let failure) = try await alice.changes("Trips", since: old) else {
+                Issue.record("A token of a lost history was taken.")
+                continue
+            }
+            #expect(failure.error.code == .changeTokenExpired)
+            #expect(failure.error.lastIntactVersion == intact)
+        }
+    }
+
+    /// Where tokens end, epochs that nobody can name go, and a device that fetches in pages goes on.
+    @Test func epochsOfEndedTokensAreMerged() async throws {
+        var limits = Limits()
+        limits.changeTokenSeconds = 100
+        let clock = HistoryFolder.Clock()
+        let storage = SQLiteStorageEngine.inMemory(world: clock.world(seed: 3))
+        let world = World(storage, limits: limits)
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        for number in 0..<6 {
+            try await alice.modify([hut(.create, "hut\(number)")], in: "Trips")
+            // Two minutes later, in another epoch.
+            clock.jump()
+            world.advance(seconds: 120)
+        }
+        let zone = try await store.read { try #require(try $0.zone(named: "Trips")).key }
+        let purge = TombstonePurge(settings: world.service.settings)
+        let numbers = { @Sendable () async throws -> [Int] in
+            try await store.read { reader in
+                try [nil, zone].map { try reader.epochs(of: $0, from: 0, limit: 99).count }
+            }
+        }
+        let before = try await numbers()
+        try await purge.mergeEpochs(of: store, world.nowMilliseconds)
+        let after = try await numbers()
+        // Tokens last 100 seconds: what ended more than 200 ago goes, which leaves two epochs.
+        #expect(before[1] == 6)
+        #expect(after == [2, 2])
+        var token: String?
+        var names: [String] = []
+        while true {
+            let page = try await alice.page("Trips", since: token, limit: 1)
+            names += page.records.compactMap(\.name)
+            token = page.syncToken
+            if !page.moreComing { break }
+        }
+        #expect(names == (0..<6).map { "hut\($0)" })
+
+        var endless = limits
+        endless.changeTokenSeconds = .infinity
+        let kept = TombstonePurge(settings: World(storage, limits: endless).service.settings)
+        try await kept.mergeEpochs(of: store, .max)
+        #expect(try await numbers() == after)
     }
 }
