@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import greedy
 import instructions
 import machine
 import messages
@@ -31,6 +32,20 @@ class AnswersAsTold(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class GreedyChecks(unittest.TestCase):
+    def test_refused_request_differs_in_its_credentials_alone(self):
+        account = messages.Account("api", "web", "_a")
+        request = messages.changes(account, "Items")
+        refused = greedy.Greed.refused(request)
+        self.assertEqual(refused.replace(b"ckAPIToken=noapi", b"ckAPIToken=api"), request)
+        self.assertNotEqual(refused, request)
+
+    def test_percentile_is_a_value_that_was_measured(self):
+        values = [3.0, 1.0, 2.0, 100.0]
+        self.assertEqual(greedy.percentile(values, 0.5), 3.0)
+        self.assertEqual(greedy.percentile(values, 0.99), 100.0)
 
 
 class ValidityChecks(unittest.TestCase):

@@ -261,7 +261,7 @@ def beside(greed, port, quiet, interval, is_refused):
 
 
 def measure(binary, folder, kinds, rounds):
-    """The table's lines; and whether all ratios are as they should be."""
+    """The table's lines: a ratio is to the time beside an equal load that is refused."""
     lines = ["| rates | greedy kind | served a second | refused a second | reads: median, ms "
              "| ratio | p99, ms | ratio | saves: median, ms | ratio | p99, ms | ratio |",
              "|---|---|---|---|---|---|---|---|---|---|---|---|"]
@@ -270,8 +270,8 @@ def measure(binary, folder, kinds, rounds):
                           arguments=("--server-timing",))
         try:
             for kind in kinds:
-                progress(f"{kind}, {name} rates")
                 lines.append(f"| {name} | {kind} | " + measure_kind(service, kind, rounds) + " |")
+                progress(lines[-1])
             service.stop()
         finally:
             service.process.kill()

@@ -315,7 +315,7 @@ public struct Limits: Hashable, Sendable {
 
     /// Requests in a second up to which a sender's are light, each counted by what it costs: they do not
     /// wait for those of senders that ask for more, which are worked on by fewer threads.
-    public var lightRequestsPerSecond = 50
+    public var lightRequestsPerSecond = 100
 
     /// Bytes of a request's body above which it is not light, whoever sends it.
     public var lightRequestBytes = 256_000

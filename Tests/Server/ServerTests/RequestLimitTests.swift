@@ -38,6 +38,26 @@ import Testing
         }
     }
 
+    /// The time is that since the request's arrival, of each request anew.
+    @Test(arguments: [true, false])
+    func answersTellTheirTimeWhereThatIsWanted(_ tellsTime: Bool) async throws {
+        try await withServer(service(), tellsTime: tellsTime) { port in
+            let connection = try BareConnection(port)
+            for _ in 0..<2 {
+                let answer = try await connection.ask(
+                    "GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(answer.hasPrefix("HTTP/1.1 200"), "\(answer)")
+                let header = answer.split(whereSeparator: \.isNewline)
+                    .first { $0.lowercased().hasPrefix("server-timing: total;dur=") }
+                #expect((header != nil) == tellsTime, "\(answer)")
+                if let header, let text = header.split(separator: "=").last {
+                    let milliseconds = try #require(Double(text))
+                    #expect((0..<60_000).contains(milliseconds))
+                }
+            }
+        }
+    }
+
     // MARK: Beside the protocol's own addresses
 
     private static let exchange = "/auth/oidc?ckAPIToken="

@@ -39,7 +39,7 @@ final class World: Sendable {
     init(
         _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
-        limits: Limits = Limits(), isThrottled: Bool? = nil,
+        limits: Limits = Limits(), isThrottled: Bool? = nil, heavyThreads: Int = 0,
         accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
         sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
             // What a service does when it was quiet for a while, it does not do because a test is slow.
@@ -55,6 +55,7 @@ final class World: Sendable {
         settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep
         settings.accounts = accounts
+        settings.heavyThreads = heavyThreads
         service = CloudService(storage: storage, settings: settings)
         address = ContainerAddress(container: Self.container, environment: environment)
         self.time = time

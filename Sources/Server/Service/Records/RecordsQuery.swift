@@ -30,6 +30,19 @@ extension RecordsQuery: ServedEndpoint {
         return try await answer(request, in: context, stores)
     }
 
+    private static func result(
+        _ found: RecordSearch.Found, of request: Request, in context: RequestContext
+    ) throws -> RecordResult {
+        .record(
+            try RecordDictionary(
+                found.row, in: context.zoneID(found.position.place.zoneName),
+                keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+                viewer: context.caller.viewer))
+    }
+
+    /// How often a request takes the building of its index further before it answers without records.
+    private static let waits = 20
+
     /// What a query needs.
     struct Stores: Sendable {
         let databases: Databases
@@ -73,33 +86,31 @@ extension RecordsQuery: ServedEndpoint {
         let entries = try await stores.indexes.prepare(
             [query.recordType], asking: search.askedIndexes, of: schema, in: store)
         context.work.add(entriesWritten: entries)
-        // On a heavy thread a long read takes nobody's place; another thread would.
-        let (page, token) = try await store.read(context.isHeavy ? .page : .zone) { reader in
-            (
-                try search.page(
-                    of: reader,
-                    in: context.visibleZones(named: zoneName, reader).map { zone, rights in
-                        RecordSearch.Zone(row: zone) {
-                            rights.canRead($0) && access.mayRead($0)
-                        }
-                    }, after: start),
-                try context.currentToken(of: request.zoneID, in: reader, signer: signer)
-            )
+        func read() async throws -> (RecordSearch.Page, String?) {
+            // On a heavy thread a long read takes nobody's place; another thread would.
+            try await store.read(context.isHeavy ? .page : .zone) { reader in
+                (
+                    try search.page(
+                        of: reader,
+                        in: context.visibleZones(named: zoneName, reader).map { zone, rights in
+                            RecordSearch.Zone(row: zone) {
+                                rights.canRead($0) && access.mayRead($0)
+                            }
+                        }, after: start),
+                    try context.currentToken(of: request.zoneID, in: reader, signer: signer)
+                )
+            }
+        }
+        var (page, token) = try await read()
+        for _ in 0..<waits where page.isWaiting {
+            context.work.add(
+                entriesWritten: try await stores.indexes.buildFurther(in: store))
+            (page, token) = try await read()
         }
         try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         context.work.add(recordsRead: page.scanned)
-        if page.isWaiting {
-            context.work.add(
-                entriesWritten: try await stores.indexes.buildFurther(in: store))
-        }
         return Answer(
-            records: try page.found.map {
-                .record(
-                    try RecordDictionary(
-                        $0.row, in: context.zoneID($0.position.place.zoneName),
-                        keys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
-                        viewer: context.caller.viewer))
-            },
+            records: try page.found.map { try result($0, of: request, in: context) },
             continuationMarker: try page.next.map {
                 try ContinuationMarker(
                     database: database, query: mark, position: $0

@@ -48,11 +48,13 @@ import Testing
     }
 
     /// Reads the zone as a server does: the answer is encoded, and the bytes are counted.
-    private func read(_ person: Person, _ zoneName: String) async throws -> Int {
+    private func read(
+        _ person: Person, _ zoneName: String, receivedBytes: Int = 100
+    ) async throws -> Int {
         let request = ChangesZone.Request(zones: [.init(zoneID: zone(zoneName))])
         let answered = try await person.world.service.receive(
             ChangesZone.self, from: person.credentials, at: person.world.address, scope: .private
-        ).checkRate().admit().having(request).answer { $0 }
+        ).checkRate().admit().having(request).answer(receivedBytes: receivedBytes) { $0 }
         return await answered.encoded { answer in
             let count = wireBytes(of: answer).count
             return (count, count)
@@ -84,5 +86,30 @@ import Testing
             #expect(failure.error.code == .throttled)
         }
         #expect((1...3).contains(pages), "\(pages)")
+    }
+
+    /// Large requests, and those of who asked for much, are answered and encoded on threads of their own.
+    @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
+        var limits = Limits()
+        limits.lightRequestsPerSecond = 10_000
+        limits.bytesCountedAsRequest = 10
+        let world = World(limits: limits, heavyThreads: 1)
+        let threads = try #require(world.service.pipeline.heavy).threads
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a", [beds(3)])], in: "Trips")
+        _ = try await read(alice, "Trips")
+        #expect(threads.stepsRun == 0)
+        // Its body alone makes it heavy, and its sender from then on.
+        _ = try await read(alice, "Trips", receivedBytes: 300_000)
+        let steps = threads.stepsRun
+        #expect(steps >= 2)
+        _ = try await read(alice, "Trips")
+        #expect(threads.stepsRun > steps)
+        let bob = try await world.person("bob")
+        try await bob.makeZone("Trips")
+        let before = threads.stepsRun
+        _ = try await read(bob, "Trips")
+        #expect(threads.stepsRun == before && threads.senders == 0)
     }
 }
