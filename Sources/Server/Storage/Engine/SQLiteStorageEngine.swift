@@ -102,6 +102,8 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
+    public var figures: StorageFigures { StorageFigures(openDatabases: openDatabases) }
+
     /// How many databases are open.
     var openDatabases: Int { databasesInUse.count }
 

@@ -16,9 +16,29 @@ public protocol StorageEngine: Sendable {
     /// Every database there is.
     func databases() async throws -> [DatabaseAddress]
 
+    /// How the engine fares at this moment.
+    var figures: StorageFigures { get }
+
     /// Finishes the writes in progress and closes the databases. Later calls throw
     /// ``StorageError/Code/closed``.
     func close() async throws
+}
+
+/// How a storage engine fares at a moment.
+public struct StorageFigures: Hashable, Sendable {
+    public var openDatabases: Int
+    /// Databases that are refused because their files are damaged.
+    public var damagedDatabases: Int
+
+    public init(openDatabases: Int = 0, damagedDatabases: Int = 0) {
+        self.openDatabases = openDatabases
+        self.damagedDatabases = damagedDatabases
+    }
+}
+
+extension StorageEngine {
+    /// Nothing to tell.
+    public var figures: StorageFigures { StorageFigures() }
 }
 
 /// What a service keeps besides records: containers, users, sessions, keys, schemas, devices.

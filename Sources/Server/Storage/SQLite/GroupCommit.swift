@@ -1,3 +1,4 @@
+import CoreMetrics
 import GRDB
 import Synchronization
 
@@ -16,6 +17,9 @@ final class GroupCommit: Sendable {
         var isDraining = false
         var isClosed = false
     }
+
+    private static let commits = Counter(label: "stratus_commits_total")
+    private static let committedWrites = Counter(label: "stratus_committed_writes_total")
 
     private let pool: DatabasePool
     private let limits: StorageLimits
@@ -85,6 +89,8 @@ final class GroupCommit: Sendable {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             for write in batch { try write.run(in: database) }
             try database.cachedStatement(sql: "COMMIT").execute()
+            Self.commits.increment()
+            Self.committedWrites.increment(by: batch.count)
             for write in batch { write.resume(failure: nil) }
         } catch {
             let failure = StorageError.translating(error, path: pool.path)
