@@ -19,6 +19,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let unixSignals = Target.Dependency.product(
     name: "UnixSignals", package: "swift-service-lifecycle")
 let lifecycle = Target.Dependency.product(
@@ -58,6 +59,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -90,7 +92,7 @@ let package = Package(
             name: "StratusStorage",
             dependencies: [
                 "CStorage", "StratusRecords", "StratusRuntime", "StratusSQLite", grdb, grdbSQLite,
-                logging,
+                logging, metrics,
             ],
             path: "Sources/Server/Storage"),
         .target(
@@ -120,7 +122,7 @@ let package = Package(
             dependencies: [
                 "StratusRecords", "StratusRuntime", "StratusService", "StratusWire",
                 asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore,
-                jwtKit, lifecycle, logging, mustache,
+                jwtKit, lifecycle, logging, metrics, mustache,
                 nio, nioHTTP, nioSSL,
             ],
             path: "Sources/Server/Server"),
@@ -128,7 +130,8 @@ let package = Package(
             name: "stratus",
             dependencies: [
                 "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
-                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, nio, unixSignals,
+                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, metrics, nio,
+                unixSignals,
             ],
             path: "Sources/Server/stratus"),
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CoreMetrics
 import Foundation
 import Hummingbird
 import Logging
@@ -42,6 +43,14 @@ struct Serve: AsyncParsableCommand {
             "The service's address as clients see it, when something stands before it.",
             valueName: "url"))
     var publicURL: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            A file with a token: whoever shows it as a bearer token may read /metrics from other \
+            machines. Without it only this machine's own programs may.
+            """, valueName: "file"))
+    var metricsToken: String?
 
     @Option(
         name: .customLong("host-name"), parsing: .singleValue,
@@ -139,6 +148,8 @@ struct Serve: AsyncParsableCommand {
         var logger = Logger(label: "stratus") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .notice
         Self.raiseFileLimit()
+        let metrics = PrometheusMetrics()
+        MetricsSystem.bootstrap(metrics)
         let tls = try readTLSFiles()
         if publicURL != nil, tls == nil, trustedProxies == nil {
             logger.warning(
@@ -169,7 +180,7 @@ struct Serve: AsyncParsableCommand {
         var configuration = ServiceGroupConfiguration(
             services: services + [
                 .init(service: OutboxLifecycle(service: service, logger: logger)),
-                .init(service: try makeServer(service, tls, logger)),
+                .init(service: try makeServer(service, tls, metrics, logger)),
                 .init(service: AssetCollector(service: service)),
                 .init(
                     service: StopWatch(reason: stop),
@@ -222,6 +233,22 @@ struct Serve: AsyncParsableCommand {
         return limits
     }
 
+    private func readMetricsToken() throws -> String? {
+        guard let metricsToken else { return nil }
+        let text: String
+        do {
+            text = try String(contentsOfFile: metricsToken, encoding: .utf8)
+        } catch {
+            throw OneSentence("The token of the metrics cannot be read. (\(metricsToken))")
+        }
+        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard token.utf8.count >= 16 else {
+            throw OneSentence(
+                "Give the metrics a token of 16 characters at least. (\(metricsToken))")
+        }
+        return token
+    }
+
     private func proxies() throws -> TrustedProxies {
         guard let trustedProxies else { return .none }
         guard let proxies = TrustedProxies(trustedProxies) else {
@@ -258,13 +285,15 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func makeServer(
-        _ service: CloudService, _ tls: TLSFiles?, _ logger: Logger
+        _ service: CloudService, _ tls: TLSFiles?, _ metrics: PrometheusMetrics,
+        _ logger: Logger
     ) throws -> some ServiceLifecycle.Service {
         let host = host
         let scheme = tls == nil ? "http" : "https"
         return try buildServer(
             service, host: host, port: port, publicOrigin: publicURL, tls: tls,
             trustedProxies: try proxies(), hostNames: hostNames, isDevelopmentOpen: devAnywhere,
+            metrics: metrics, metricsToken: try readMetricsToken(),
             tellsTime: serverTiming,
             logger: logger
         ) { port in

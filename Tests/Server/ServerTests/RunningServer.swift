@@ -9,13 +9,15 @@ import StratusStorage
 /// Runs a server on a free port while `body` runs.
 func withServer(
     _ service: CloudService, publicOrigin: String? = nil,
-    trustedProxies: TrustedProxies = .none, tellsTime: Bool = false,
+    trustedProxies: TrustedProxies = .none, metrics: PrometheusMetrics? = nil,
+    metricsToken: String? = nil, tellsTime: Bool = false,
     _ body: @escaping @Sendable (Int) async throws -> Void
 ) async throws {
     let (ports, port) = AsyncStream<Int>.makeStream()
     let server = try buildServer(
         service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin,
-        trustedProxies: trustedProxies, tellsTime: tellsTime, logger: Logger(label: "test"),
+        trustedProxies: trustedProxies, metrics: metrics, metricsToken: metricsToken,
+        tellsTime: tellsTime, logger: Logger(label: "test"),
         onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }

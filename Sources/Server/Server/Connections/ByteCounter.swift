@@ -27,6 +27,9 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     /// How long the rest of a refused request is read, so that its answer is not lost with the connection.
     private static let lingerSeconds: Int64 = 2
 
+    /// How long a refusal may take to be answered.
+    private static let answerSeconds: Int64 = 10
+
     let ledger: ConnectionLedger
     private let world: World
     private let waitSeconds: Double
@@ -126,8 +129,8 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         if closesAfterAnswer { closeSoon() }
     }
 
-    private func closeSoon() {
-        context?.eventLoop.scheduleTask(in: .seconds(Self.lingerSeconds)) { [weak self] in
+    private func closeSoon(afterSeconds seconds: Int64 = lingerSeconds) {
+        context?.eventLoop.scheduleTask(in: .seconds(seconds)) { [weak self] in
             guard let self, let context else { return }
             // An answer that is still on its way ends by its own time.
             guard unsentBytes(context) == 0 else { return closeSoon() }
@@ -196,9 +199,7 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
             context.close(promise: nil)
             return
         case .answer: return abort(context)
-        case .body where isRefused:
-            context.close(promise: nil)
-            return
+        case .body where isRefused: break
         case .body: refuse(RequestFailure(.bodyTooSlow, unreadBody: .tooSlow), context)
         case nil:
             if stopWaiting != nil, now >= waitEnds {
@@ -225,7 +226,8 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         stopWaiting?()
         stopWaiting = nil
         isRefused = true
-        closeSoon()
+        // By then it is answered, or never will be.
+        closeSoon(afterSeconds: Self.answerSeconds)
         context.fireErrorCaught(failure)
     }
 }

@@ -19,6 +19,10 @@ struct Routes: Sendable {
     var proxies = TrustedProxies.none
     /// By which names the service may be called, where there is no public origin.
     var names = ServiceNames(listeningOn: "localhost", and: [])
+    /// What counts requests; nil counts nothing.
+    var metrics: RequestMetrics?
+    /// Who shows it may read the metrics from elsewhere.
+    var metricsToken: String?
     /// Whether what is for development may be used from other machines.
     var isDevelopmentOpen = false
 
@@ -57,6 +61,7 @@ struct Routes: Sendable {
         serve(AssetsRereference.self, on: router)
         addAssets(to: router)
         addHealth(to: router)
+        addMetrics(to: router)
         addSharePage(to: router)
         addCourier(to: router)
         if !service.settings.accounts.identityProviders.isEmpty {
@@ -179,6 +184,7 @@ struct Routes: Sendable {
             return Response(status: .internalServerError)
         } catch var failure as RequestFailure {
             let uuid = service.newUUID()
+            metrics?.count(error: failure.error.code)
             // The service knows paths only.
             if let url = failure.error.redirectURL, url.hasPrefix("/") {
                 failure.error.redirectURL = origin(of: request) + url

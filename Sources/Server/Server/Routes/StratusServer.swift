@@ -24,18 +24,22 @@ import StratusWire
 ///   - hostNames: Names by which the service may be called, beside the address that it listens on and
 ///     this machine's own; only where there is no public origin.
 ///   - isDevelopmentOpen: Whether what is for development may be used from other machines.
+///   - metrics: Counts requests, and is what `/metrics` answers; nil counts nothing.
+///   - metricsToken: Who shows it may read the metrics from other machines.
 ///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
 ///   - tellsTime: Whether each answer says in the header `Server-Timing` how long it took.
 ///   - onListening: Called with the port once requests are taken.
 public func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
     tls: TLSFiles? = nil, trustedProxies: TrustedProxies = .none, hostNames: [String] = [],
-    isDevelopmentOpen: Bool = false, tellsTime: Bool = false, logger: Logger,
+    isDevelopmentOpen: Bool = false, metrics: PrometheusMetrics? = nil,
+    metricsToken: String? = nil, tellsTime: Bool = false, logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void
 ) throws -> some ApplicationProtocol {
     let routes = Routes(
         service: service, logger: logger, publicOrigin: publicOrigin, isTLS: tls != nil,
         proxies: trustedProxies, names: ServiceNames(listeningOn: host, and: hostNames),
+        metrics: metrics.map { RequestMetrics($0) }, metricsToken: metricsToken,
         isDevelopmentOpen: isDevelopmentOpen)
     let limits = service.settings.limits
     let timing = tellsTime ? ServerTiming(world: service.settings.world) : nil
@@ -63,6 +67,10 @@ extension Routes {
     func router(_ timing: ServerTiming? = nil) throws -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         if let timing { router.add(middleware: timing.middleware()) }
+        if let metrics {
+            router.add(
+                middleware: RequestCounting(metrics: metrics, world: service.settings.world))
+        }
         router.add(middleware: NameCheck(routes: self))
         if service.settings.isForDevelopment {
             router.add(middleware: DevelopmentCheck(routes: self, isOpen: isDevelopmentOpen))

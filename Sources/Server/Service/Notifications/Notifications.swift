@@ -44,6 +44,8 @@ final class Notifications: Sendable {
         /// Whether there are events that no round has begun with.
         var hasMore = false
         var hasFailed = false
+        /// Since when there are events that were not told, on the clock that never goes back.
+        var since: Double?
         var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
     }
 
@@ -68,15 +70,24 @@ final class Notifications: Sendable {
     /// How many databases are remembered. For tests.
     var remembered: Int { state.withLock { $0.cursors.count + $0.runs.count } }
 
+    /// How long the oldest event waits that was not told, in whole seconds.
+    var oldestSeconds: Int {
+        let oldest = state.withLock { $0.runs.values.compactMap { $0.since }.min() }
+        return oldest.map { Int(settings.world.uptimeSeconds() - $0) } ?? 0
+    }
+
     // MARK: Rounds
 
     /// Starts to dispatch the events of a database, unless that is under way already.
     func dispatch(_ store: any RecordStore) {
+        let now = settings.world.uptimeSeconds()
         state.withLock { state in
-            if state.runs[store.address] != nil {
+            if let run = state.runs[store.address] {
                 state.runs[store.address]?.hasMore = true
+                state.runs[store.address]?.since = run.since ?? now
             } else {
-                state.runs[store.address] = Run(store: store, round: round(of: store))
+                state.runs[store.address] = Run(
+                    store: store, round: round(of: store), since: now)
             }
         }
     }
@@ -106,12 +117,13 @@ final class Notifications: Sendable {
             // A closed store is never open again; its outbox is dispatched at the next start.
             let isClosed = (failure as? StorageError)?.code == .closed
             let hasFailed = failure != nil
+            let now = settings.world.uptimeSeconds()
             state.withLock { state in
                 guard !isClosed else {
                     state.runs[store.address] = nil
                     return
                 }
-                let retrySeconds = state.runs[store.address]?.end(hasFailed: hasFailed)
+                let retrySeconds = state.runs[store.address]?.end(hasFailed: hasFailed, at: now)
                 state.runs[store.address]?.rest = rest(
                     of: store.address,
                     seconds: retrySeconds ?? settings.limits.coalescingSeconds)
@@ -238,11 +250,13 @@ extension Notifications.State {
 
 extension Notifications.Run {
     /// - Returns: In how many seconds a round that failed is tried again; nil for one that did not.
-    fileprivate mutating func end(hasFailed: Bool) -> Double? {
+    fileprivate mutating func end(hasFailed: Bool, at now: Double) -> Double? {
         round = nil
         self.hasFailed = hasFailed
         guard hasFailed else {
             backoff.reset()
+            // Those that came during the round wait since then at the latest.
+            since = hasMore ? now : nil
             return nil
         }
         hasMore = true

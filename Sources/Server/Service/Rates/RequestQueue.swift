@@ -56,6 +56,9 @@ final class RequestQueue: Sendable {
         return try await body()
     }
 
+    /// Requests that are worked on now.
+    var inWork: Int { state.withLock { $0.inWork } }
+
     /// Requests that wait now.
     var waiting: Int { state.withLock { $0.waiting } }
 

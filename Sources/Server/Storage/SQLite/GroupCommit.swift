@@ -1,3 +1,4 @@
+import CoreMetrics
 import GRDB
 import Synchronization
 
@@ -18,6 +19,9 @@ final class GroupCommit: Sendable {
         var isClosed = false
         var whenIdle: @Sendable (Database) -> Void = { _ in }
     }
+
+    private static let commits = Counter(label: "stratus_commits_total")
+    private static let committedWrites = Counter(label: "stratus_committed_writes_total")
 
     private let main: DatabaseQueue
     private let limits: StorageLimits
@@ -110,6 +114,8 @@ final class GroupCommit: Sendable {
                 ? try FileStamp.countCommit(in: database) : nil
             try database.cachedStatement(sql: "COMMIT").execute()
             if let count { mark?.raise(to: count) }
+            Self.commits.increment()
+            Self.committedWrites.increment(by: batch.count)
             for write in batch { write.resume(failure: nil) }
         } catch {
             let failure = StorageError.translating(error, path: main.path)
