@@ -239,6 +239,7 @@ struct Serve: AsyncParsableCommand {
         do {
             text = try String(contentsOfFile: metricsToken, encoding: .utf8)
         } catch {
+            // Why it cannot does not matter to who gives another file.
             throw OneSentence("The token of the metrics cannot be read. (\(metricsToken))")
         }
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)

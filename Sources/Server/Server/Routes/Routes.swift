@@ -134,8 +134,13 @@ struct Routes: Sendable {
     private func letIn<E: ServedEndpoint>(
         _ endpoint: E.Type, _ head: RequestHead, _ request: Request, _ context: ServerContext
     ) async throws -> ReadRequest<E, ByteBuffer> {
+        var credentials = head.credentials
+        if head.isSigned {
+            // Whose it claims to be; whether it is right is seen over the body.
+            credentials.signature = RequestHead.signature(of: request, over: ByteBuffer())
+        }
         let checked = try service.receive(
-            E.self, from: head.credentials, at: head.address, scope: head.scope
+            E.self, from: credentials, at: head.address, scope: head.scope
         ).checkRate()
         let limits = service.settings.limits
         guard head.isSigned else {

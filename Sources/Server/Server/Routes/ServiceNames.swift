@@ -20,10 +20,7 @@ public struct ServiceNames: Sendable {
     func contains(_ authority: String, localAddress: SocketAddress?) -> Bool {
         let name = Self.name(authority).lowercased()
         if Self.isLoopback(name) || names.contains(name) { return true }
-        guard let address = try? SocketAddress(ipAddress: name, port: 0), let localAddress else {
-            // A name that is no address, and none of ours.
-            return false
-        }
+        guard let address = Self.address(name), let localAddress else { return false }
         return NetworkAddress.bytes(of: address) == NetworkAddress.bytes(of: localAddress)
     }
 
@@ -31,13 +28,13 @@ public struct ServiceNames: Sendable {
     public static func isLoopback(_ authority: String) -> Bool {
         let name = name(authority).lowercased()
         if name == "localhost" || name.hasSuffix(".localhost") { return true }
-        guard let address = try? SocketAddress(ipAddress: name, port: 0),
-            let bytes = NetworkAddress.bytes(of: address)
-        else {
-            // Another machine's name, or nobody's.
-            return false
-        }
+        guard let bytes = address(name).flatMap(NetworkAddress.bytes) else { return false }
         return bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    }
+
+    private static func address(_ name: String) -> SocketAddress? {
+        // Nil is the answer: the name is no address.
+        try? SocketAddress(ipAddress: name, port: 0)
     }
 
     /// An authority without its port, an IPv6 address without its brackets.

@@ -35,6 +35,7 @@ final class PasswordQueue: Sendable {
                 }
             }
         } catch let error as ServiceError where error == .tooManyWaiting {
+            // The same in the words of the sign-in page.
             throw SignInRefusal.busy
         }
     }

@@ -112,17 +112,15 @@ final class RequestMeter: Sendable {
 
     /// Bad credentials cost themselves; new bad ones cost the strangers of their address, and much.
     private func recordFailure(of credentials: Credentials) {
-        guard let key = credentials.key else {
-            throttle.charge(credentials.strangers, Throttle.badCredentialsCost - 1)
-            throttle.recordOutcome(of: credentials.strangers, wasBad: true)
-            return
-        }
-        goodCredentials.withLock { $0[key] = nil }
-        if !throttle.remembers(.credentials(key)) {
+        let key = credentials.key
+        if let key { goodCredentials.withLock { $0[key] = nil } }
+        // A server's key is known to others; each of its bad signatures is a guess.
+        let own = credentials.signature == nil ? key.map { Throttle.Sender.credentials($0) } : nil
+        if own.map({ !throttle.remembers($0) }) ?? true {
             throttle.charge(credentials.strangers, Throttle.badCredentialsCost - 1)
             throttle.recordOutcome(of: credentials.strangers, wasBad: true)
         }
-        throttle.charge(.credentials(key), 1)
+        if let own { throttle.charge(own, 1) }
     }
 
     private func areGood(_ key: Int) -> Bool {
