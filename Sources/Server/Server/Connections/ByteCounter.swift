@@ -62,6 +62,7 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         self.context = nil
         stopWaiting?()
         stopWaiting = nil
+        ledger.end()
     }
 
     // MARK: In

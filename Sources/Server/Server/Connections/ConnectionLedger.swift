@@ -80,6 +80,12 @@ final class ConnectionLedger: Sendable {
         memory.giveBack(bytes)
     }
 
+    /// The connection has ended; tasks that its requests began may know it for longer.
+    func end() {
+        state.withLock { $0 = State() }
+        memory.giveBack(memory.bytes)
+    }
+
     func wrote(_ bytes: Int) {
         state.withLock { $0.unsentBytes += bytes }
         memory.take(bytes)

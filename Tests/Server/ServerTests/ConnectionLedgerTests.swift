@@ -1,0 +1,71 @@
+import StratusService
+import Testing
+
+@testable import StratusServer
+
+/// What a connection's bytes count, from their arrival until they are answered and sent.
+@Suite struct ConnectionLedgerTests {
+    private let budget = MemoryBudget(limitBytes: 1_000_000)
+
+    private func ledger() -> ConnectionLedger {
+        ConnectionLedger(budget, networkAddress: "10.0.0.1")
+    }
+
+    @Test func requestIsHeldUntilItIsAnswered() {
+        let ledger = ledger()
+        ledger.arrived(100)
+        ledger.arrived(50)
+        ledger.requestEnded()
+        // The next one on the same connection is there already.
+        ledger.arrived(30)
+        #expect(budget.heldBytes == 180 && ledger.arrivedBytes == 180)
+        ledger.wrote(1_000)
+        ledger.answered()
+        #expect(budget.heldBytes == 1_030)
+        ledger.unsent(atMost: 400)
+        #expect(budget.heldBytes == 430)
+        ledger.unsent(atMost: 0)
+        #expect(budget.heldBytes == 30)
+    }
+
+    /// What comes of a request after its refusal is thrown away, and not counted.
+    @Test func restOfRefusedRequestIsNotHeld() {
+        let ledger = ledger()
+        ledger.arrived(100)
+        ledger.answered()
+        ledger.arrived(5_000)
+        #expect(budget.heldBytes == 0)
+        ledger.requestEnded()
+        ledger.arrived(70)
+        #expect(budget.heldBytes == 70)
+        ledger.requestEnded()
+        ledger.answered()
+        #expect(budget.heldBytes == 0 && ledger.arrivedBytes == 0)
+    }
+
+    @Test func bytesThatWereUsedAreHeldNoLonger() {
+        let ledger = ledger()
+        ledger.arrived(1_000)
+        ledger.used(900)
+        ledger.arrived(200)
+        #expect(budget.heldBytes == 300)
+        ledger.used(5_000)
+        #expect(budget.heldBytes == 0)
+        ledger.requestEnded()
+        ledger.answered()
+        #expect(budget.heldBytes == 0)
+    }
+
+    /// Also while a task that one of its requests began still knows it.
+    @Test func endedConnectionHoldsNothing() {
+        let ledger = ledger()
+        ledger.arrived(1_000)
+        ledger.wrote(5_000)
+        ledger.end()
+        #expect(budget.heldBytes == 0)
+        ledger.answered()
+        ledger.unsent(atMost: 0)
+        #expect(budget.heldBytes == 0)
+        withExtendedLifetime(ledger) {}
+    }
+}
