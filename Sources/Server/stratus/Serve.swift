@@ -217,7 +217,7 @@ struct Serve: AsyncParsableCommand {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Takes as many file descriptors as the system grants: an open database needs three, a waiting
+    /// Takes as many file descriptors as the system grants: an open database needs five, a waiting
     /// device one, and the usual first grant of 1,024 is soon spent.
     private static func raiseFileLimit() {
         var limit = rlimit()
@@ -269,8 +269,8 @@ struct Serve: AsyncParsableCommand {
         return try SQLiteStorageEngine(folder: folder, limits: storageLimits, logger: logger)
     }
 
-    /// As many databases as there are descriptors for, beside the connections: three for each, and as many
-    /// again for those that are read and written at the same time.
+    /// As many databases as there are descriptors for, beside the connections: five for each that is read
+    /// and written.
     private static func openDatabases(within limits: Limits) -> Int {
         let connections = min(limits.connections, fileLimit() / 2)
         return max(min(limits.openDatabases, (fileLimit() - connections) / 5), 16)

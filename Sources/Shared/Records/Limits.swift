@@ -386,8 +386,8 @@ public struct Limits: Hashable, Sendable {
 
     // MARK: What the storage holds
 
-    /// Databases kept open, at most as many as there are file descriptors for: each takes three, and some
-    /// 300 kB of memory.
+    /// Databases kept open, at most as many as there are file descriptors for: each takes three to seven,
+    /// and some 400 kB of memory.
     public var openDatabases = 2_000
 
     /// Bytes kept free in the data folder, on which deleting lives when the disk is full; 0 keeps none. On a

@@ -39,6 +39,7 @@ import Testing
             try database.execute(sql: "PRAGMA user_version = \(number)")
         }
         try queue.close()
+        chmod(path, 0o600)
     }
 
     private func tables(of path: String) throws -> [String] {

@@ -6,8 +6,7 @@ protocol Placement: Sendable {
     var work: WorkThread { get }
     /// How many databases stay open; nil where a closed one would be lost.
     var openDatabases: Int? { get }
-    /// After how many seconds without a use a database gives back what it does not need; nil where that
-    /// is nothing.
+    /// After how many seconds without a use a database is closed; nil where it would be lost.
     var idleSeconds: Double? { get }
     /// Whether this process has the data to itself.
     var isExclusive: Bool { get }

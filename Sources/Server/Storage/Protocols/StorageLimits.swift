@@ -2,19 +2,19 @@
 ///
 /// ```swift
 /// var limits = StorageLimits()
-/// limits.openDatabases = 256  // each takes three file descriptors, and up to seven while it is busy
+/// limits.openDatabases = 256  // each takes three to seven file descriptors
 /// ```
 public struct StorageLimits: Hashable, Sendable {
     /// Database files kept open at once; the longest unused are closed when another is opened. Those in
     /// use are never closed, so that there may be more for a while.
     public var openDatabases = 64
 
-    /// Connections of one database that only read, beside the one that writes and reads in turn.
+    /// Connections of one database that read at the same time, beside the one that writes.
     public var readersPerDatabase = 2
 
-    /// How long a database is not used until it gives back its further connections, the write-ahead log's
-    /// room and the pages in memory, in seconds.
-    public var idleSeconds: Double = 10
+    /// How long a database is not used until it is closed, in seconds: that folds its write-ahead log into
+    /// the file.
+    public var idleSeconds: Double = 30
 
     /// Writes that share a commit at the most.
     public var writesPerCommit = 64

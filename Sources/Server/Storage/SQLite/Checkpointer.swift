@@ -27,10 +27,7 @@ final class Checkpointer: Sendable {
 
     /// Counts the pages of the log from now on, instead of SQLite's own checkpoints. The checkpointer
     /// must outlive the connection.
-    ///
-    /// - Parameter hasLog: Whether something is in the log already.
-    func observe(_ writer: Database, hasLog: Bool) throws {
-        logPages.store(hasLog ? 1 : 0, ordering: .relaxed)
+    func observe(_ writer: Database) throws {
         let pageBytes = try PageGrowth.pageBytes(of: writer)
         pages.withLock { $0 = PageGrowth(pageBytes: pageBytes) }
         sqlite3_wal_hook(
@@ -74,25 +71,6 @@ final class Checkpointer: Sendable {
             // The log stays as it is and is tried again at the next commit. What is wrong with the disk
             // shows in the commits.
         }
-    }
-
-    /// Moves all of the log into the file and gives its room back, unless another process reads: then the
-    /// log stays.
-    func emptyLog(_ writer: Database) throws {
-        if logPages.load(ordering: .relaxed) > 0 {
-            try writer.execute(sql: "PRAGMA busy_timeout = 0")
-            defer {
-                sqlite3_busy_timeout(
-                    writer.sqliteConnection, Int32(limits.lockSeconds * 1_000))
-            }
-            do {
-                try writer.checkpoint(.truncate)
-                logPages.store(0, ordering: .relaxed)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                // The reader's process folds it when it closes the file, or the next rest does.
-            }
-        }
-        try writer.execute(sql: "PRAGMA shrink_memory")
     }
 
     /// Returns when no checkpoint runs. Called before the database is closed.

@@ -74,9 +74,6 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Whether there are writes to do.
-    var isBusy: Bool { state.withLock { $0.isDraining } }
-
     /// Says what is done on the writer's thread whenever there are no more writes.
     func whenIdle(_ body: @escaping @Sendable (Database) -> Void) {
         state.withLock { $0.whenIdle = body }

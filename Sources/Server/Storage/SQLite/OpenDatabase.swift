@@ -15,9 +15,6 @@ protocol OpenDatabase: AnyObject, Sendable {
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome
 
-    /// Gives back what an idle database does not need. Waits for the disk, where there is a file.
-    func rest() throws
-
     /// Finishes what is under way and closes all connections. Waits for the disk, where there is a file.
     func close() throws
 }

@@ -28,11 +28,8 @@ final class OpenDatabases: Sendable {
         var entries: [DatabaseAddress: Entry] = [:]
         /// Those that are open and not in use, the longest unused first.
         var unused = UseOrder<DatabaseAddress>()
-        /// Those that are open and have not rested since their last use, the longest unused first.
-        var restless = UseOrder<DatabaseAddress>()
-        /// Whether ``resting`` looks for idle ones.
-        var isResting = false
-        var resting: Task<Void, Never>?
+        /// Looks for idle ones while there are any that are open.
+        var idleTask: Task<Void, Never>?
         var damaged = DamagedDatabases()
         var isClosed = false
         /// How often a database was opened.
@@ -96,11 +93,11 @@ final class OpenDatabases: Sendable {
 
     /// Waits until no database is in use and closes them all.
     func close() async throws {
-        let resting = state.withLock { state in
+        let idleTask = state.withLock { state in
             state.isClosed = true
-            return state.resting
+            return state.idleTask
         }
-        resting?.cancel()
+        idleTask?.cancel()
         var failure: (any Error)?
         while let address = await nextToClose() {
             do {
@@ -173,52 +170,21 @@ final class OpenDatabases: Sendable {
     /// - Returns: Whether the caller must close the database.
     private func release(_ address: DatabaseAddress) -> Bool {
         let now = world.uptimeSeconds()
-        let (waiting, isCondemned, isRestless) = state.withLock { state in
+        let (waiting, isCondemned, isFirst) = state.withLock { state in
             guard var entry = state.entries[address] else { return ([Waiter](), false, false) }
             entry.uses -= 1
             entry.usedAtSeconds = now
             state.entries[address] = entry
             let isLast = entry.uses == 0
-            if isLast {
-                state.unused.append(address)
-                state.restless.append(address)
-            }
+            if isLast { state.unused.append(address) }
             return (
                 state.isClosed ? Self.takeWaiting(&state) : [], isLast && entry.isCondemned,
-                isLast && !state.isResting
+                isLast && state.idleTask == nil
             )
         }
         for continuation in waiting { continuation.resume() }
-        if isRestless { startResting() }
+        if isFirst { startClosingIdle() }
         return isCondemned
-    }
-
-    /// Takes an unused database as for a use.
-    func claimForRest(_ address: DatabaseAddress) -> (any OpenDatabase)? {
-        state.withLock { state in
-            guard let entry = state.entries[address], entry.uses == 0, !entry.isCondemned,
-                case .open(let database) = entry.phase
-            else { return nil }
-            state.unused.remove(address)
-            state.entries[address]?.uses = 1
-            return database
-        }
-    }
-
-    /// Ends what ``claimForRest(_:)`` began; its last use stays when it was.
-    ///
-    /// - Returns: Whether the caller must close the database.
-    func releaseFromRest(_ address: DatabaseAddress) -> Bool {
-        var mustClose = false
-        updateEntries { state in
-            guard var entry = state.entries[address] else { return }
-            entry.uses -= 1
-            state.entries[address] = entry
-            guard entry.uses == 0 else { return }
-            state.unused.append(address)
-            mustClose = entry.isCondemned
-        }
-        return mustClose
     }
 
     private func closeSurplus() async {
@@ -250,7 +216,6 @@ final class OpenDatabases: Sendable {
             else { return nil }
             state.entries[address]?.phase = .closing
             state.unused.remove(address)
-            state.restless.remove(address)
             return database
         }
         guard let database else { return }
@@ -264,7 +229,7 @@ final class OpenDatabases: Sendable {
         try await placement.work.run { try database.close() }
     }
 
-    func shutCondemned(_ address: DatabaseAddress) async {
+    private func shutCondemned(_ address: DatabaseAddress) async {
         do {
             try await shut(address)
         } catch {

@@ -4,79 +4,57 @@ import Synchronization
 
 /// Who reads on which connection of one database file.
 ///
-/// A file that is hardly used has one connection, which writes, and reads while nobody writes: so it costs
-/// three file descriptors. Further connections are opened when reads and writes meet, and closed when the
-/// file is idle.
+/// A read sees one state while writes go on beside it, so it has a connection of its own. Connections are
+/// opened when a read finds none: a database that is only written costs three file descriptors.
 final class ReadingConnections: Sendable {
-    /// A connection for one read.
-    struct Lease: Sendable {
-        let connection: DatabaseQueue
-        let isMain: Bool
-    }
-
     private enum Choice: Sendable {
-        case lease(Lease)
+        case lease(DatabaseQueue)
         case mustOpen
         case mustWait
         case closed
-    }
-
-    private struct Waiting {
-        let length: ReadLength
-        let continuation: CheckedContinuation<Choice, Never>
     }
 
     private struct State {
         var isClosed = false
         /// Whether nobody may read, as the file is being rewritten.
         var isPaused = false
-        var isMainTaken = false
-        /// Connections that only read and that nobody has.
+        /// Connections that nobody has.
         var free: [DatabaseQueue] = []
-        /// Connections that only read, those that are being opened among them.
+        /// All connections, those that are being opened among them.
         var count = 0
-        var waiting: [Waiting] = []
+        var waiting: [CheckedContinuation<Choice, Never>] = []
     }
 
-    private let main: DatabaseQueue
+    private let path: String
     private let limit: Int
-    private let isMainBusy: @Sendable () -> Bool
     private let open: @Sendable () throws -> DatabaseQueue
     private let state = Mutex(State())
     /// Empty when nobody reads.
     private let reads = DispatchGroup()
 
-    /// - Parameters:
-    ///   - isMainBusy: Whether the connection that writes has writes to do.
-    ///   - open: Opens a connection that only reads.
-    init(
-        main: DatabaseQueue, limit: Int, isMainBusy: @escaping @Sendable () -> Bool,
-        open: @escaping @Sendable () throws -> DatabaseQueue
-    ) {
-        self.main = main
+    /// - Parameter open: Opens a connection that only reads.
+    init(path: String, limit: Int, open: @escaping @Sendable () throws -> DatabaseQueue) {
+        self.path = path
         self.limit = limit
-        self.isMainBusy = isMainBusy
         self.open = open
     }
 
     /// Takes a connection for a read, and waits for one when all are taken.
-    func take(_ length: ReadLength) async throws -> Lease {
-        var choice = state.withLock { choose(length, &$0, isWaiting: false) }
-        if case .mustWait = choice { choice = await wait(length) }
+    func take() async throws -> DatabaseQueue {
+        var choice = state.withLock { choose(&$0, isWaiting: false) }
+        if case .mustWait = choice { choice = await wait() }
         switch choice {
-        case .lease(let lease): return lease
-        case .mustOpen: return try openLease()
-        case .closed, .mustWait: throw StorageError.closed(path: main.path)
+        case .lease(let connection): return connection
+        case .mustOpen: return try openOne()
+        case .closed, .mustWait: throw StorageError.closed(path: path)
         }
     }
 
-    private func wait(_ length: ReadLength) async -> Choice {
+    private func wait() async -> Choice {
         await withCheckedContinuation { continuation in
             let choice = state.withLock { state in
-                let choice = choose(length, &state, isWaiting: true)
-                if case .mustWait = choice {
-                    state.waiting.append(Waiting(length: length, continuation: continuation))
-                }
+                let choice = choose(&state, isWaiting: true)
+                if case .mustWait = choice { state.waiting.append(continuation) }
                 return choice
             }
             if case .mustWait = choice { return }
@@ -84,20 +62,9 @@ final class ReadingConnections: Sendable {
         }
     }
 
-    func give(_ lease: Lease) {
-        resumeWaiting { state in
-            if lease.isMain {
-                state.isMainTaken = false
-            } else {
-                state.free.append(lease.connection)
-            }
-        }
+    func give(_ connection: DatabaseQueue) {
+        resumeWaiting { $0.free.append(connection) }
         reads.leave()
-    }
-
-    /// Called when the connection that writes has no more to do.
-    func mainIsFree() {
-        resumeWaiting { _ in }
     }
 
     /// Closes the connections that nobody reads on.
@@ -115,9 +82,9 @@ final class ReadingConnections: Sendable {
     /// - Returns: Whether it ran; it does not while somebody reads.
     func whileNobodyReads(_ body: () throws -> Void) throws -> Bool {
         let isAlone = state.withLock { state in
-            guard !state.isPaused, !state.isClosed, !state.isMainTaken,
-                state.count == state.free.count
-            else { return false }
+            guard !state.isPaused, !state.isClosed, state.count == state.free.count else {
+                return false
+            }
             state.isPaused = true
             return true
         }
@@ -138,28 +105,21 @@ final class ReadingConnections: Sendable {
     // MARK: -
 
     /// Chooses a connection, or leaves one to be opened by the caller.
-    private func choose(_ length: ReadLength, _ state: inout State, isWaiting: Bool) -> Choice {
+    private func choose(_ state: inout State, isWaiting: Bool) -> Choice {
         if !isWaiting {
             if state.isClosed { return .closed }
             reads.enter()
         }
         if state.isPaused { return .mustWait }
-        if let connection = state.free.popLast() {
-            return .lease(Lease(connection: connection, isMain: false))
-        }
-        // A whole zone takes long, and a write does not wait for it.
-        if length == .page, !state.isMainTaken, !isMainBusy() {
-            state.isMainTaken = true
-            return .lease(Lease(connection: main, isMain: true))
-        }
+        if let connection = state.free.popLast() { return .lease(connection) }
         guard state.count < limit else { return .mustWait }
         state.count += 1
         return .mustOpen
     }
 
-    private func openLease() throws -> Lease {
+    private func openOne() throws -> DatabaseQueue {
         do {
-            return Lease(connection: try open(), isMain: false)
+            return try open()
         } catch {
             resumeWaiting { $0.count -= 1 }
             reads.leave()
@@ -172,20 +132,15 @@ final class ReadingConnections: Sendable {
     private func resumeWaiting(after change: (inout State) -> Void) {
         let resumed = state.withLock { state in
             change(&state)
-            guard !state.waiting.isEmpty else { return [(Waiting, Choice)]() }
-            var resumed: [(Waiting, Choice)] = []
-            var stillWaiting: [Waiting] = []
-            for waiting in state.waiting {
-                let choice = choose(waiting.length, &state, isWaiting: true)
-                if case .mustWait = choice {
-                    stillWaiting.append(waiting)
-                } else {
-                    resumed.append((waiting, choice))
-                }
+            var resumed: [(CheckedContinuation<Choice, Never>, Choice)] = []
+            while let first = state.waiting.first {
+                let choice = choose(&state, isWaiting: true)
+                if case .mustWait = choice { break }
+                state.waiting.removeFirst()
+                resumed.append((first, choice))
             }
-            state.waiting = stillWaiting
             return resumed
         }
-        for (waiting, choice) in resumed { waiting.continuation.resume(returning: choice) }
+        for (continuation, choice) in resumed { continuation.resume(returning: choice) }
     }
 }

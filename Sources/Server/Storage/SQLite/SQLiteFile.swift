@@ -3,8 +3,7 @@ import Logging
 import StratusSQLite
 import Synchronization
 
-/// One open database file: a connection that writes, and reads while nobody writes; a few that only read,
-/// opened when they are needed.
+/// One open database file: a connection that writes, and a few that read, opened when they are needed.
 final class SQLiteFile: OpenDatabase {
     let path: String
     private let main: DatabaseQueue
@@ -36,17 +35,16 @@ final class SQLiteFile: OpenDatabase {
                 newPageBytes: PageGrowth.newPageBytes)
             let checkpoints = Checkpointer(
                 path: path, configuration: configuration, limits: limits)
-            try main.inDatabase { try checkpoints.observe($0, hasLog: upgrade != nil) }
+            try main.inDatabase { try checkpoints.observe($0) }
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,
                 room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
                 mark: try main.inDatabase(mark))
             var reading = configuration
             reading.readonly = true
-            reads = ReadingConnections(
-                main: main, limit: limits.readersPerDatabase,
-                isMainBusy: { [weak commits] in commits?.isBusy ?? false }
-            ) { [reading] in try DatabaseQueue(path: path, configuration: reading) }
+            reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in
+                try DatabaseQueue(path: path, configuration: reading)
+            }
             self.main = main
             self.checkpoints = checkpoints
             self.commits = commits
@@ -60,10 +58,7 @@ final class SQLiteFile: OpenDatabase {
         } catch {
             throw StorageError.translating(error, path: path)
         }
-        commits.whenIdle { [checkpoints, reads] in
-            checkpoints.writerIsIdle($0, reads)
-            reads.mainIsFree()
-        }
+        commits.whenIdle { [checkpoints, reads] in checkpoints.writerIsIdle($0, reads) }
     }
 
     /// Runs `body` on one snapshot.
@@ -75,13 +70,11 @@ final class SQLiteFile: OpenDatabase {
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         do {
-            let lease = try await reads.take(length)
-            defer { reads.give(lease) }
-            if length == .page {
-                return try Self.readNow(on: lease.connection, body)
-            }
+            let connection = try await reads.take()
+            defer { reads.give(connection) }
+            if length == .page { return try Self.readNow(on: connection, body) }
             return try await withCheckedThrowingContinuation { continuation in
-                lease.connection.asyncUnsafeRead { access in
+                connection.asyncUnsafeRead { access in
                     continuation.resume(
                         with: Result { try Self.snapshot(of: access.get(), body) })
                 }
@@ -102,17 +95,6 @@ final class SQLiteFile: OpenDatabase {
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         try await commits.write(body)
-    }
-
-    /// Gives back what an idle database does not need: the connections that only read, the write-ahead
-    /// log's room on the disk, the pages in memory. Waits for the disk.
-    func rest() throws {
-        do {
-            try reads.closeFree()
-            try main.inDatabase { try checkpoints.emptyLog($0) }
-        } catch {
-            throw StorageError.translating(error, path: path)
-        }
     }
 
     /// Finishes what is under way and closes all connections: the one that writes last, so that SQLite

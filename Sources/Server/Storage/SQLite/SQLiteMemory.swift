@@ -36,10 +36,6 @@ final class SQLiteMemory: OpenDatabase {
         try inTurn { try Self.transaction(in: $0, body) }
     }
 
-    func rest() throws {
-        // All of it is needed: there is no file.
-    }
-
     func close() throws {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         try translatingErrors { try queue.close() }
