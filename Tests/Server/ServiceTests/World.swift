@@ -52,6 +52,7 @@ final class World: Sendable {
             isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
             world: .seeded(42), pushDelivery: pushDelivery)
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
+        settings.world.uptimeSeconds = { Double(time.milliseconds.withLock { $0 }) / 1_000 }
         settings.world.sleep = sleep
         settings.accounts = accounts
         settings.heavyThreads = heavyThreads
