@@ -19,6 +19,7 @@ enum RecordFile {
                 .init("sharing", sql: sharingTables),
                 .init("indexes", sql: indexTables),
                 .init("encryption scope", sql: encryptionColumn),
+                .init("long changes", sql: longChangeTables),
             ],
             begin: { database in
                 try begin(database, Incarnation(number: 1, identifier: world.randomNumber()))
