@@ -9,7 +9,10 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
 
     func run() async {
         do {
-            try await cancelWhenGracefulShutdown { try await service.dispatchLeftovers() }
+            try await cancelWhenGracefulShutdown {
+                try await service.resumeLongChanges()
+                try await service.dispatchLeftovers()
+            }
         } catch is CancellationError {
             // The service stops first; the events are dispatched at the next start.
         } catch {

@@ -74,9 +74,12 @@ public struct Limits: Hashable, Sendable {
     /// Records that refer to one record with DELETE_SELF.
     public var sourcesPerTarget = 750
 
-    /// Records that one request deletes besides those that it names, by DELETE_SELF: all in one
-    /// transaction.
+    /// Records that a request deletes besides those that it names, by DELETE_SELF, in its own transaction.
+    /// Where they are more they follow in steps. A zone with more rows goes in steps too.
     public var recordsPerCascade = 10_000
+
+    /// Records that a request deletes besides those that it names, at once or in steps.
+    public var recordsPerLongCascade = 100_000
 
     /// Changes of a zone after which the states that they replaced are forgotten. Until then a
     /// conflict can carry the ancestor.
@@ -127,9 +130,13 @@ public struct Limits: Hashable, Sendable {
     /// People who may not ask for access to a share. Apple names no figure.
     public var blockedIdentitiesPerShare = 500
 
-    /// Records that may come under a share, or leave it, by one request; CloudKit's users report about
-    /// 5,000 records a share.
+    /// Records that come under a share, or leave it, in the transaction of the request that does it.
+    /// Where they are more they follow in steps (``recordsPerStep``); CloudKit's users report about 5,000
+    /// records a share.
     public var recordsPerShareChange = 5_000
+
+    /// Records that one step of a long change reads or writes, in a transaction of its own.
+    public var recordsPerStep = 500
 
     /// Subscriptions of one user in one database.
     public var subscriptionsPerUser = 1_000

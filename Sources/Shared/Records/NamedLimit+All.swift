@@ -83,7 +83,9 @@ extension NamedLimit {
             "people who may not ask for access to a share"),
         .init(
             "recordsPerShareChange", \.recordsPerShareChange, .count,
-            "records that one request brings under a share, or out of it"),
+            "records that come under a share, or out of it, at once; more do in steps"),
+        .init(
+            "recordsPerStep", \.recordsPerStep, .count, "records of one step of a long change"),
         .init(
             "subscriptionsPerUser", \.subscriptionsPerUser, .count,
             "subscriptions of a user in a database"),
@@ -115,7 +117,10 @@ extension NamedLimit {
             "records that refer to one with DELETE_SELF", source: metrics),
         .init(
             "recordsPerCascade", \.recordsPerCascade, .count,
-            "records that a request deletes by DELETE_SELF"),
+            "records that a request deletes by DELETE_SELF at once; more go in steps"),
+        .init(
+            "recordsPerLongCascade", \.recordsPerLongCascade, .count,
+            "records that a request deletes by DELETE_SELF, at once or in steps"),
         .init(
             "ancestorChanges", long: \.ancestorChanges,
             "changes of a zone after which replaced states are forgotten"),

@@ -40,7 +40,8 @@ final class World: Sendable {
         _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil, heavyThreads: Int = 0,
-        accounts: AccountSettings = AccountSettings(), pushDelivery: (any PushDelivery)? = nil,
+        accounts: AccountSettings = AccountSettings(), startsLongChanges: Bool = true,
+        pushDelivery: (any PushDelivery)? = nil,
         sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
             // What a service does when it was quiet for a while, it does not do because a test is slow.
             let isQuiet = seconds == Notifications.quietSeconds
@@ -54,6 +55,13 @@ final class World: Sendable {
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
         settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep
+        if !startsLongChanges {
+            // The test takes the steps.
+            let startTask = settings.world.startTask
+            settings.world.startTask = { name, work in
+                startTask(name) { if name != "long changes" { await work() } }
+            }
+        }
         settings.accounts = accounts
         settings.heavyThreads = heavyThreads
         service = CloudService(storage: storage, settings: settings)

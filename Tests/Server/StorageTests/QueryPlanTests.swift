@@ -84,6 +84,15 @@ import Testing
         Request(description: "children", index: "record_by_parent") {
             _ = try $0.children(of: "a", in: zone, limit: 2)
         },
+        Request(description: "children after one", index: "record_by_parent") {
+            _ = try $0.children(of: "a", after: "b", in: zone, limit: 2, payloadBytes: 9)
+        },
+        Request(description: "whether a share covers any", index: "record_by_share_root") {
+            _ = try $0.hasRecords(under: "a", in: zone)
+        },
+        Request(description: "what is left to do", index: "SEARCH long_change USING PRIMARY KEY") {
+            _ = try $0.longChanges(.deletion, limit: 2)
+        },
         Request(description: "view of a share", index: "record_by_share_root") {
             _ = try $0.sharedChanges(
                 in: zone, roots: ["a", "b"], after: cursor, limit: 10, payloadBytes: .max)

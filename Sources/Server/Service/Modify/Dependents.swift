@@ -28,6 +28,7 @@ struct Dependents {
     private let reader: any StoreReader
     private let zones: [String: ZoneRow]
     private let rights: [String: ZoneRights]
+    private let underWay: [String: Set<LongChangeRow.Kind>]
     /// What the store said: asked once, since a chain may need many rounds.
     private var known: [Question: (names: [String], limit: Int)] = [:]
     private var saved: Set<RecordKey> = []
@@ -43,12 +44,12 @@ struct Dependents {
     struct Entangled: Error {}
 
     init(
-        reader: any StoreReader, zones: [String: ZoneRow], rights: [String: ZoneRights],
-        questions: Int
+        reader: any StoreReader, stored: StoredRecords, questions: Int
     ) {
         self.reader = reader
-        self.zones = zones
-        self.rights = rights
+        zones = stored.zones
+        rights = stored.rights
+        underWay = stored.underWay
         self.questions = questions
     }
 
@@ -136,6 +137,12 @@ struct Dependents {
                     rights[question.target.zoneName] ?? .own)
             case .validate: try reader.holders(of: name, .validate, in: zone, limit: limit)
             }
+        if underWay[question.target.zoneName]?.contains(.deletion) == true {
+            // Who goes already counts for nothing, and how many stay shows when they are gone.
+            for name in names where try reader.hasLongChange(.deletion, of: name, in: zone) {
+                throw ServiceError.deletionUnderWay
+            }
+        }
         known[question] = (names, limit)
         return names
     }

@@ -21,9 +21,9 @@ extension ModifyDecisions {
             return
         }
         // A cascade as large as it may be, and a few rounds of what usual requests need.
-        let questions = 8 * (context.limits.recordsPerCascade + 4 * plan.items.count)
+        let questions = 8 * (context.limits.recordsPerLongCascade + 4 * plan.items.count)
         var dependents = Dependents(
-            reader: reader, zones: stored.zones, rights: stored.rights, questions: questions)
+            reader: reader, stored: stored, questions: questions)
         do {
             for _ in 0..<Self.rounds {
                 if try decideRound(isAtomic: isAtomic, &dependents) { return }
@@ -64,7 +64,7 @@ extension ModifyDecisions {
             }
             dependents.setSaves(saves())
             var cascade = try Cascade(
-                deleting: roots, &dependents, limit: context.limits.recordsPerCascade)
+                deleting: roots, &dependents, limit: context.limits.recordsPerLongCascade)
             for key in cascade.tooLarge { fail(key, .cascadeTooLarge) }
             let refused = try cascade.dropHeld(&dependents, operations: decisions.count)
             for key in refused { fail(key, .stillReferred) }

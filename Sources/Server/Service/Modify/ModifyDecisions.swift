@@ -27,6 +27,8 @@ struct ModifyDecisions {
     private(set) var references: [Set<ActingReference>] = []
     /// What goes along with the records that are deleted.
     var cascade = Cascade()
+    /// The shares among them.
+    var sharesGoing: Set<String> = []
 
     init(
         plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64,
@@ -78,6 +80,10 @@ struct ModifyDecisions {
             return .failed(
                 failure(
                     operation.key, stored.objection(to: operation.key.zoneName) ?? .zoneNotFound))
+        }
+        if stored.goingAway.contains(operation.key) {
+            return operation.kind.isDeletion
+                ? .alreadyGone : .failed(failure(operation.key, .deletionUnderWay))
         }
         let old = stored.living(operation.key)
         if let error = objection(to: operation, old: old) {
@@ -186,16 +192,9 @@ struct ModifyDecisions {
     }
 
     func tombstone(of old: RecordRow) -> RecordRow {
-        var row = old
-        row.isDeleted = true
-        row.payload = []
-        row.parent = nil
-        row.shareRoot = nil
-        row.sharing = []
-        row.modifiedMilliseconds = nowMilliseconds
-        row.modifier = context.caller.userRecordName ?? old.modifier
-        row.modifierDevice = context.caller.device
-        return row
+        old.tombstone(
+            modifier: context.caller.userRecordName ?? old.modifier,
+            device: context.caller.device, milliseconds: nowMilliseconds)
     }
 
     func failure(_ key: RecordKey, _ error: ServiceError) -> RecordFailure {
@@ -263,6 +262,24 @@ struct ModifyDecisions {
     /// The records of a zone that go without having been named.
     func cascadedNames(in zoneName: String) -> [String] {
         cascade.unnamed.lazy.filter { $0.zoneName == zoneName }.map(\.name)
+    }
+
+    /// Whether more records go than do in one transaction: those that are not named go in steps.
+    private var isLongDeletion: Bool {
+        cascade.unnamed.count > context.limits.recordsPerCascade
+    }
+
+    /// The records of a zone that go with the request itself, without having been named. Of a long deletion
+    /// those are the shares: nobody keeps the access that they give.
+    func namesDeletedAtOnce(in zoneName: String) -> [String] {
+        let names = cascadedNames(in: zoneName)
+        return isLongDeletion ? names.filter { sharesGoing.contains($0) } : names
+    }
+
+    /// The records of a zone that go in steps after the request.
+    func namesDeletedInSteps(in zoneName: String) -> [String] {
+        guard isLongDeletion else { return [] }
+        return cascadedNames(in: zoneName).filter { !sharesGoing.contains($0) }
     }
 
     /// What an operation that `indicesToWrite(in:)` names stores.

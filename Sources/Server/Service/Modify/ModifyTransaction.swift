@@ -8,6 +8,8 @@ struct ModifyOutcome: Sendable {
     /// Set when the request failed as a whole: an atomic zone that was the request's only one.
     var failure: RequestFailure?
     var sharing = SharingOutcome()
+    /// Whether steps are to follow (``LongChanges``).
+    var hasLongChange = false
 }
 
 /// The part of a modify request that runs inside the store's transaction: read, decide, write.
@@ -60,7 +62,8 @@ struct ModifyTransaction: Sendable {
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),
-            sharing: decisions.sharingOutcome(after: sharing))
+            sharing: decisions.sharingOutcome(after: sharing),
+            hasLongChange: records.hasLongChange)
     }
 
     /// What the request does to which records, as it was sent.
@@ -90,7 +93,7 @@ struct ModifyTransaction: Sendable {
         {
             let indices = decisions.indicesToWrite(in: zone.name)
             guard !indices.isEmpty else { continue }
-            let cascaded = decisions.cascadedNames(in: zone.name)
+            let cascaded = decisions.namesDeletedAtOnce(in: zone.name)
             let touched = sharing.touched[zone.name] ?? []
             try records.write(
                 indices.count + cascaded.count + touched.count, in: zone,
@@ -112,7 +115,29 @@ struct ModifyTransaction: Sendable {
                 }
                 for write in touched { try records.move(write) }
             }
+            for name in sharing.later[zone.name] ?? [] {
+                try records.transaction.put(
+                    LongChangeRow(zone: zone.key, kind: .placement, name: name))
+                records.hasLongChange = true
+            }
+            try leaveToSteps(
+                decisions.namesDeletedInSteps(in: zone.name), in: zone.key, &records)
         }
+    }
+
+    /// Writes down what goes with the request's deletions in steps after it.
+    private func leaveToSteps(
+        _ names: [String], in zone: ZoneRow.Key, _ records: inout RecordWriter
+    ) throws {
+        guard !names.isEmpty else { return }
+        let deletion = LongDeletion(
+            user: context.caller.userRecordName ?? "", device: context.caller.device,
+            milliseconds: nowMilliseconds)
+        for name in names {
+            try records.transaction.put(
+                LongChangeRow(zone: zone, kind: .deletion, name: name, detail: deletion.text))
+        }
+        records.hasLongChange = true
     }
 
     private static let cascadeStep = 100
@@ -135,6 +160,10 @@ struct StoredRecords {
     /// Why other zones of the request are not there.
     private var objections: [String: ServiceError] = [:]
     private var rows: [RecordKey: RecordRow] = [:]
+    /// By zone: which long changes are under way there.
+    private(set) var underWay: [String: Set<LongChangeRow.Kind>] = [:]
+    /// Records that are still there, and go with one that was deleted: for the request they are not.
+    private(set) var goingAway: Set<RecordKey> = []
     /// The assets of the request that are still there.
     private(set) var assets: Set<BlobName> = []
 
@@ -158,13 +187,24 @@ struct StoredRecords {
                 continue
             }
             zones[zoneName] = zone
+            underWay[zoneName] = try reader.longChanges(in: zone.key)
             guard let names = names[zoneName] else { continue }
             let found = try reader.records(
                 named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge)
+            let isDeleting = underWay[zoneName]?.contains(.deletion) ?? false
             for (name, row) in found {
+                if try isDeleting && reader.hasLongChange(.deletion, of: name, in: zone.key) {
+                    goingAway.insert(RecordKey(zoneName: zoneName, name: name))
+                    continue
+                }
                 rows[RecordKey(zoneName: zoneName, name: name)] = row
             }
         }
+    }
+
+    /// Whether records of the zone are still to come under their shares.
+    func isPlacing(in zoneName: String) -> Bool {
+        underWay[zoneName]?.contains(.placement) ?? false
     }
 
     /// Why there is no such zone; nil where there is.

@@ -69,6 +69,7 @@ extension RecordsModify: ServedEndpoint {
         let outcome = try await stores.records.write(
             to: store, by: context.user(), on: context.caller.device
         ) { try transaction.run(in: &$0) }
+        if outcome.hasLongChange { await stores.longChanges.begin(store) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if let failure = outcome.failure { throw failure }
@@ -84,6 +85,7 @@ extension RecordsModify {
         let schemas: SchemaCache
         let indexes: IndexManager
         let records: RecordWriting
+        let longChanges: LongChanges
         let tombstones: TombstonePurge
         let signerSource: TokenSignerSource
         let errors: ErrorTranslation
@@ -96,6 +98,7 @@ extension RecordsModify {
             schemas = components.schemas
             indexes = components.indexes
             records = components.records
+            longChanges = components.longChanges
             tombstones = components.tombstones
             signerSource = components.signerSource
             errors = components.errors

@@ -29,8 +29,9 @@ extension CloudService {
     }
 
     /// Waits until the devices' queues have the notifications of everything that was saved, what was
-    /// added to schemas is in the indexes, and no tombstones are being purged.
+    /// added to schemas is in the indexes, no long change is under way, and no tombstones are being purged.
     public func waitUntilIdle() async {
+        await components.longChanges.waitUntilIdle()
         await components.notifications.waitUntilIdle()
         await components.indexes.waitUntilBuilt()
         await components.tombstones.waitUntilIdle()
@@ -44,6 +45,17 @@ extension CloudService {
     /// - Throws: `StorageError` when a database cannot be opened or read.
     public func dispatchLeftovers() async throws {
         try await components.notifications.dispatchLeftovers()
+    }
+
+    /// Goes on with the long changes that the last run of the service did not end; for its start. Those of a
+    /// database that is used before go on at its first use.
+    ///
+    /// - Throws: `StorageError` when a database cannot be opened.
+    public func resumeLongChanges() async throws {
+        for address in try await storage.databases() {
+            try Task.checkCancellation()
+            components.longChanges.takeUp(try await storage.store(for: address))
+        }
     }
 
     /// Dispatches what waits and clears the outboxes, so that the next start has nothing to dispatch

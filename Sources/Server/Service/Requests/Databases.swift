@@ -5,16 +5,20 @@ import StratusStorage
 final class Databases: Sendable {
     private let storage: any StorageEngine
     private let notifications: Notifications
+    private let longChanges: LongChanges
 
-    init(storage: any StorageEngine, notifications: Notifications) {
+    init(storage: any StorageEngine, notifications: Notifications, longChanges: LongChanges) {
         self.storage = storage
         self.notifications = notifications
+        self.longChanges = longChanges
     }
 
-    /// The store of a database; at its first use, outbox events that a crash left behind are dispatched.
+    /// The store of a database; at its first use, outbox events that a crash left behind are dispatched, and
+    /// changes that it interrupted go on.
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
         let store = try await storage.store(for: address)
         notifications.dispatchLeftovers(of: store)
+        longChanges.takeUp(store)
         return store
     }
 

@@ -20,6 +20,7 @@ public final class ServiceComponents: Sendable {
     let devices: Devices
     let notifications: Notifications
     let records: RecordWriting
+    let longChanges: LongChanges
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation
@@ -53,8 +54,11 @@ public final class ServiceComponents: Sendable {
             })
         records = RecordWriting(
             subscriptions: subscriptions, notifications: notifications,
-            ancestorRoom: AncestorMaintainer.Room(settings.limits))
-        databases = Databases(storage: storage, notifications: notifications)
+            ancestorRoom: AncestorMaintainer.Room(settings.limits),
+            recordsAtOnce: settings.limits.recordsPerCascade)
+        longChanges = LongChanges(records: records, settings: settings)
+        databases = Databases(
+            storage: storage, notifications: notifications, longChanges: longChanges)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         errors = ErrorTranslation(logger: settings.logger)
@@ -62,7 +66,8 @@ public final class ServiceComponents: Sendable {
 
     var zoneRemoval: ZoneRemoval {
         ZoneRemoval(
-            databases: databases, records: records, directory: directory, settings: settings)
+            databases: databases, records: records, longChanges: longChanges, directory: directory,
+            settings: settings)
     }
 
     func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }

@@ -135,8 +135,18 @@ extension ServiceError {
     static let verificationNeeded = ServiceError(
         .accessDenied, "Verify that one of the invited addresses is yours.",
         frameworkCode: .participantMayNeedVerification)
-    static let tooManyRecordsToShare = overLimit(
-        "Share, unshare or move fewer records at a time.")
+    static let tooManyRecordsToMove = overLimit(
+        "Move fewer records out of a share at a time, or stop sharing them first.")
+    static let formerShareEnding = ServiceError(
+        .zoneBusy, "The end of the record's former share is still being carried out; try again.",
+        retryAfterSeconds: 2, frameworkCode: .zoneBusy)
+    static let formerZoneRemoval = ServiceError(
+        .zoneBusy,
+        "The records of the former zone of this name are still being removed; try again.",
+        retryAfterSeconds: 2, frameworkCode: .zoneBusy)
+    static let deletionUnderWay = ServiceError(
+        .zoneBusy, "The record, or one that depends on it, is still being deleted; try again.",
+        retryAfterSeconds: 2, frameworkCode: .zoneBusy)
     static let stillReferred = ServiceError(
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",

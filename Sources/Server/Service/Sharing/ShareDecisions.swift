@@ -6,6 +6,8 @@ import StratusWire
 struct SharingConsequences {
     /// By zone: rows that come under another share, and roots that got or lost one; without their versions.
     var touched: [String: [RecordWrite]] = [:]
+    /// By zone: records whose children come under another share in steps after the request.
+    var later: [String: [String]] = [:]
     /// By zone: shares that are deleted, named or not.
     var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
@@ -114,7 +116,7 @@ extension ModifyDecisions {
                 try isShared && reader.shares(in: zone.key, limit: 1).first?.root == nil
             for index in newShares {
                 let error = try refusal(
-                    ofShare: index, in: zone, &tree, isShared: isShared,
+                    ofShare: index, in: zone, &tree, reader, isShared: isShared,
                     isZoneShared: isZoneShared)
                 if let error {
                     fail(index, error)
@@ -155,8 +157,8 @@ extension ModifyDecisions {
     }
 
     private func refusal(
-        ofShare index: Int, in zone: ZoneRow, _ tree: inout ShareTree, isShared: Bool,
-        isZoneShared: Bool
+        ofShare index: Int, in zone: ZoneRow, _ tree: inout ShareTree, _ reader: any StoreReader,
+        isShared: Bool, isZoneShared: Bool
     ) throws -> ServiceError? {
         guard case .ready(let operation) = plan.items[index],
             case .save(let row, _, _) = decisions[index]
@@ -171,6 +173,12 @@ extension ModifyDecisions {
             return .staleChangeTag
         }
         if try tree.shareRoot(of: root) != nil { return .alreadyShared }
+        // Records that were placed under a former share of this root, and are not any more or are to go.
+        if stored.underWay[zone.name]?.isEmpty == false, try tree.record(root)?.shareRoot != root,
+            try reader.hasRecords(under: root, in: zone.key)
+        {
+            return .formerShareEnding
+        }
         if (tree.saved[root]?.type ?? "") == ShareDictionary.recordType { return .shareWithoutRoot }
         if let stored = try tree.record(root), stored.type == ShareDictionary.recordType {
             return .shareWithoutRoot
@@ -181,7 +189,8 @@ extension ModifyDecisions {
 
     /// The zone's hierarchies after the request, without the shares that it makes.
     private func tree(of zone: ZoneRow, _ reader: any StoreReader) throws -> ShareTree {
-        var tree = ShareTree(zone.key, reader: reader)
+        var tree = ShareTree(
+            zone.key, isPlacing: stored.isPlacing(in: zone.name), reader: reader)
         for (item, decision) in zip(plan.items, decisions) where item.zoneName == zone.name {
             switch decision {
             case .save(let row, _, let old): tree.save(row, old: old)
@@ -190,12 +199,14 @@ extension ModifyDecisions {
             }
         }
         let cascaded = cascadedNames(in: zone.name)
-        let step = 400
-        for start in stride(from: 0, to: cascaded.count, by: step) {
-            let names = Array(cascaded[start..<min(start + step, cascaded.count)])
-            let rows = try reader.records(named: names, in: zone.key)
-            for name in names { tree.remove(name) }
-            for row in rows.values where !row.isDeleted { tree.delete(row) }
+        guard !cascaded.isEmpty else { return tree }
+        for name in cascaded { tree.remove(name) }
+        // Of all that goes, only shares and roots mean something to what stays.
+        let shares = try reader.shares(in: zone.key, limit: .max)
+        let sharing = Set(shares.flatMap { [$0.name, $0.root].compactMap(\.self) })
+        let rows = try reader.records(named: cascaded.filter(sharing.contains), in: zone.key)
+        for name in cascaded {
+            if let row = rows[name], !row.isDeleted { tree.delete(row) }
         }
         return tree
     }
@@ -209,7 +220,10 @@ extension ModifyDecisions {
         for zone in stored.zones.values where zone.hasFeed {
             // One that a cascade takes along shares nothing.
             let newShares = newShares(in: zone.name).filter { !isTakenAlong($0) }
-            guard try !newShares.isEmpty || reader.hasShares(in: zone.key) else { continue }
+            let isPlacing = stored.isPlacing(in: zone.name)
+            guard try !newShares.isEmpty || isPlacing || reader.hasShares(in: zone.key) else {
+                continue
+            }
             consequences.zonesWithShares.insert(zone.name)
             var tree = try tree(of: zone, reader)
             for index in newShares {
@@ -221,9 +235,12 @@ extension ModifyDecisions {
             for root in tree.created.keys {
                 shortGUIDs[root] = try shortGUID(ofRoot: root, &tree)
             }
-            try placeSaved(in: zone, &tree, shortGUIDs)
-            consequences.touched[zone.name] = try touched(&tree, shortGUIDs)
+            let replaced = try placeSaved(in: zone, &tree, shortGUIDs)
+            let (touched, later) = try touched(&tree, shortGUIDs)
+            consequences.touched[zone.name] = touched
+            consequences.later[zone.name] = later + (isPlacing ? replaced : [])
             consequences.ended[zone.name] = tree.endedShares
+            sharesGoing.formUnion(tree.endedShares.map(\.name))
         }
         return consequences
     }
@@ -239,9 +256,11 @@ extension ModifyDecisions {
         return try RecordSharing(row).shortGUID
     }
 
+    /// - Returns: The records that were there and come under another share.
     private mutating func placeSaved(
         in zone: ZoneRow, _ tree: inout ShareTree, _ shortGUIDs: [String: String]
-    ) throws {
+    ) throws -> [String] {
+        var replaced: [String] = []
         for index in decisions.indices {
             guard plan.items[index].zoneName == zone.name,
                 case .save(var row, let fields, let old) = decisions[index]
@@ -255,9 +274,11 @@ extension ModifyDecisions {
             } else {
                 row.shareRoot = try tree.shareRoot(of: row.name)
                 row.sharing = try rootSharing(of: row, tree, shortGUIDs)
+                if let old, old.shareRoot != row.shareRoot { replaced.append(row.name) }
             }
             decisions[index] = .save(row, fields: fields, old: old)
         }
+        return replaced
     }
 
     /// What a record that got or lost a share says of it.
@@ -270,9 +291,10 @@ extension ModifyDecisions {
         return tree.ended.contains(row.name) ? [] : row.sharing
     }
 
+    /// - Returns: What is written with the request, and the records whose children follow in steps.
     private func touched(
         _ tree: inout ShareTree, _ shortGUIDs: [String: String]
-    ) throws -> [RecordWrite] {
+    ) throws -> (writes: [RecordWrite], later: [String]) {
         var writes: [RecordWrite] = []
         for name in tree.ended.union(tree.created.keys).sorted() where tree.saved[name] == nil {
             guard !tree.gone.contains(name), let old = try tree.record(name) else { continue }
@@ -283,12 +305,13 @@ extension ModifyDecisions {
         }
         let named = Set(writes.map(\.row.name))
         let limit = context.limits.recordsPerShareChange
-        for (old, root) in try tree.carriedAlong(limit: limit) where !named.contains(old.name) {
+        let carried = try tree.carriedAlong(limit: limit)
+        for (old, root) in carried.rows where !named.contains(old.name) {
             var row = old
             row.shareRoot = root
             writes.append(RecordWrite(row: row, fields: [], references: [], old: old))
         }
-        return writes
+        return (writes, carried.later)
     }
 
     /// The links that the request drew in vain, and those of the shares that it ended.

@@ -6,12 +6,15 @@ import StratusWire
 struct ShareTree {
     private let zone: ZoneRow.Key
     private let reader: any StoreReader
+    /// Whether records of the zone are still to come under their shares: what is stored of their place may
+    /// be an old one.
+    private let isPlacing: Bool
     /// The records that the request saves, as decided.
     private(set) var saved: [String: RecordRow] = [:]
     /// The records that the request deletes.
     private(set) var gone: Set<String> = []
     /// Roots of shares that the request makes, and their shares.
-    var created: [String: String] = [:] { didSet { roots = [:] } }
+    var created: [String: String] = [:] { didSet { places = [:] } }
     /// Roots whose shares the request ends.
     private(set) var ended: Set<String> = []
     /// Records whose place in the hierarchies changes, so that what is below them changes too.
@@ -21,16 +24,17 @@ struct ShareTree {
     private var loaded: [String: RecordRow?] = [:]
     /// Records that were looked at on the ways upwards.
     private(set) var steps = 0
-    /// The roots that were found so far: the way up is gone once, however many records begin on it.
-    private var roots: [String: String?] = [:]
+    /// The roots that were found, of all records on the way: a long chain is climbed once.
+    private var places: [String: String?] = [:]
 
-    init(_ zone: ZoneRow.Key, reader: any StoreReader) {
+    init(_ zone: ZoneRow.Key, isPlacing: Bool, reader: any StoreReader) {
         self.zone = zone
+        self.isPlacing = isPlacing
         self.reader = reader
     }
 
     mutating func save(_ row: RecordRow, old: RecordRow?) {
-        roots = [:]
+        places = [:]
         saved[row.name] = row
         if let old {
             loaded[row.name] = .some(old)
@@ -40,7 +44,7 @@ struct ShareTree {
 
     /// A deleted share leaves its root, and a deleted root ends its share.
     mutating func delete(_ old: RecordRow) {
-        roots = [:]
+        places = [:]
         gone.insert(old.name)
         let isShare = old.type == ShareDictionary.recordType
         if isShare { endedShares.append(old) }
@@ -52,7 +56,7 @@ struct ShareTree {
 
     /// Takes out what the request saves and, by a cascade, deletes again.
     mutating func remove(_ name: String) {
-        roots = [:]
+        places = [:]
         gone.insert(name)
     }
 
@@ -62,30 +66,24 @@ struct ShareTree {
 
     /// The nearest record, from this one upwards, that is the root of a share.
     mutating func shareRoot(of name: String) throws -> String? {
-        var way: [String] = []
+        var seen: Set<String> = []
         var root: String?
         var current: String? = name
         while let name = current, !gone.contains(name) {
-            if let known = roots[name] {
+            if let known = places[name] {
                 root = known
                 break
             }
+            guard seen.insert(name).inserted else { break }
             steps += 1
-            // Until it is known better; a way that leads in a circle has no root.
-            roots[name] = .some(nil)
-            way.append(name)
-            if created[name] != nil {
-                root = name
-                break
-            }
-            let stored = try record(name)
-            if let stored, stored.shareRoot == name, !ended.contains(name) {
+            let stored = created[name] == nil ? try record(name) : nil
+            if created[name] != nil || stored?.shareRoot == name && !ended.contains(name) {
                 root = name
                 break
             }
             if let row = saved[name] {
                 current = row.parent
-            } else if moved.isEmpty, created.isEmpty {
+            } else if moved.isEmpty, created.isEmpty, !isPlacing {
                 // Nothing moves: what is stored of records that the request leaves alone is right.
                 root = stored?.shareRoot
                 break
@@ -93,7 +91,7 @@ struct ShareTree {
                 current = stored?.parent
             }
         }
-        if let root { for name in way { roots[name] = .some(root) } }
+        for name in seen { places[name] = .some(root) }
         return root
     }
 
@@ -106,26 +104,49 @@ struct ShareTree {
         return living
     }
 
-    /// The records below those that move which the request does not name, and which come under another
-    /// share by it.
-    ///
-    /// - Throws: ``ServiceError`` when they are too many.
-    mutating func carriedAlong(limit: Int) throws -> [(row: RecordRow, root: String?)] {
+    /// What a request does to the records below those that it moves, shares or no longer shares.
+    struct CarriedAlong {
+        /// Records which the request does not name, and which come under another share by it.
+        var rows: [(row: RecordRow, root: String?)] = []
+        /// Records below which there are too many for one transaction: they follow in steps.
+        var later: [String] = []
+    }
+
+    /// - Parameter limit: How many records go along at once.
+    /// - Throws: ``ServiceError`` when too many would leave a share that others still see.
+    mutating func carriedAlong(limit: Int) throws -> CarriedAlong {
         var below: [String: RecordRow] = [:]
-        for name in moved.union(created.keys).sorted() {
+        var carried = CarriedAlong()
+        // What lay below a record that goes has gone with it, or is moved by itself.
+        for name in moved.union(created.keys).subtracting(gone).sorted() {
             let rows = try reader.descendants(of: name, in: zone, limit: limit + 1)
-            for row in rows { below[row.name] = row }
-            guard below.count <= limit else { throw ServiceError.tooManyRecordsToShare }
+            if Set(below.keys).union(rows.map(\.name)).count > limit {
+                if try staysUnderRoot(name) { continue }
+                carried.later.append(name)
+            } else {
+                for row in rows { below[row.name] = row }
+            }
         }
-        // Known before the first way up, which would read them one by one.
-        for row in below.values where loaded[row.name] == nil { loaded[row.name] = .some(row) }
-        var carried: [(row: RecordRow, root: String?)] = []
+        // All first: whoever is climbed from finds the others here instead of in the store.
+        for row in below.values { loaded[row.name] = .some(row) }
         for row in below.values.sorted(by: { $0.version < $1.version })
         where saved[row.name] == nil && !gone.contains(row.name) {
-            loaded[row.name] = .some(row)
             let root = try shareRoot(of: row.name)
-            if root != row.shareRoot { carried.append((row, root)) }
+            if root != row.shareRoot { carried.rows.append((row, root)) }
         }
         return carried
+    }
+
+    /// Whether what is below a record stays where it is. If not, it may follow in steps: nobody sees more
+    /// than he may, since a share that ends gives no access from now on.
+    ///
+    /// - Throws: ``ServiceError`` where the share goes on without these records, whose participants would see
+    ///   them until the last step.
+    private mutating func staysUnderRoot(_ name: String) throws -> Bool {
+        var before = ShareTree(zone, isPlacing: true, reader: reader)
+        let former = try before.shareRoot(of: name)
+        if try former == shareRoot(of: name) { return true }
+        guard let former, !ended.contains(former) || created[former] != nil else { return false }
+        throw ServiceError.tooManyRecordsToMove
     }
 }

@@ -5,6 +5,7 @@ import StratusStorage
 struct ZoneRemoval: Sendable {
     let databases: Databases
     let records: RecordWriting
+    let longChanges: LongChanges
     let directory: any Directory
     let settings: ServiceSettings
 
@@ -18,11 +19,13 @@ struct ZoneRemoval: Sendable {
         }
         let store = try await databases.privateStore(of: user, in: address)
         // No device made the change: all are notified.
-        let links = try await records.write(to: store, by: user, on: "") { records -> [String]? in
+        let removal = try await records.write(to: store, by: user, on: "") {
+            records -> (links: [String], isLong: Bool)? in
             guard let zone = try records.transaction.livingZone(named: name) else { return nil }
-            return try records.remove(zone, reason: reason)
+            return (try records.remove(zone, reason: reason), records.hasLongChange)
         }
-        guard let links else { return false }
+        guard let (links, isLong) = removal else { return false }
+        if isLong { await longChanges.begin(store) }
         await SharingOutcome(unusedShortGUIDs: links).forgetShortGUIDs(directory, settings.logger)
         return true
     }

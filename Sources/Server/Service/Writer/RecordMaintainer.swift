@@ -53,4 +53,6 @@ struct RecordAuthor: Sendable {
     var device: String
     var subscriptions: SubscriptionSummary
     var ancestorRoom: AncestorMaintainer.Room
+    /// How many rows of records a zone may have to be deleted in one transaction.
+    var recordsAtOnce: Int
 }

@@ -17,6 +17,8 @@ struct RecordWriter {
     let transaction: any StoreWriter
     /// Whether subscribers or participants may have to be notified.
     private(set) var mayHaveEvents = false
+    /// Whether something is left to be done in steps (``LongChanges``).
+    var hasLongChange = false
 
     private let rows: any RecordTransaction
     /// The same transaction, as the maintainers get it.
@@ -86,6 +88,11 @@ struct RecordWriter {
 
     /// Creates a custom zone.
     mutating func create(_ name: String, encryptionScope: ZoneEncryptionScope) throws -> ZoneRow {
+        if let former = try rows.zone(named: name),
+            try rows.longChanges(in: former.key).contains(.zoneRemoval)
+        {
+            throw ServiceError.formerZoneRemoval
+        }
         let zone = try rows.createZone(
             named: name, hasFeed: true, encryptionScope: encryptionScope)
         guard author.subscriptions.wantsEvents else { return zone }
@@ -102,8 +109,21 @@ struct RecordWriter {
         mayHaveEvents = true
         let links = try rows.shares(in: zone.key, limit: .max).map(\.shortGUID)
         for index in maintainers.indices { try maintainers[index].removing(zone, in: derived) }
-        try rows.deleteZone(zone.key, reason: reason)
+        if try rows.holdsMoreRecords(than: author.recordsAtOnce, in: zone.key) {
+            try rows.hideZone(zone.key, reason: reason)
+            try rows.put(LongChangeRow(zone: zone.key, kind: .zoneRemoval, name: ""))
+            hasLongChange = true
+        } else {
+            try rows.deleteZone(zone.key, reason: reason)
+        }
         return links
+    }
+
+    /// Removes some rows of a zone that was deleted with more of them than go at once.
+    ///
+    /// - Returns: Whether there were any.
+    func removeRows(ofDeleted zone: ZoneRow.Key, limit: Int) throws -> Bool {
+        try rows.removeRows(ofHiddenZone: zone, limit: limit)
     }
 
     /// Removes the oldest tombstones of a zone. The rows that were derived from their records went with

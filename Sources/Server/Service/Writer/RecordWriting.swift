@@ -8,6 +8,7 @@ struct RecordWriting: Sendable {
     let subscriptions: SubscriptionCache
     let notifications: Notifications
     let ancestorRoom: AncestorMaintainer.Room
+    let recordsAtOnce: Int
 
     /// Runs `body` in a transaction on a database.
     ///
@@ -21,7 +22,8 @@ struct RecordWriting: Sendable {
         let cursor = notifications.cursor(of: store.address)
         let author = RecordAuthor(
             user: user, device: device,
-            subscriptions: try await subscriptions.summary(of: store), ancestorRoom: ancestorRoom)
+            subscriptions: try await subscriptions.summary(of: store), ancestorRoom: ancestorRoom,
+            recordsAtOnce: recordsAtOnce)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
             try cursor.dequeue(in: rows)
             var writer = RecordWriter(rows, author)

@@ -38,9 +38,9 @@ extension ZonesModify: ServedEndpoint {
         let idempotency = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "zones/")
-        let (answer, links) = try await components.records.write(
+        let (answer, links, isLong) = try await components.records.write(
             to: store, by: context.user(), on: context.caller.device
-        ) { records -> (Answer, [String]) in
+        ) { records -> (Answer, [String], Bool) in
             let writer = records.transaction
             let tokens = ChangeTokens(
                 signer: signer, address: address, reader: writer,
@@ -48,7 +48,7 @@ extension ZonesModify: ServedEndpoint {
             if let outcome = try idempotency?.outcome(in: writer) {
                 let zones = try ZonesOutcome(outcome, count: request.operations.count)
                     .replay(request) { try current($0, in: writer, context, tokens) }
-                return (Answer(zones), [])
+                return (Answer(zones), [], false)
             }
             var changes = ZoneChanges(context: context)
             let results = try request.operations.map { operation in
@@ -65,8 +65,9 @@ extension ZonesModify: ServedEndpoint {
             if results.contains(where: { if case .success = $0 { true } else { false } }) {
                 try idempotency?.keep(ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
-            return (Answer(results), changes.endedLinks)
+            return (Answer(results), changes.endedLinks, records.hasLongChange)
         }
+        if isLong { await components.longChanges.begin(store) }
         await SharingOutcome(unusedShortGUIDs: links)
             .forgetShortGUIDs(components.directory, components.settings.logger)
         return answer

@@ -66,8 +66,8 @@ extension RecordStore {
 
 /// Reads a database as it is at one moment. Valid only inside the closure that it is given to.
 public protocol StoreReader:
-    AncestorReader, AssetReader, IndexReader, RecordUsage, ReferenceReader, SharingReader,
-    TombstoneReader
+    AncestorReader, AssetReader, IndexReader, LongChangeReader, RecordUsage, ReferenceReader,
+    SharingReader, TombstoneReader
 {
     /// The newest epoch of the database; in a transaction that has taken a version, that of its writes.
     var epoch: Epoch { get throws }
@@ -142,7 +142,9 @@ extension StoreReader {
 /// Changes what is not a record in a transaction. Valid only inside the closure that it is given to.
 ///
 /// A record's row, and the rows that are derived from it, are written through ``RecordTransaction``.
-public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, SharedZoneWriter {
+public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWriter,
+    SharedZoneWriter
+{
     /// Creates a zone, or a deleted one again with a new generation; one that exists stays as it is.
     func createZone(
         named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope

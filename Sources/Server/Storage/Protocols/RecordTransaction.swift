@@ -21,6 +21,15 @@ public protocol RecordTransaction: DerivedRowWriter {
     /// Deletes a zone with its records and what is derived from them; its row stays, with the reason.
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
 
+    /// Deletes a zone whose rows are to go in steps: its shares end, its row says that it is deleted, and
+    /// nothing else changes yet.
+    func hideZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
+
+    /// Removes some of the rows of a zone that was hidden, what is derived from records before the records.
+    ///
+    /// - Returns: Whether there were any.
+    func removeRows(ofHiddenZone zone: ZoneRow.Key, limit: Int) throws -> Bool
+
     /// Removes tombstones up to a version and raises the zone's purge horizon to it, at most to the zone's own
     /// version.
     ///

@@ -17,7 +17,9 @@ extension RecordFile {
             violations: """
                 SELECT record.name FROM record
                     JOIN index_definition ON record_type = record.type AND kind = 0 AND phase = 1
-                WHERE record.deleted = 0 AND NOT EXISTS (
+                WHERE record.deleted = 0
+                    AND record.zone NOT IN (SELECT zone FROM long_change WHERE kind = 3)
+                    AND NOT EXISTS (
                     SELECT 1 FROM record_index AS entry
                     WHERE entry.zone = record.zone AND entry.index_id = index_definition.index_id
                         AND entry.key = x'' AND entry.name = record.name)

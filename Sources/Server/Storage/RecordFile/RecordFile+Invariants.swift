@@ -1,4 +1,12 @@
 extension RecordFile {
+    /// Whether a row of a record is none that a long change is still to remove.
+    private static func isStaying(_ record: String) -> String {
+        """
+        NOT EXISTS (SELECT 1 FROM long_change WHERE long_change.zone = \(record).zone
+            AND (kind = 3 OR kind = 2 AND long_change.name = \(record).name))
+        """
+    }
+
     /// Invariants between the rows of a database. The meaning of their bytes is checked in StratusService.
     static let invariants: [StoredInvariant] = tableInvariants + epochInvariants + indexInvariants
 
@@ -27,7 +35,8 @@ extension RecordFile {
             "A record lies in a zone that is not deleted.",
             violations: """
                 SELECT record.name FROM record LEFT JOIN zone USING (zone)
-                WHERE zone.name IS NULL OR zone.deletion IS NOT NULL
+                WHERE (zone.name IS NULL OR zone.deletion IS NOT NULL)
+                    AND record.zone NOT IN (SELECT zone FROM long_change WHERE kind = 3)
                 """),
         StoredInvariant(
             "A record's version is between 1 and its zone's, and its request ended at or after it.",
@@ -56,6 +65,7 @@ extension RecordFile {
                     ON parent.zone = child.zone AND parent.name = child.parent
                         AND parent.deleted = 0
                 WHERE child.parent IS NOT NULL AND parent.name IS NULL
+                    AND \(isStaying("child"))
                 """),
         usageInvariant,
         StoredInvariant(
@@ -69,9 +79,11 @@ extension RecordFile {
         StoredInvariant(
             "What lies under a root is shared.",
             violations: """
-                SELECT record.name FROM record LEFT JOIN share
-                    ON share.zone = record.zone AND share.root = record.share_root
-                WHERE record.share_root IS NOT NULL AND share.name IS NULL
+                SELECT covered.name FROM record AS covered LEFT JOIN share
+                    ON share.zone = covered.zone AND share.root = covered.share_root
+                WHERE covered.share_root IS NOT NULL AND share.name IS NULL
+                    AND covered.zone NOT IN (SELECT zone FROM long_change WHERE kind IN (1, 3))
+                    AND \(isStaying("covered"))
                 """),
         StoredInvariant(
             "Access is by a share.",
@@ -95,12 +107,16 @@ extension RecordFile {
                     ON record.zone = reference_.zone AND record.name = reference_.target
                         AND record.deleted = 0
                 WHERE reference_.action = 2 AND record.name IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM long_change
+                        WHERE kind = 2 AND long_change.zone = reference_.zone
+                            AND long_change.name = reference_.holder)
                 """),
         StoredInvariant(
             "A replaced state was replaced at a version that its zone has reached.",
             violations: """
                 SELECT replaced_at || '' FROM record_ancestor LEFT JOIN zone USING (zone)
-                WHERE zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version
+                WHERE (zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version)
+                    AND record_ancestor.zone NOT IN (SELECT zone FROM long_change WHERE kind = 3)
                 """),
         StoredInvariant(
             "An asset is held by as many records as are counted.",

@@ -22,6 +22,7 @@ enum RecordFile {
                 .init("encryption scope", sql: encryptionColumn),
                 addMarks(world: world, identity: identity),
                 .init("epochs", sql: epochTables),
+                .init("long changes", sql: longChangeTables),
             ],
             begin: { database in
                 try begin(database, Epoch(number: 1, identifier: world.randomNumber()))

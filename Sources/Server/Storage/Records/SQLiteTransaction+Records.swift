@@ -70,6 +70,19 @@ extension SQLiteTransaction {
         try statement("DELETE FROM record WHERE zone = ?").bind(1, zone.rawValue).run()
     }
 
+    /// Removes some records of a zone that is deleted.
+    ///
+    /// - Returns: How many went.
+    func deleteRecords(in zone: ZoneRow.Key, limit: Int) throws -> Int {
+        try statement(
+            "DELETE FROM record WHERE rowid IN (SELECT rowid FROM record WHERE zone = ? LIMIT ?)"
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, Int64(limit))
+        .run()
+        return database.changesCount
+    }
+
     /// - Returns: How many there were.
     func deleteTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
         // By the index of the tombstones: that of all versions would lead past every record.

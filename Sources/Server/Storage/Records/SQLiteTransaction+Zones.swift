@@ -52,6 +52,16 @@ extension SQLiteTransaction {
     }
 
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
+        try markDeleted(zone, reason: reason)
+        try deleteRecords(in: zone)
+        for table in ["reference_", "record_ancestor", "record_index", "long_change"] {
+            try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
+        }
+        try releaseAssets(in: zone)
+        try deleteSharing(in: zone)
+    }
+
+    func markDeleted(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
         let deleted = try statement(
             """
             UPDATE zone SET deletion = ?, changed_at_database_version = ?
@@ -63,12 +73,6 @@ extension SQLiteTransaction {
         .bind(3, zone.rawValue)
         .first { _ in true }
         guard deleted != nil else { throw StorageError.zoneMissing() }
-        try deleteRecords(in: zone)
-        for table in ["reference_", "record_ancestor", "record_index"] {
-            try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
-        }
-        try releaseAssets(in: zone)
-        try deleteSharing(in: zone)
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

@@ -115,6 +115,7 @@ import Testing
     @Test func tooLargeCascadeRefusesItsRootOnly() async throws {
         var limits = Limits()
         limits.recordsPerCascade = 3
+        limits.recordsPerLongCascade = 3
         let alice = try await World(limits: limits).person("alice")
         try await alice.modify([hut(.create, "small"), hut(.create, "large")])
         try await alice.modify(
@@ -274,6 +275,7 @@ import Testing
     func refusalChainRefusesEveryDeletion(_ hasCycles: Bool) async throws {
         var limits = Limits()
         limits.recordsPerCascade = 300
+        limits.recordsPerLongCascade = 300
         let alice = try await World(limits: limits).person("alice")
         let count = 100
         func list(_ number: Int) -> String { "list-\(number)" }

@@ -257,18 +257,31 @@ import Testing
         }
     }
 
-    @Test("More records than a request may carry along are refused, and nothing happened")
-    func shareOfTooManyRecordsIsRefused() async throws {
+    @Test("More records than go along at once are not moved out of a share that goes on")
+    func moveOfTooManyRecordsOutOfShareIsRefused() async throws {
         var limits = Limits()
         limits.recordsPerShareChange = 3
         let ida = try await owner(limits: limits)
-        let below = (0..<4).map { hut(.create, "hut\($0)", parent: .some("trail")) }
-        try await ida.modify([hut(.create, "trail")] + below, in: "Trips")
-        let refusal = await ida.refusal(
-            RecordsModify.self,
-            .init(operations: [share(.create, "S", of: "trail")], zoneID: zone("Trips")))
+        let below = (0..<4).map { hut(.create, "hut\($0)", parent: .some("camp")) }
+        try await ida.modify(
+            [
+                hut(.create, "trail"), hut(.create, "camp", parent: .some("trail")),
+                share(.create, "S", of: "trail"),
+            ] + below, in: "Trips")
+        func move(_ parent: RecordDictionary.ParentChange) async -> RequestFailure? {
+            await ida.refusal(
+                RecordsModify.self,
+                .init(
+                    operations: [hut(.forceUpdate, "camp", parent: parent)], zoneID: zone("Trips")))
+        }
+        let refusal = await move(.none)
         #expect(refusal?.error.frameworkCode == .limitExceeded)
-        #expect(try await ida.lookup(["S"], in: "Trips")[0].code == .notFound)
+        #expect(
+            try await ida.lookup(["camp"], in: "Trips")[0].record?.parentRecordName
+                == .some("trail"))
+        // Below the same root nothing changes for anybody.
+        try await ida.modify([hut(.create, "side", parent: .some("trail"))], in: "Trips")
+        #expect(await move(.some("side")) == nil)
     }
 
     @Test("Where the schema is fixed, shares are made all the same")

@@ -24,6 +24,22 @@ import Testing
         for _ in 0..<60 { try await play.step() }
         try await play.checkEverything()
     }
+
+    /// Small limits: most changes are carried out in steps, of which some come between what people do. Nobody
+    /// ever sees too much; at the end everybody sees what he would have seen at once.
+    @Test(arguments: Seeds.forTest("SharingOracleTests in steps", count: 4))
+    func visibleRecordsOfChangesInStepsStayWithinTheSharingModel(_ seed: UInt64) async throws {
+        var limits = Limits()
+        limits.recordsPerShareChange = 0
+        limits.recordsPerStep = 1
+        var play = try await SharingPlay(Backend.memory, seed: seed, limits: limits)
+        play.hasTallTrees = true
+        for _ in 0..<250 { try await play.step() }
+        try await play.settle()
+        try await play.checkEverything()
+        // Each long change takes its first step with the request.
+        play.expect(play.stepsTaken > 10, "there were \(play.stepsTaken) steps only")
+    }
 }
 
 /// A random play of five users, checked against ``SharingModel``.
@@ -41,11 +57,16 @@ struct SharingPlay {
     var stepNumber = 0
     var shareNumber = 0
     var story = ""
+    /// The zones in which something is still to be done, as the play knows.
+    var unsettled: Set<Int> = []
+    var stepsTaken = 0
+    /// Whether most records are saved below others.
+    var hasTallTrees = false
 
-    init(_ backend: Backend, seed: UInt64) async throws {
+    init(_ backend: Backend, seed: UInt64, limits: Limits = Limits()) async throws {
         self.seed = seed
         numbers = SeededNumbers(seed: seed)
-        world = World(try backend.storage())
+        world = World(try backend.storage(), limits: limits, startsLongChanges: false)
         for index in 0..<5 { people.append(try await world.person("u\(index)@example.org")) }
         model = SharingModel(zones: [
             .init(owner: 0, name: "A"), .init(owner: 0, name: "B"), .init(owner: 1, name: "A"),
@@ -90,6 +111,9 @@ struct SharingPlay {
         case 96..<98: try await leaveZone(zone)
         default: try await renewZone(zone)
         }
+        if chance(1, in: 3) { try await takeStep(of: model.zones[zone].owner) }
+        if chance(1, in: 20) { try await settle() }
+        try await noteUnsettledZones()
         try await check(zone)
         for index in followers.indices where chance(1, in: 4) {
             try await catchUp(index)
@@ -104,7 +128,8 @@ struct SharingPlay {
         guard let name = pick(Self.recordNames) else { return }
         let value = Int64.random(in: 0..<1_000, using: &numbers)
         var parent = RecordDictionary.ParentChange.absent
-        if chance(1, in: 2), let other = pick(Self.recordNames), other != name,
+        let above = hasTallTrees ? model.zones[zone].records.keys.sorted() : Self.recordNames
+        if chance(hasTallTrees ? 5 : 3, in: 6), let other = pick(above), other != name,
             !model.zones[zone].isBelow(other, name)
         {
             parent = .some(other)
@@ -113,11 +138,23 @@ struct SharingPlay {
         }
         story = "user \(user) saves \(name) with \(parent) in zone \(zone)"
         let allowed = canSave(user, name, parent, zone)
-        let result = try await people[user].modify(
-            [hut(.forceUpdate, name, [beds(value)], parent: parent)], in: zoneID(zone),
-            scope: scope(user, zone))[0]
-        expect((result.failed == nil) == allowed, "save: \(String(describing: result.failed))")
-        guard allowed else { return }
+        let result: RecordResult
+        do {
+            result = try await people[user].modify(
+                [hut(.forceUpdate, name, [beds(value)], parent: parent)], in: zoneID(zone),
+                scope: scope(user, zone))[0]
+        } catch let failure as RequestFailure where failure.error.frameworkCode == .limitExceeded {
+            let isOut = model.zones[zone].root(of: name) != nil
+            expect(isOut && model.zones[zone].hasChildren(name), "refused: \(failure)")
+            return
+        }
+        let isSettled = user == model.zones[zone].owner || !unsettled.contains(zone)
+        let hasSaved = result.failed == nil
+        // As long as he does not see everything he cannot change everything.
+        expect(
+            isSettled ? hasSaved == allowed : !hasSaved || allowed,
+            "save: \(String(describing: result.failed))")
+        guard hasSaved else { return }
         var record = model.zones[zone].records[name] ?? .init(parent: nil, value: 0)
         record.value = value
         switch parent {
@@ -154,6 +191,8 @@ struct SharingPlay {
         guard let name = pick(Self.recordNames) else { return }
         story = "user \(user) deletes \(name) in zone \(zone)"
         let current = model.zones[zone]
+        // What he does not see yet is deleted for him.
+        guard user == current.owner || !unsettled.contains(zone) else { return }
         let isThere =
             current.records[name] != nil && current.isVisible(to: user)
             && current.canRead(user, name)
@@ -221,6 +260,7 @@ struct SharingPlay {
                     .create, name, of: root, permission: wanted.publicPermission,
                     participants: dictionaries(wanted))
             ], in: zoneID(zone), scope: .private)[0]
+        if unsettled.contains(zone), result.code == .zoneBusy { return }
         expect((result.failed == nil) == allowed, "share: \(String(describing: result.failed))")
         guard allowed else { return }
         wanted.shortGUID = result.record?.shortGUID ?? ""
@@ -244,8 +284,14 @@ struct SharingPlay {
             hut(.create, free[0], [beds(1)]),
         ]
         operations.shuffle(using: &numbers)
-        let results = try await people[current.owner].modify(
-            operations, in: zoneID(zone), isAtomic: true, scope: .private)
+        let results: [RecordResult]
+        do {
+            results = try await people[current.owner].modify(
+                operations, in: zoneID(zone), isAtomic: true, scope: .private)
+        } catch let failure as RequestFailure where unsettled.contains(zone) {
+            expect(failure.records?.contains { $0.code == .zoneBusy } == true, "\(failure)")
+            return
+        }
         let made = results.compactMap(\.record).first { $0.recordName == name }
         expect(made != nil, "a tree in one request")
         wanted.shortGUID = made?.shortGUID ?? ""

@@ -176,6 +176,7 @@ private struct WritingPlay {
             try await place.world.service.removeZone(
                 named: zoneName, of: alice.name, at: place.world.address, reason: .purged)
         }
+        await place.world.service.waitUntilIdle()
         try await expectDerivedRowsFit(
             place.storage, place.database(of: alice), "\(comment)")
         try await alice.makeZone(zoneName)

@@ -73,6 +73,7 @@ struct StoreModel {
     var outcomes: [Outcome] = []
     var outboxRows: [OutboxRow] = []
     var lastOutbox: Int64 = 0
+    var longChangeRows: [LongChangeRow] = []
 
     init(epoch: Epoch, defect: Defect? = nil) {
         epochs = [(nil, EpochRow(epoch: epoch, startVersion: 0, startedMilliseconds: 0))]
@@ -147,7 +148,7 @@ final class ModelTransaction: RecordTransaction {
     }
 
     /// Changes a zone that is not deleted, and marks it as changed.
-    private func change(_ key: ZoneRow.Key, _ body: (inout ZoneRow) -> Void) throws {
+    func change(_ key: ZoneRow.Key, _ body: (inout ZoneRow) -> Void) throws {
         guard let index = model.zones.firstIndex(where: { $0.key == key && $0.deletion == nil })
         else { throw refusal }
         body(&model.zones[index])
@@ -170,6 +171,7 @@ final class ModelTransaction: RecordTransaction {
         model.shareRows.removeAll { $0.zone == zone }
         model.accessRows = model.accessRows.filter { $0.zone != zone }
         model.shareEvents.removeAll { $0.zone == zone }
+        model.longChangeRows.removeAll { $0.zone == zone }
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {

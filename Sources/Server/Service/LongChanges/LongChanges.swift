@@ -1,0 +1,135 @@
+import Logging
+import StratusRecords
+import StratusRuntime
+import StratusStorage
+import Synchronization
+
+/// Carries out what requests were too small for, step by step: each step is a transaction of its own, between
+/// which others read and write (decision 18).
+///
+/// What is to be done is in the database (`LongChangeRow`), written by the request that made the change, so
+/// it goes on after a restart: at the database's first use, or at the service's start. All databases take
+/// turns, one step each, so that one person's large change is not in the way of another's small one.
+final class LongChanges: Sendable {
+    private struct State {
+        /// The databases that have something to do, in the order of their turns.
+        var waiting: [any RecordStore] = []
+        var waitingAddresses: Set<DatabaseAddress> = []
+        /// The databases that were looked at since the start.
+        var looked = LRUCache<DatabaseAddress, Bool>(capacity: 10_000)
+        var running: Task<Void, Never>?
+
+        mutating func enqueue(_ store: any RecordStore) {
+            if waitingAddresses.insert(store.address).inserted { waiting.append(store) }
+        }
+
+        mutating func next() -> (any RecordStore)? {
+            guard !waiting.isEmpty else {
+                running = nil
+                return nil
+            }
+            let store = waiting.removeFirst()
+            waitingAddresses.remove(store.address)
+            return store
+        }
+    }
+
+    private let records: RecordWriting
+    private let settings: ServiceSettings
+    private let state = Mutex(State())
+
+    init(records: RecordWriting, settings: ServiceSettings) {
+        self.records = records
+        self.settings = settings
+    }
+
+    // MARK: Turns
+
+    /// Takes up what is left in a database at its first use.
+    func takeUp(_ store: any RecordStore) {
+        let isNew = state.withLock { state in
+            if state.looked[store.address] != nil { return false }
+            state.looked[store.address] = true
+            return true
+        }
+        if isNew { start(store) }
+    }
+
+    /// Does the first step of what a request has written down, and has the others follow.
+    func begin(_ store: any RecordStore) async {
+        if await takeStep(store) { start(store) }
+    }
+
+    /// Has the steps of a database follow, unless they do already.
+    private func start(_ store: any RecordStore) {
+        state.withLock { state in
+            state.enqueue(store)
+            guard state.running == nil else { return }
+            state.running = settings.world.startTask("long changes") { await self.run() }
+        }
+    }
+
+    /// Returns when nothing is left to do, but for what failed.
+    func waitUntilIdle() async {
+        while let task = state.withLock({ $0.running }) { await task.value }
+    }
+
+    private func run() async {
+        while let store = state.withLock({ $0.next() }) {
+            if await takeStep(store) { state.withLock { $0.enqueue(store) } }
+            // Requests come between two steps.
+            await Task.yield()
+        }
+    }
+
+    /// - Returns: whether there is more to do now.
+    private func takeStep(_ store: any RecordStore) async -> Bool {
+        do {
+            return try await step(store)
+        } catch {
+            // It stays in the database, and is taken up at its next use.
+            state.withLock { $0.looked[store.address] = nil }
+            // A service that stops, and a file that its requests say is damaged, are no news.
+            let code = (error as? StorageError)?.code
+            guard code != .closed, code != .corrupt else { return false }
+            settings.logger.warning(
+                "A step of a long change failed; it is tried again at the database's next use.",
+                metadata: [
+                    "database": "\(store.address)", "error": "\(type(of: error))",
+                ])
+            return false
+        }
+    }
+
+    // MARK: A step
+
+    /// Does one step in a database.
+    ///
+    /// - Returns: whether there was anything to do; then there may be more.
+    func step(_ store: any RecordStore) async throws -> Bool {
+        // Read first: most databases have nothing to do, and a look must not take the writer's turn.
+        let next = try await store.read { reader in
+            try LongChangeRow.Kind.allCases.lazy
+                .compactMap { try reader.longChanges($0, limit: 1).first }.first
+        }
+        guard let next else { return false }
+        let limits = settings.limits
+        switch next.kind {
+        case .placement:
+            try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in
+                var placement = SharePlacement(limits)
+                try placement.step(in: &records)
+            }
+        case .deletion:
+            let deletion = LongDeletion(text: next.detail)
+            try await records.write(to: store, by: deletion.user, on: deletion.device) { records in
+                try deletion.step(in: &records, limits)
+            }
+        case .zoneRemoval:
+            try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in
+                try ZoneRows(of: next).step(in: &records, limits)
+            }
+        }
+        return true
+    }
+}

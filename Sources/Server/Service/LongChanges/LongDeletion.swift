@@ -1,0 +1,98 @@
+import StratusRecords
+import StratusStorage
+
+/// On whose behalf the records go that a deletion takes along, and one step of it.
+///
+/// Until its step a record is there for all who read. For whoever writes it is gone: it is not saved, nothing
+/// may need it, and what it needs may go (`StoredRecords.goingAway`).
+struct LongDeletion: Sendable {
+    let user: String
+    let device: String
+    let milliseconds: Int64
+    /// What stands in the rows.
+    let text: String
+
+    init(user: String, device: String, milliseconds: Int64) {
+        self.user = user
+        self.device = device
+        self.milliseconds = milliseconds
+        text = "\(milliseconds)\(Self.separator)\(user)\(Self.separator)\(device)"
+    }
+
+    private static let separator: Character = "\n"
+
+    /// A text that is not one of ours leaves out who it was: the record goes all the same.
+    init(text: String) {
+        self.text = text
+        let parts = text.split(
+            separator: Self.separator, maxSplits: 2, omittingEmptySubsequences: false)
+        milliseconds = parts.first.flatMap { Int64($0) } ?? 0
+        user = parts.count == 3 ? String(parts[1]) : ""
+        device = parts.count == 3 ? String(parts[2]) : ""
+    }
+
+    // MARK: A step
+
+    /// Records that are read at a time: they may be large.
+    private static let recordsPerRead = 50
+
+    func step(in records: inout RecordWriter, _ limits: Limits) throws {
+        let writer = records.transaction
+        let rows = try writer.longChanges(.deletion, limit: limits.recordsPerStep)
+        guard let key = rows.first?.zone else { return }
+        // Those of one request: a step is one person's change.
+        let entries = rows.filter { $0.zone == key && $0.detail == text }
+        guard let zone = try writer.zones().first(where: { $0.key == key }) else {
+            for entry in rows where entry.zone == key { try writer.delete(entry) }
+            return
+        }
+        var going: [RecordRow] = []
+        var room = limits.recordBytesPerModify
+        var next = 0
+        while next < entries.count, room > 0 {
+            let part = entries[next..<min(next + Self.recordsPerRead, entries.count)]
+            let found = try writer.records(named: part.map(\.name), in: key)
+            for entry in part {
+                if let row = found[entry.name], !row.isDeleted {
+                    going.append(row)
+                    room -= row.payload.count
+                }
+                try writer.delete(entry)
+            }
+            next += part.count
+        }
+        guard !going.isEmpty else { return }
+        let roots = Set(try writer.shares(in: key, limit: .max).compactMap(\.root))
+        try records.write(going.count, in: zone, isShared: writer.hasShares(in: key)) { records in
+            for row in going {
+                var old = row
+                // Nobody is told that a record left the view of a share that is not there any more.
+                if let root = old.shareRoot, !roots.contains(root) { old.shareRoot = nil }
+                try records.put(
+                    RecordWrite(row: tombstone(of: row), fields: [], references: [], old: old))
+            }
+        }
+    }
+
+    private func tombstone(of record: RecordRow) -> RecordRow {
+        record.tombstone(
+            modifier: user.isEmpty ? record.modifier : user, device: device,
+            milliseconds: milliseconds)
+    }
+}
+
+extension RecordRow {
+    /// What is left of the record when it is deleted.
+    func tombstone(modifier: String, device: String, milliseconds: Int64) -> RecordRow {
+        var row = self
+        row.isDeleted = true
+        row.payload = []
+        row.parent = nil
+        row.shareRoot = nil
+        row.sharing = []
+        row.modifiedMilliseconds = milliseconds
+        row.modifier = modifier
+        row.modifierDevice = device
+        return row
+    }
+}

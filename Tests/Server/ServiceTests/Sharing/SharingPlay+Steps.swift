@@ -1,0 +1,47 @@
+import StratusRecords
+import StratusStorage
+
+@testable import StratusService
+
+/// Changes that are carried out in steps.
+extension SharingPlay {
+    private func store(of user: Int) async throws -> any RecordStore {
+        try await world.service.storage.store(
+            for: DatabaseAddress(world.address, .private(owner: people[user].name)))
+    }
+
+    mutating func takeStep(of user: Int) async throws {
+        if try await world.service.components.longChanges.step(store(of: user)) { stepsTaken += 1 }
+    }
+
+    /// Takes all steps that are left.
+    mutating func settle() async throws {
+        for user in Set(model.zones.map(\.owner)).sorted() {
+            let store = try await store(of: user)
+            while try await world.service.components.longChanges.step(store) { stepsTaken += 1 }
+        }
+        unsettled = []
+    }
+
+    mutating func noteUnsettledZones() async throws {
+        unsettled = []
+        for (index, zone) in model.zones.enumerated() {
+            let name = zone.name
+            let isUnsettled = try await store(of: zone.owner).read { reader in
+                guard let zone = try reader.zone(named: name) else { return false }
+                return try !reader.longChanges(in: zone.key).isEmpty
+            }
+            if isUnsettled { unsettled.insert(index) }
+        }
+    }
+
+    /// Whether what a user found is what he may see: all of it, or as long as steps are left, a part.
+    func isRight(_ found: [String: Int64], _ view: [String: Int64], of user: Int, in zone: Int)
+        -> Bool
+    {
+        guard unsettled.contains(zone), user != model.zones[zone].owner else {
+            return found == view
+        }
+        return found.allSatisfy { view[$0.key] == $0.value }
+    }
+}
