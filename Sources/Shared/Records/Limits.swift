@@ -299,65 +299,46 @@ public struct Limits: Hashable, Sendable {
     /// Requests of one user of a container in a second, as a long-time average. Larger requests count
     /// more: 400 saved records as eleven.
     public var requestsPerSecond = 40
-
     /// Requests that a user may send at once after a pause.
     public var requestsInBurst = 400
-
     /// Requests in a second from one network address, whoever sends them. Behind it may be a household
     /// or an office. Requests with bad credentials count ten times.
     public var requestsPerSecondPerAddress = 200
-
     /// Requests that may come at once from one network address after a pause.
     public var requestsInBurstPerAddress = 2_000
-
     /// Bad requests in series after which a sender's rates are halved, and halved again after as many
     /// more, five times at the most. Good requests and time make up for them.
     public var badRequestsBeforePenalty = 20
-
     /// Requests of one user that are worked on at the same time; the others wait for their turn.
     public var requestsInWorkPerUser = 8
-
     /// Requests of all users that are worked on at the same time.
     public var requestsInWork = 64
-
     /// Requests in a second up to which a sender's are light, each counted by what it costs: they do not
     /// wait for those of senders that ask for more, which are worked on by fewer threads.
     public var lightRequestsPerSecond = 100
-
     /// Bytes of a request's body above which it is not light, whoever sends it.
     public var lightRequestBytes = 256_000
-
     /// Requests of one sender that are light at the same time.
     public var lightRequestsAtOnce = 2
-
     /// Bytes received or sent that cost their sender as much as a request.
     public var bytesCountedAsRequest = 250_000
-
     /// Requests of one user that may wait; more are refused with "try again later".
     public var waitingRequestsPerUser = 256
-
     /// Requests of all users that may wait.
     public var waitingRequests = 4_096
-
     /// Bytes that a user may send and receive in a second, as a long-time average.
     public var transferBytesPerSecond = 2_000_000
-
     /// Bytes that a user may send and receive at once after a pause.
     public var transferBytesInBurst = 2_000_000_000
-
     /// Bytes that may come from and go to one network address in a second, as a long-time average.
     public var transferBytesPerSecondPerAddress = 10_000_000
-
     /// Bytes that may come from and go to one network address at once after a pause.
     public var transferBytesInBurstPerAddress = 10_000_000_000
-
     /// Bytes that those without a user may send and receive in a second with one API token, as a
     /// long-time average. Its users are not concerned.
     public var transferBytesPerSecondPerToken = 20_000_000
-
     /// Bytes that those without a user may send and receive at once with one API token after a pause.
     public var transferBytesInBurstPerToken = 20_000_000_000
-
     /// Bytes that a container's clients may send and receive in a day (UTC); 0 limits nothing.
     public var transferBytesPerDay = 0
 
@@ -366,7 +347,6 @@ public struct Limits: Hashable, Sendable {
     /// Bytes of requests and answers that are held in memory, all together. A sender may hold as much as
     /// it leaves free.
     public var memoryBytes = 192_000_000
-
     /// How long a request waits for memory before it is refused with "try again later", in seconds.
     public var memoryWaitSeconds: Double = 10
 
@@ -374,20 +354,15 @@ public struct Limits: Hashable, Sendable {
 
     /// Wrong passwords for an account from one network address that are free; one a minute comes back.
     public var wrongPasswords = 10
-
     /// Wrong passwords for an account from everywhere that are free; one a minute comes back. Addresses
     /// that signed in to the account before are not concerned.
     public var wrongPasswordsPerAccount = 30
-
     /// Wrong passwords from one network address that are free; one in ten seconds comes back.
     public var wrongPasswordsPerAddress = 60
-
     /// Passwords that are checked at the same time: each takes 32 MB.
     public var passwordsAtOnce = 2
-
     /// Passwords that may wait to be checked.
     public var waitingPasswords = 64
-
     /// Passwords from one network address that may wait to be checked.
     public var waitingPasswordsPerAddress = 16
 
@@ -396,7 +371,6 @@ public struct Limits: Hashable, Sendable {
     /// Databases kept open, at most as many as there are file descriptors for: each takes three to seven,
     /// and some 400 kB of memory.
     public var openDatabases = 2_000
-
     /// Bytes kept free in the data folder, on which deleting lives when the disk is full; 0 keeps none. On a
     /// small disk it is a quarter of what is free.
     public var diskReserveBytes = 16_000_000
@@ -405,16 +379,12 @@ public struct Limits: Hashable, Sendable {
 
     /// Open connections; more wait in the system's queue until one is closed.
     public var connections = 10_000
-
     /// Open connections from one network address; a further one is closed at once.
     public var connectionsPerAddress = 1_000
-
     /// Bytes of a request's head: its line with the address and all its headers.
     public var requestHeadBytes = 80_000
-
     /// Headers of one request.
     public var headersPerRequest = 100
-
     /// Parameters in the query of one request's address.
     public var parametersPerRequest = 100
 

@@ -101,7 +101,9 @@ final class Scratch: Sendable {
     init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "scratch-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
     }
 
     deinit {

@@ -23,8 +23,8 @@ package final class HeldMemory: Sendable {
     }
 
     deinit {
-        let told = state.withLock { budget.leave($0.shares, giveBack: $0.bytes) }
-        for tell in told { tell() }
+        let signals = state.withLock { budget.leave($0.shares, giveBack: $0.bytes) }
+        for tell in signals { tell() }
     }
 
     /// Bytes that are held now.
@@ -81,7 +81,7 @@ package final class HeldMemory: Sendable {
         guard takeNow(bytes) else { throw refusal() }
     }
 
-    /// Takes bytes if there is room, else waits to be told of room.
+    /// Takes bytes if there is room, else waits to be waiting of room.
     ///
     /// - Parameter tell: Called once when it is worth asking again.
     /// - Returns: nil when they were taken, else what ends the waiting.
@@ -131,12 +131,12 @@ package final class HeldMemory: Sendable {
 
     /// Gives bytes back; never more than are held.
     package func giveBack(_ bytes: Int) {
-        let told = state.withLock { state in
+        let signals = state.withLock { state in
             let bytes = min(bytes, state.bytes)
             state.bytes -= bytes
             return budget.giveBack(bytes, of: state.shares)
         }
-        for tell in told { tell() }
+        for tell in signals { tell() }
     }
 }
 

@@ -40,8 +40,8 @@ package final class MemoryBudget: Sendable {
         var lastTicket: UInt64 = 0
     }
 
-    /// Those who are to be told of room.
-    typealias Told = [@Sendable () -> Void]
+    /// Those who are to be notified of room.
+    typealias Signals = [@Sendable () -> Void]
 
     /// Waiters that are looked at when room comes: enough for turns, too few to matter.
     private static let waitersPerRelease = 16
@@ -94,11 +94,11 @@ package final class MemoryBudget: Sendable {
         if share.users == 0 { state.shares[share.sender] = nil }
     }
 
-    func leave(_ shares: [Share], giveBack bytes: Int) -> Told {
+    func leave(_ shares: [Share], giveBack bytes: Int) -> Signals {
         state.withLock { state in
-            let told = release(bytes, of: shares, &state)
+            let signals = release(bytes, of: shares, &state)
             for share in shares { leave(share, &state) }
-            return told
+            return signals
         }
     }
 
@@ -118,7 +118,7 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// Takes bytes if there is room, else remembers who wants to be told of room.
+    /// Takes bytes if there is room, else remembers who wants to be notified of room.
     ///
     /// - Returns: nil when they were taken, else the number by which to stop waiting.
     func takeOrWait(
@@ -145,8 +145,8 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// - Returns: Who is to be told of the room, once no lock is held.
-    func giveBack(_ bytes: Int, of shares: [Share]) -> Told {
+    /// - Returns: Who is to be notified of the room, once no lock is held.
+    func giveBack(_ bytes: Int, of shares: [Share]) -> Signals {
         guard bytes > 0 else { return [] }
         return state.withLock { release(bytes, of: shares, &$0) }
     }
@@ -173,19 +173,19 @@ package final class MemoryBudget: Sendable {
     }
 
     /// - Returns: Those for whom there is room now; they ask again.
-    private func release(_ bytes: Int, of shares: [Share], _ state: inout State) -> Told {
+    private func release(_ bytes: Int, of shares: [Share], _ state: inout State) -> Signals {
         state.heldBytes -= bytes
         for share in shares { share.bytes -= bytes }
-        var told: Told = []
+        var signals: Signals = []
         for _ in 0..<min(Self.waitersPerRelease, state.waiters.count) {
             guard let waiter = state.waiters.popFirst() else { break }
             if hasRoom(for: waiter.bytes, of: waiter.shares, state) {
-                told.append(waiter.tell)
+                signals.append(waiter.tell)
             } else {
                 // Others may need less, or have a share of their own.
                 state.waiters.append(waiter)
             }
         }
-        return told
+        return signals
     }
 }

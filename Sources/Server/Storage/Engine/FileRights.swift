@@ -80,11 +80,17 @@ enum FileRights {
 }
 
 extension DataFolder {
-    /// Refuses a folder that others may read or write: the folders down to the databases', and the files
-    /// beside them. A database's own file is looked at when it is opened.
+    /// What lies in a data folder. What an operator puts beside it is nobody's business.
+    private static let ownNames = [
+        "format", "lock", "reserve", "incoming", "databases", "directory.sqlite",
+        "directory.sqlite-wal", "directory.sqlite-shm", "directory.mark",
+    ]
+
+    /// Refuses a folder that others may read or write: the folders down to the databases', and its own
+    /// files beside them. A database's own file is looked at when it is opened.
     static func checkRights(_ path: String) throws {
         try FileRights.check(path)
-        for name in try names(in: path) { try FileRights.check(path + "/" + name, mendedBy: path) }
+        for name in ownNames { try FileRights.check(path + "/" + name, mendedBy: path) }
         let databases = path + "/databases"
         for container in try names(in: databases) {
             try FileRights.check(databases + "/" + container, mendedBy: path)

@@ -128,7 +128,9 @@ final class CopyNames: Sendable {
     }
 
     func next() throws -> String {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
         let number = count.withLock { count in
             count += 1
             return count
