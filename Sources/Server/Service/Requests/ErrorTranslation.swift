@@ -28,6 +28,8 @@ final class ErrorTranslation: Sendable {
             return RequestFailure(.invalid(error.reason))
         case is CancellationError:
             return RequestFailure(.cancelled)
+        case let error as StorageError where error.damagedRow != nil:
+            return damagedRow(error)
         case let error as StorageError:
             // A store that has too much to do needs no person.
             logger.log(
@@ -43,6 +45,19 @@ final class ErrorTranslation: Sendable {
                 "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
             return RequestFailure(ServiceError(.internalError, "The service met an error."))
         }
+    }
+
+    /// One row is damaged and the others are not: asking again does not help, and nothing needs to stop.
+    private func damagedRow(_ error: StorageError) -> RequestFailure {
+        logger.error(
+            "A stored row is damaged: its checksum does not match.",
+            metadata: [
+                "path": "\(error.path ?? "")", "kind": "\(error.damagedRow?.kind ?? "")",
+                "zone": "\(error.damagedRow?.zone ?? "")",
+                "name": "\(error.damagedRow?.name ?? "")",
+            ])
+        return RequestFailure(
+            ServiceError(.internalError, "What is stored is damaged here. Tell the operator."))
     }
 
     /// Does something, and throws the protocol's error for whatever goes wrong.
