@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What was acknowledged is there after a power cut; what was not leaves nothing.
+/// What was acknowledged is there after a kill; what was not leaves nothing.
 @Suite struct AssetDurabilityTests {
     @Test func savedAssetSurvivesKillButBrokenUploadDoesNot() throws {
         let folder = try TemporaryFolder()
@@ -15,7 +15,7 @@ import Testing
                 + #""fields":{"photo":{"value":\#(uploaded)}}}}]}"#)
         #expect(saved.status == 200)
 
-        // One that is not saved yet when the power goes, and one that is not even whole.
+        // One that is not saved yet when the process ends, and one that is not even whole.
         let unsaved = try Self.upload("other", session, instance)
         let broken = try RawConnection(port: instance.port)
         try broken.send(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `stratus doctor` beside a running service, after a power cut, and on a damaged folder.
+/// `stratus doctor` beside a running service, after a kill, and on a damaged folder.
 @Suite struct DoctorTests {
     @Test func doctorFindsFolderHealthyWhileServingAndAfterKill() throws {
         let folder = try TemporaryFolder()
@@ -39,6 +39,38 @@ import Testing
         let run = try CommandRun(["doctor", "--data", folder.path])
         #expect(run.status == 1, "\(run.output)")
         #expect(run.output.contains(file), "\(run.output)")
+    }
+
+    /// The log of a killed service is gone, and most of a database with it.
+    @Test func lossIsReportedUntilItIsAccepted() throws {
+        let folder = try TemporaryFolder()
+        var instance = try ServedInstance(dataFolder: folder.path)
+        var session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        instance.kill()
+        let file =
+            folder.path + "/databases/i^cloud.org.example.^journeys/development/"
+            + session.identity.userRecordName + ".sqlite"
+        try FileManager.default.removeItem(atPath: file + "-wal")
+
+        let examined = try CommandRun(["doctor", "--data", folder.path])
+        #expect(examined.status == 1, "\(examined.output)")
+        #expect(examined.output.contains("commits fewer than were acknowledged"))
+        #expect(examined.output.contains("stratus doctor --accept-loss '\(file)'"))
+
+        let other = try CommandRun(["doctor", "--data", folder.path, "--accept-loss", "nothing"])
+        #expect(other.status != 0, "\(other.output)")
+        let accepted = try CommandRun(["doctor", "--data", folder.path, "--accept-loss", file])
+        #expect(accepted.status == 0, "\(accepted.output)")
+        #expect(accepted.output.hasPrefix("accepted: \(file): "), "\(accepted.output)")
+        let again = try CommandRun(["doctor", "--data", folder.path, "--accept-loss", file])
+        #expect(again.output.hasPrefix("nothing is lost: "), "\(again.output)")
+        #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
+
+        instance = try ServedInstance(dataFolder: folder.path)
+        session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        #expect(instance.terminate() == 0)
     }
 
     @Test func doctorDoesNotCreateMissingFolder() throws {

@@ -37,7 +37,7 @@ final class ServedInstance: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Ends the process at once, as a power cut would.
+    /// Ends the process at once. What it wrote stays with the system; power cuts are in PowerCutTests.
     func kill() {
         process.end(with: SIGKILL)
     }

@@ -63,7 +63,8 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    /// What a power cut leaves: the files as they are at one moment, with the log not yet moved.
+    /// What a killed process leaves: the files as they are at one moment, with the log not yet moved.
+    /// What a power cut leaves is in PowerCutTests.
     @Test func copyOfOpenFilesHasAllAcknowledgedWrites() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)

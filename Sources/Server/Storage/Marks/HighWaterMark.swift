@@ -41,6 +41,7 @@ final class HighWaterMark: @unchecked Sendable {
 
     /// Says that so many commits are on the disk.
     func raise(to commits: UInt64) {
+        guard commits > 0 else { return }
         // Once in a database's life it waits for the disk: from then on a database that is missing is
         // noticed after a power cut too. When the disk refuses, the mark is as good as after a power cut.
         if stratus_mapped_raise(memory + Self.commitsOffset, commits) == 0 {

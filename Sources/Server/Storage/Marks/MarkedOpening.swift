@@ -17,8 +17,9 @@ struct MarkedOpening {
     let path: String
     /// The database's path in the data folder, without the ending.
     let address: String
-    /// Whether a file that is missing is lost though no mark says so.
-    let mustExist: @Sendable () throws -> Bool
+    /// Whether there are files that are nothing without this one: then it is lost when it is missing, though
+    /// no mark says so. Nil for a file that no other needs.
+    let isNeeded: (@Sendable () throws -> Bool)?
     let limits: StorageLimits
     let world: World
     var reserve: DiskReserve?
@@ -48,7 +49,9 @@ struct MarkedOpening {
         let acknowledged = mark?.commits ?? 0
         if isMissing {
             if acknowledged > 0 { throw LossRefusal(.missing(acknowledged: acknowledged)) }
-            if try mustExist() { throw LossRefusal(.missing(acknowledged: nil)) }
+            if let isNeeded, try isNeeded() {
+                throw LossRefusal(.missing(acknowledged: nil))
+            }
             if mark == nil { mark = try makeMark(world.randomNumber(), commits: 0) }
         }
         let identity = FileIdentity(
@@ -57,8 +60,20 @@ struct MarkedOpening {
             path: path, format: format(identity), limits: limits, reserve: reserve,
             recordBytes: recordBytes, logger: logger
         ) { [mark] database in
-            try verified(FileStamp.read(from: database), mark, acknowledged)
+            let mark = try verified(FileStamp.read(from: database), mark, acknowledged)
+            if isNeeded != nil, mark.commits == 0 { try begin(database, mark) }
+            return mark
         }
+    }
+
+    /// Waits until a file that others need is on the disk, before one of them is made.
+    private func begin(_ database: Database, _ mark: HighWaterMark) throws {
+        var count: UInt64?
+        try database.inTransaction(.immediate) {
+            count = try FileStamp.countCommit(in: database)
+            return .commit
+        }
+        if let count { mark.raise(to: count) }
     }
 
     private func verified(

@@ -67,7 +67,7 @@ struct MarkedFolderFiles: Sendable {
     func directory() -> MarkedOpening {
         MarkedOpening(
             path: folder.directoryFile, address: "directory",
-            mustExist: { try !folder.databases(endingWith: DataFolder.fileEnding).isEmpty },
+            isNeeded: { try !folder.databases(endingWith: DataFolder.fileEnding).isEmpty },
             limits: limits, world: world, reserve: reserve, logger: logger
         ) { [world] in DirectoryFile.format(world: world, identity: $0) }
     }
@@ -76,7 +76,7 @@ struct MarkedFolderFiles: Sendable {
         let path = try folder.file(for: address)
         let name = DataFolder.path(of: address, in: "", ending: "").dropFirst()
         return MarkedOpening(
-            path: path, address: String(name), mustExist: { false }, limits: limits, world: world,
+            path: path, address: String(name), isNeeded: nil, limits: limits, world: world,
             reserve: reserve, recordBytes: RecordFile.recordBytes, logger: logger
         ) { [world] in RecordFile.format(world: world, identity: $0) }
     }
