@@ -1,5 +1,3 @@
-import StratusStorage
-
 /// How a service is doing, for those who watch it.
 public struct ServiceHealth: Hashable, Sendable {
     /// How much of its work it does.
@@ -17,15 +15,4 @@ public struct ServiceHealth: Hashable, Sendable {
     public var damagedDatabases: Int
     /// Whether the disk is full: what is stored is read and deleted, and nothing is added.
     public var isReadOnly: Bool
-}
-
-extension CloudService {
-    /// How the service is doing now. Cheap: nothing is read for it.
-    public var health: ServiceHealth {
-        let condition = components.storage.condition
-        let isDegraded = condition.damagedDatabases > 0 || condition.isReadOnly
-        return ServiceHealth(
-            status: components.errors.isStopped ? .notReady : isDegraded ? .degraded : .ready,
-            damagedDatabases: condition.damagedDatabases, isReadOnly: condition.isReadOnly)
-    }
 }
