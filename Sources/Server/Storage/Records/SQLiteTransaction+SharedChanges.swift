@@ -66,6 +66,12 @@ extension SQLiteTransaction {
             }
             var record = Self.record(row)
             if record.isDeleted { record.shareRoot = nil }
+            // It left the view of one root for that of another one which is asked for too: it is there, and
+            // was not deleted. Which of the two rows of a version comes first, nothing says.
+            if let last = rows.last, last.version == record.version {
+                if !record.isDeleted { rows[rows.count - 1] = record }
+                return true
+            }
             bytes += record.payload.count
             rows.append(record)
             return true
