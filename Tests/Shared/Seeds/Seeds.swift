@@ -11,6 +11,7 @@ package enum Seeds {
         "EnginePropertyTests": [813_438_059],
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
+        "SharingOracleTests": [588_416_082],
     ]
 
     /// What the seeds of this run are drawn from.

@@ -89,3 +89,62 @@ extension SQLiteTransaction {
             .first { _ in true } ?? false
     }
 }
+
+/// The rows of a deleted zone, which go in steps where they are many.
+extension SQLiteTransaction {
+    /// The tables whose rows go after the assets are released, each with what tells its rows of a zone apart,
+    /// in the order of its index.
+    private static let zoneTables: [(name: String, key: String)] = [
+        ("record_index", "index_id, key, name"), ("record_ancestor", "replaced_at"),
+        ("reference_", "target, action, holder"), ("share_event", "root, name"),
+    ]
+
+    func holdsMoreRecords(than count: Int, in zone: ZoneRow.Key) throws -> Bool {
+        try statement("SELECT 1 FROM record WHERE zone = ? LIMIT 1 OFFSET ?")
+            .bind(1, zone.rawValue)
+            .bind(2, Int64(max(count, 0)))
+            .first { _ in true } ?? false
+    }
+
+    func hideZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
+        try markDeleted(zone, reason: reason)
+        for table in ["share", "share_access"] {
+            try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
+        }
+    }
+
+    func removeRows(ofHiddenZone zone: ZoneRow.Key, limit: Int) throws -> Bool {
+        let limit = max(limit, 1)
+        let holders = try statement(
+            "SELECT DISTINCT name FROM asset_reference WHERE zone = ? LIMIT ?"
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, Int64(limit))
+        .all { $0.text(0) }
+        for holder in holders { try setAssets([], of: holder, in: zone) }
+        if !holders.isEmpty { return true }
+        for table in Self.zoneTables {
+            if try deleteRows(of: table.name, by: table.key, in: zone, limit: limit) { return true }
+        }
+        return try deleteRecords(in: zone, limit: limit) > 0
+    }
+
+    /// - Returns: Whether there were any.
+    private func deleteRows(
+        of table: String, by key: String, in zone: ZoneRow.Key, limit: Int
+    ) throws -> Bool {
+        // Up to a row, not by a list of rows: SQLite would look for those in the whole zone.
+        try statement(
+            """
+            DELETE FROM \(table) WHERE zone = ?1 AND (\(key)) < (
+                SELECT \(key) FROM \(table) WHERE zone = ?1 ORDER BY \(key) LIMIT 1 OFFSET ?2)
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, Int64(limit))
+        .run()
+        if database.changesCount > 0 { return true }
+        try statement("DELETE FROM \(table) WHERE zone = ?").bind(1, zone.rawValue).run()
+        return database.changesCount > 0
+    }
+}

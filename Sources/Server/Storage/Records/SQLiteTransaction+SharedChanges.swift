@@ -67,6 +67,12 @@ extension SQLiteTransaction {
             }
             var found = try record(row)
             if found.isDeleted { found.shareRoot = nil }
+            // It left the view of one root for that of another one which is asked for too: it is there, and
+            // was not deleted. Which of the two rows of a version comes first, nothing says.
+            if let last = rows.last, last.version == found.version {
+                if !found.isDeleted { rows[rows.count - 1] = found }
+                return true
+            }
             bytes += found.payload.count
             rows.append(found)
             return true

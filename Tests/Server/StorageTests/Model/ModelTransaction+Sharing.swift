@@ -69,6 +69,7 @@ extension ModelTransaction {
             event.zone == key && roots.contains(event.root)
                 && event.version > max(cursor.version, cursor.skipTombstonesThrough)
                 && model.defect != .sharedViewSkipsEvents
+                && !there.contains { $0.version == event.version }
         }
         return page(of: there + gone.map(Self.tombstone), zone, limit, payloadBytes)
     }
