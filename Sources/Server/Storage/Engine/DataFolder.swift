@@ -184,7 +184,7 @@ final class DataFolder: Sendable {
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    private static func lock(_ path: String) throws -> Int32 {
+    static func lock(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
