@@ -82,6 +82,7 @@ extension OneSentence {
         case let error as ServiceError: self.init(error.reason)
         case let refusal as SchemaRefusal: self.init(refusal.description)
         case let refusal as SignInRefusal: self.init(refusal.sentence)
+        case let refusal as BackupRefusal: self.init(refusal.description)
         default: return nil
         }
     }

@@ -9,9 +9,10 @@ struct Examine: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Examine a data folder: every file, every row, every record.",
         discussion: """
-            Changes no data, and may run beside the service. Prints what breaks which invariant, one line \
-            each, and exits with status 1; or one line when all is well. With --accept-loss it goes on \
-            with what is left of one database instead.
+            Changes no data, and may run beside the service. Prints which file breaks which invariant and \
+            what to do about it, one line each, and exits with status 1; or one line when all is well. \
+            With --repair it rebuilds what is derived from records, and needs the folder alone. With \
+            --accept-loss it goes on with what is left of one database instead.
             """)
 
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
@@ -25,6 +26,9 @@ struct Examine: AsyncParsableCommand {
             """, valueName: "file"))
     var acceptLoss: String?
 
+    @Flag(help: "Rebuild what is derived from records where it is wrong. No service may run.")
+    var repair = false
+
     func run() async throws {
         // Looking must not make a folder.
         guard FileManager.default.fileExists(atPath: data + "/format") else {
@@ -32,10 +36,18 @@ struct Examine: AsyncParsableCommand {
         }
         do {
             if let acceptLoss { return try await accept(lossOf: acceptLoss) }
-            let storage = try SQLiteStorageEngine(folder: data, access: .beside)
-            let diagnosis = try await Doctor(storage: storage).examine()
+            let storage = try SQLiteStorageEngine(folder: data, access: repair ? .alone : .beside)
+            let doctor = Doctor(storage: storage)
+            let diagnosis: Doctor.Diagnosis
+            if repair {
+                let repaired = try await doctor.repair()
+                diagnosis = repaired.diagnosis
+                for path in repaired.rebuilt { print("rebuilt: \(path)") }
+            } else {
+                diagnosis = try await doctor.examine()
+            }
             try await storage.close()
-            for finding in diagnosis.findings { print(finding) }
+            for finding in diagnosis.findings { print("\(finding) \(finding.advice)") }
             guard diagnosis.isHealthy else { throw ExitCode(1) }
             print(
                 "healthy: \(diagnosis.folder.files) files, \(diagnosis.records) records, "

@@ -26,6 +26,7 @@ struct Stratus: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Container.self, Token.self, Key.self, User.self, Schema.self, Role.self,
-            Zone.self, Examine.self, Compact.self, Restored.self, Collect.self, ListLimits.self,
+            Zone.self, Examine.self, Backup.self, Restore.self, Compact.self, Restored.self,
+            Collect.self, ListLimits.self,
         ])
 }

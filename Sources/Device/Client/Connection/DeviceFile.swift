@@ -8,15 +8,17 @@ import Foundation
 package enum DeviceFile {
     private static let fileMode: mode_t = 0o600
     private static let folderMode: mode_t = 0o700
+    private static let stickyBit: mode_t = 0o1000
 
-    /// Takes the rights of others from a file or a folder; leaves alone what is not there, and what is
-    /// another user's.
+    /// Takes the rights of others from a file or a folder; leaves alone what is not there, what is
+    /// another user's, and folders that are not for this alone: the person's own and such as /tmp.
     package static func tighten(_ path: String, isFolder: Bool = false) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFLNK,
-            status.st_mode & 0o077 != 0
+            status.st_mode & 0o077 != 0, status.st_uid == geteuid()
         else { return }
-        // What is another user's stays as that user wants it.
+        if isFolder, status.st_mode & Self.stickyBit != 0 || path == NSHomeDirectory() { return }
+        // It is ours, so that this fails on a read-only file system alone, where nothing changes.
         _ = chmod(path, isFolder ? folderMode : fileMode)
     }
 

@@ -23,10 +23,10 @@ extension DatabaseSession {
     ) async throws -> RecordsModification {
         var batch = ModifyBatch(records, policy: policy, isAtomic: isAtomic, deleting: recordIDs)
         // Before assets are uploaded, as they are in the clear.
-        batch.refusePlainValues(of: try core.encryptedFields.keys())
+        if !records.isEmpty { batch.refusePlainValues(of: try core.encryptedFields.keys()) }
         try await upload(&batch, progress: progress)
         try await encrypt(&batch)
-        batch.refusePlainValues(of: try remembered(batch.encryptedFields))
+        if !records.isEmpty { batch.refusePlainValues(of: try remembered(batch.encryptedFields)) }
         batch.close()
         guard !batch.operations.isEmpty else { return batch.outcome([], session: self).0 }
         let request = RecordsModify.Request(

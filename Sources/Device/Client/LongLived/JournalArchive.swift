@@ -90,6 +90,7 @@ final class JournalWriter {
             try FileManager.default.removeItem(at: copy)
         }
         try FileManager.default.copyItem(at: source, to: copy)
+        DeviceFile.tighten(copy.path)
         let handle = try FileHandle(forUpdating: copy)
         try handle.synchronize()
         return fileName

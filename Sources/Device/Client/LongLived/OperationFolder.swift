@@ -119,6 +119,7 @@ struct OperationFolder: Sendable {
         try FileManager.default.createDirectory(
             at: parent, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
+        for folder in [root, parent] { DeviceFile.tighten(folder.path, isFolder: true) }
         let draft = parent.appendingPathComponent(".new-" + world.makeUUID().uuidString)
         try FileManager.default.createDirectory(
             at: draft, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

@@ -183,7 +183,7 @@ final class DataFolder: Sendable {
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    private static func lock(folder: String) throws -> [Int32] {
+    static func lock(folder: String) throws -> [Int32] {
         let path = folder + "/lock"
         let locked = try lock(folder, O_RDONLY | O_DIRECTORY, namedBy: path)
         do {

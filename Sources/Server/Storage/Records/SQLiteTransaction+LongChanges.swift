@@ -74,9 +74,9 @@ extension SQLiteTransaction {
         .bind(3, name)
         .bind(4, Int64(max(limit, 1)))
         .rows { row in
-            let record = Self.record(row)
-            bytes += record.payload.count
-            rows.append(record)
+            let found = try record(row)
+            bytes += found.payload.count
+            rows.append(found)
             return bytes < payloadBytes
         }
         return rows

@@ -30,6 +30,23 @@ import Testing
         }
     }
 
+    /// It is the user's own; only a key that somebody may have read is refused.
+    @Test func looserFolderAndListOfFieldsAreTightened() throws {
+        let scratch = try Scratch()
+        chmod(scratch.folder.path, 0o755)
+        let store = FileKeyStore(folder: scratch.folder)
+        try store.addEncryptedFields(
+            [EncryptedField(recordType: "Hut", key: "diary")], of: account.container,
+            in: .development)
+        #expect(try mode(of: scratch.folder) == 0o700)
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).first)
+        let file = scratch.folder.appendingPathComponent(name)
+        chmod(file.path, 0o644)
+        #expect(try store.encryptedFields(of: account.container, in: .development).count == 1)
+        #expect(try mode(of: file) == 0o600)
+    }
+
     @Test func keyFileReadableByOthersIsRefused() throws {
         let scratch = try Scratch()
         let store = FileKeyStore(folder: scratch.folder)

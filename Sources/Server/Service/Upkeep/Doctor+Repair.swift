@@ -1,0 +1,128 @@
+import StratusRecords
+import StratusSchema
+import StratusStorage
+import StratusWire
+
+extension Doctor {
+    /// Rebuilds what is derived from records where an examination found it wrong: index entries, the
+    /// references by their targets, who holds which asset, shares and the access by them, the roots under
+    /// which records are shared, and the counters. Then examines again.
+    ///
+    /// A database is rebuilt in one transaction, so that a crash leaves it as it was. Records themselves
+    /// are not changed, except that one whose shared root was wrong gets a version, so that participants'
+    /// devices hear of it. Needs the folder alone.
+    ///
+    /// - Returns: what is still wrong, and the paths of the databases that were rebuilt.
+    package func repair() async throws -> (diagnosis: Diagnosis, rebuilt: [String]) {
+        let before = try await examine()
+        let paths = Set(before.findings.filter(\.isRebuilt).map(\.path))
+        // Rows of a file that is not whole say nothing.
+        let damaged = Set(before.findings.filter(\.isDamage).map(\.path))
+        var rebuilt: [String] = []
+        for address in try await storage.databases() {
+            let path = storage.path(of: address)
+            guard paths.contains(path), !damaged.contains(path) else { continue }
+            try await storage.rebuildDerivedRows(of: address) { rows in
+                for zone in try rows.zones() {
+                    var rebuilding = ZoneRebuilding(zone)
+                    try rebuilding.rebuild(rows, recordsPerPage: Self.recordsPerPage)
+                }
+            }
+            rebuilt.append(path)
+        }
+        return (rebuilt.isEmpty ? before : try await examine(), rebuilt)
+    }
+}
+
+/// The derived rows of one zone, made anew from its records by the maintainers that keep them.
+private struct ZoneRebuilding {
+    private let zone: ZoneRow
+    private var indexes = IndexMaintainer()
+    private let references = ReferenceMaintainer()
+    private var shares = ShareMaintainer()
+    private let assets = AssetMaintainer()
+    /// The parents of the zone's living records, and the roots under which they say that they lie.
+    private var parents: [String: String] = [:]
+    private var roots: [String: String] = [:]
+
+    init(_ zone: ZoneRow) {
+        self.zone = zone
+    }
+
+    mutating func rebuild(_ rows: any RecordTransaction, recordsPerPage: Int) throws {
+        var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
+        var page: ChangePage
+        repeat {
+            page = try rows.changes(in: zone.key, after: cursor, limit: recordsPerPage)
+            for row in page.rows where !row.isDeleted { try rebuild(row, rows) }
+            cursor.version = page.version
+        } while page.moreComing
+        try rebuildRoots(rows)
+    }
+
+    private mutating func rebuild(_ row: RecordRow, _ rows: any RecordTransaction) throws {
+        let fields: [Field]
+        do {
+            fields = try RecordFields.encoded(row.payload).values()
+            _ = try RecordSharing(row)
+        } catch {
+            // Nothing can be derived from bytes that cannot be read; the examination reports them.
+            return
+        }
+        let write = RecordWrite(
+            row: row, fields: fields, references: ActingReference.all(in: fields), old: nil)
+        try indexes.stored(write, in: rows)
+        try references.stored(write, in: rows)
+        try shares.stored(write, in: rows)
+        let isComplete = try StoredAssets.blobs(in: row.payload).allSatisfy {
+            try rows.asset($0.sha256) != nil
+        }
+        // A record whose asset the database does not know keeps its finding.
+        if isComplete { try assets.stored(write, in: rows) }
+        guard row.type != ShareDictionary.recordType else { return }
+        parents[row.name] = row.parent
+        roots[row.name] = row.shareRoot
+    }
+
+    /// Moves the records that say they lie under a root that is not shared, or under another one than
+    /// they do.
+    private func rebuildRoots(_ rows: any RecordTransaction) throws {
+        let shared = Set(try rows.shares(in: zone.key, limit: .max).compactMap(\.root))
+        guard !shared.isEmpty || !roots.isEmpty else { return }
+        var moves: [(name: String, root: String?)] = []
+        for name in Set(parents.keys).union(roots.keys).union(shared).sorted() {
+            let root = self.root(of: name, among: shared)
+            if root != roots[name] { moves.append((name, root)) }
+        }
+        guard !moves.isEmpty else { return }
+        let author = RecordAuthor(
+            user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
+            ancestorRoom: .init(Limits()))
+        var writer = RecordWriter(rows, author)
+        try writer.write(moves.count, in: zone, isShared: true) { writer in
+            for move in moves {
+                let name = move.name
+                guard let old = try rows.records(named: [name], in: zone.key)[name],
+                    !old.isDeleted
+                else { continue }
+                var row = old
+                row.shareRoot = move.root
+                try writer.move(
+                    RecordWrite(
+                        row: row, fields: try RecordFields.encoded(row.payload).values(),
+                        references: [], old: old))
+            }
+        }
+    }
+
+    /// The nearest shared record from this one upwards.
+    private func root(of name: String, among shared: Set<String>) -> String? {
+        var seen: Set<String> = []
+        var current: String? = name
+        while let name = current, seen.insert(name).inserted {
+            if shared.contains(name) { return name }
+            current = parents[name]
+        }
+        return nil
+    }
+}

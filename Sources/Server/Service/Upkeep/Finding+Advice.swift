@@ -1,0 +1,42 @@
+import StratusStorage
+
+extension Finding {
+    /// Whether ``Doctor/repair()`` rebuilds what is wrong, as it is derived from records.
+    package var isRebuilt: Bool { Self.rebuilt.contains(invariant) }
+
+    /// Whether the file itself is damaged, so that its rows say nothing.
+    var isDamage: Bool { Self.damage.contains(invariant) }
+
+    /// What to do about it, as a sentence.
+    package var advice: String {
+        if isRebuilt {
+            return "stratus doctor --repair rebuilds it from the records."
+        }
+        if isDamage { return "Restore the file from a backup." }
+        if invariant == "The folder contains only Stratus's files." {
+            return "Move it out of the folder."
+        }
+        return
+            "It is data, which nothing rebuilds: save the record again, or restore the file from a"
+            + " backup."
+    }
+
+    private static let damage: Set = [
+        "A file can be opened.", "A file can be read.", "A file's pages and indexes are whole.",
+    ]
+
+    private static let rebuilt: Set = [
+        "A database counts the bytes of its records.",
+        "A share has its record.",
+        "What lies under a root is shared.",
+        "Access is by a share.",
+        "Who has a reference with an action is there.",
+        "A reference with an action is found by its target.",
+        "A replaced state was replaced at a version that its zone has reached.",
+        "An asset is held by as many records as are counted.",
+        "A record that holds an asset is there, and so is the asset.",
+        "The size of all assets is their sum.",
+        "An entry of an index belongs to a record of its type.",
+        "A record is found by its type, once the index of its names is built.",
+    ]
+}

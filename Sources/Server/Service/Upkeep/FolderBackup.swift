@@ -1,0 +1,168 @@
+import Foundation
+import StratusRuntime
+import StratusStorage
+
+/// Takes a backup of a data folder, beside the service that may be at work on it.
+///
+/// Everything that was acknowledged before the backup began is in it:
+/// * each database as it was at one moment (``SQLiteCopy``);
+/// * the assets of a database after it: their files never change, and are kept for two days after the
+///   last record let go of them;
+/// * the directory last: what a save needs there is written before the save.
+///
+/// The manifest is written when all of that is on the disk.
+package struct FolderBackup: Sendable {
+    private let source: String
+    private let backup: String
+    private var manifest: BackupManifest
+
+    /// - Parameters:
+    ///   - source: the data folder.
+    ///   - backup: a folder that does not exist yet, or is empty.
+    ///   - world: its time stands in the manifest.
+    package init(of source: String, to backup: String, world: World = .live) {
+        self.source = source
+        self.backup = backup
+        manifest = BackupManifest(beganMilliseconds: world.nowMilliseconds())
+    }
+
+    /// Waits for the disk.
+    ///
+    /// - Throws: ``BackupRefusal`` or `StorageError`. A database that is damaged is told in the
+    ///   manifest: it must not keep those of others from being backed up.
+    package mutating func take() throws -> BackupManifest {
+        guard access(source + "/directory.sqlite", F_OK) == 0 else {
+            throw BackupRefusal("There is no data folder at \(source).")
+        }
+        try PrivateFile.makeFolder(backup)
+        guard try FolderFiles.names(in: backup).isEmpty else {
+            throw BackupRefusal(
+                "There is something at \(backup) already. Name a folder that does not exist yet.")
+        }
+        try PrivateFile.makeFolder(backup + "/" + BackupManifest.dataName)
+        for folder in try FolderFiles.databaseFolders(in: source) {
+            try copyFolder(folder)
+        }
+        try copyFile("format")
+        try copyDatabase("directory.sqlite")
+        for folder in Set(manifest.files.flatMap { FolderFiles.folders(above: $0.path) }) {
+            try PrivateFile.sync(target(folder))
+        }
+        try PrivateFile.sync(target(""))
+        try manifest.write(in: backup)
+        try PrivateFile.sync(URL(fileURLWithPath: backup).deletingLastPathComponent().path)
+        return manifest
+    }
+
+    /// Copies the databases of one container's environment, each with its assets.
+    private mutating func copyFolder(_ folder: String) throws {
+        let names = try FolderFiles.names(in: source + "/" + folder)
+        for name in names where name.hasSuffix(".sqlite") {
+            let path = folder + "/" + name
+            do {
+                try copyDatabase(path)
+            } catch let error as StorageError
+                where error.code == .corrupt || error.code == .unknownFormat
+            {
+                manifest.missing.append(.init(path: path, reason: error.message))
+                continue
+            }
+            let assets = String(path.dropLast(".sqlite".count)) + ".assets"
+            for file in try FolderFiles.files(below: assets, in: source) { try copyAsset(file) }
+        }
+    }
+
+    private mutating func copyDatabase(_ path: String) throws {
+        try makeFolders(above: path)
+        do {
+            try SQLiteCopy.copy(source + "/" + path, to: target(path))
+        } catch {
+            // It is not part of the backup; why is thrown.
+            unlink(target(path))
+            // An environment that was reset since it was listed has no databases any more.
+            if access(source + "/" + path, F_OK) != 0 { return }
+            throw error
+        }
+        try note(path)
+    }
+
+    /// The same file under a second name where the file system allows it: no asset ever changes.
+    private mutating func copyAsset(_ path: String) throws {
+        try makeFolders(above: path)
+        let from = source + "/" + path
+        if link(from, target(path)) != 0 {
+            // Nobody held it when the list was made, or it would be there: it was collected.
+            if errno == ENOENT { return }
+            try PrivateFile.copy(from, to: target(path))
+        }
+        try note(path)
+    }
+
+    private mutating func copyFile(_ path: String) throws {
+        try PrivateFile.copy(source + "/" + path, to: target(path))
+        try note(path)
+    }
+
+    private mutating func note(_ path: String) throws {
+        let (size, sha256) = try PrivateFile.digest(of: target(path))
+        manifest.files.append(.init(path: path, sizeBytes: size, sha256: sha256))
+    }
+
+    private func makeFolders(above path: String) throws {
+        for folder in FolderFiles.folders(above: path) {
+            try PrivateFile.makeFolder(target(folder))
+        }
+    }
+
+    private func target(_ path: String) -> String {
+        backup + "/" + BackupManifest.dataName + (path.isEmpty ? "" : "/" + path)
+    }
+}
+
+/// The files of a data folder by their paths in it.
+enum FolderFiles {
+    /// The folders that have the databases of one container's environment.
+    static func databaseFolders(in root: String) throws -> [String] {
+        var folders: [String] = []
+        for container in try names(in: root + "/databases") {
+            for environment in try names(in: root + "/databases/" + container) {
+                folders.append("databases/" + container + "/" + environment)
+            }
+        }
+        return folders
+    }
+
+    /// All files below a folder, whose subfolders are read too.
+    static func files(below folder: String, in root: String) throws -> [String] {
+        var files: [String] = []
+        for name in try names(in: root + "/" + folder) {
+            let path = folder + "/" + name
+            var status = stat()
+            // What went since it was listed is no file of the folder.
+            guard lstat(root + "/" + path, &status) == 0 else { continue }
+            switch status.st_mode & S_IFMT {
+            case S_IFDIR: files += try self.files(below: path, in: root)
+            case S_IFREG: files.append(path)
+            default: continue
+            }
+        }
+        return files
+    }
+
+    /// The folders on the way to a file, the uppermost first.
+    static func folders(above path: String) -> [String] {
+        let parts = path.split(separator: "/")
+        return (1..<max(parts.count, 1)).map { parts.prefix($0).joined(separator: "/") }
+    }
+
+    /// The names in a folder, in their order; none when it is not there or is no folder.
+    static func names(in folder: String) throws -> [String] {
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return [] }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        } catch {
+            throw BackupRefusal.unwritable(folder)
+        }
+    }
+}

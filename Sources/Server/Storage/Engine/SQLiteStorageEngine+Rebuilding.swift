@@ -1,0 +1,40 @@
+import StratusRecords
+
+extension SQLiteStorageEngine {
+    /// Removes the rows of a database that are derived from its records, counts anew what is counted, and
+    /// lets `body` derive the rows again: in one transaction.
+    ///
+    /// For a process that has the folder alone, and no longer serves it.
+    package func rebuildDerivedRows(
+        of address: DatabaseAddress,
+        _ body: @escaping @Sendable (any RecordTransaction) throws -> Void
+    ) async throws {
+        try await withDatabase(of: address) { file in
+            try await file.write { database in
+                for sql in Self.clearing { try SQLStatement(database, sql).run() }
+                try body(SQLiteTransaction(database))
+            }
+        }
+    }
+
+    /// An asset that nobody holds gets its time at the next collection, as when its last record lets go.
+    private static let clearing = [
+        "DELETE FROM record_index",
+        "DELETE FROM reference_",
+        "DELETE FROM asset_reference",
+        "UPDATE asset SET reference_count = 0, touched_ms = NULL",
+        "DELETE FROM share",
+        "DELETE FROM share_access",
+        """
+        DELETE FROM record_ancestor WHERE NOT EXISTS (
+            SELECT 1 FROM zone WHERE zone.zone = record_ancestor.zone AND zone.deletion IS NULL
+                AND record_ancestor.replaced_at <= zone.version)
+        """,
+        """
+        UPDATE record_usage SET bytes =
+            (SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
+            WHERE deleted = 0)
+        """,
+        "UPDATE asset_usage SET size = (SELECT coalesce(sum(size), 0) FROM asset)",
+    ]
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import StratusService
+
+/// `stratus restore`: puts a backup in the place of what a data folder has.
+struct Restore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put a backup in the place of a data folder's content.",
+        discussion: """
+            No service may run on the folder. Every file of the backup is compared with its manifest \
+            first. What the folder had moves into a folder replaced-<time> in it; nothing is deleted. All \
+            devices fetch everything once, as they have seen changes that the backup lacks.
+            """)
+
+    @OptionGroup var folder: CommandFolder
+
+    @Argument(help: ArgumentHelp("The folder of the backup.", valueName: "dir"))
+    var backup: String
+
+    @Flag(help: "Put back a backup that lacks databases which were damaged.")
+    var partial = false
+
+    func run() async throws {
+        do {
+            let restore = FolderRestore(of: backup, to: folder.data)
+            let outcome = try await restore.put(takesPart: partial) { stage in
+                _ = try await CommandFolder(data: stage).withStorageEngine(access: .alone) {
+                    service, _ in try await service.beginEpochs()
+                }
+            }
+            print("restored: \(outcome.files) files")
+            if let replaced = outcome.replaced { print("what was there is in \(replaced)") }
+            for missing in outcome.missing { print("not restored: \(missing.path)") }
+        } catch {
+            throw OneSentence(error) ?? error
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import StratusRecords
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusService
+@testable import StratusStorage
+
+/// The doctor cries no wolf, says what to do, and rebuilds what is derived from records.
+@Suite struct DoctorRepairTests {
+    /// Rows that were lost or altered, as a fault of the program would.
+    struct Damage: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var sql: String
+    }
+
+    static let damages = [
+        Damage(testDescription: "entries of indexes", sql: "DELETE FROM record_index"),
+        Damage(
+            testDescription: "an entry too many",
+            sql: """
+                INSERT INTO record_index SELECT zone, index_id, key, 'nobody' FROM record_index LIMIT 1
+                """),
+        Damage(testDescription: "references", sql: "DELETE FROM reference_"),
+        Damage(testDescription: "the counter", sql: "UPDATE record_usage SET bytes = bytes + 7"),
+        Damage(testDescription: "the size of assets", sql: "UPDATE asset_usage SET size = 9"),
+        Damage(testDescription: "a share", sql: "DELETE FROM share"),
+        Damage(
+            testDescription: "access",
+            sql: """
+                INSERT INTO share_access SELECT zone, '_nobody', 'nothing', 'root', 0, 1 FROM zone
+                LIMIT 1
+                """),
+        Damage(
+            testDescription: "a shared root",
+            sql: "UPDATE record SET share_root = 'nothing' WHERE name = 'below'"),
+    ]
+
+    @Test func lookupOfOwnUsersRecordIsHealthy() async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        #expect(try await alice.lookup([alice.name], in: "_defaultZone")[0].record != nil)
+        try await place.expectHealth(of: alice)
+    }
+
+    @Test(arguments: damages) func repairRebuildsDerivedRows(_ damage: Damage) async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [hut(.create, "root"), share(.create, "Share", of: "root", permission: .readOnly)],
+            in: "Trips")
+        var below = hut(.create, "below", [owner("root")])
+        below.record.parentRecordName = .some("root")
+        try await alice.modify([below], in: "Trips")
+        let address = place.database(of: alice)
+        try await place.expectHealth(of: alice)
+        try await place.storage.withDatabase(of: address) { file in
+            try await file.write { try SQLStatement($0, damage.sql).run() }
+        }
+        let found = try await Doctor(storage: place.storage).examine().findings
+        #expect(!found.isEmpty)
+        for finding in found { #expect(finding.isRebuilt, "\(finding)") }
+        let (diagnosis, rebuilt) = try await Doctor(storage: place.storage).repair()
+        #expect(diagnosis.findings == [] && rebuilt == [place.storage.path(of: address)])
+        try await place.expectHealth(of: alice)
+        // Nothing is to be done the second time.
+        #expect(try await Doctor(storage: place.storage).repair().rebuilt == [])
+    }
+
+    @Test func findingOfDataIsLeftToThePerson() async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify([hut(.create, "a")], in: "Trips")
+        try await place.storage.withDatabase(of: place.database(of: alice)) { file in
+            try await file.write {
+                try SQLStatement($0, "UPDATE record SET change_tag = '' WHERE name = 'a'").run()
+            }
+        }
+        let (diagnosis, rebuilt) = try await Doctor(storage: place.storage).repair()
+        #expect(diagnosis.findings.map(\.invariant) == ["A record has a change tag."])
+        #expect(rebuilt == [])
+        #expect(diagnosis.findings[0].advice.contains("backup"))
+    }
+
+    /// The sentences by which findings are sorted are those that checks have.
+    @Test func rebuiltInvariantsExist() {
+        let all = RecordFile.invariants.map(\.sentence)
+        let rebuilt = all.filter {
+            Finding(invariant: $0, path: "", violation: "").isRebuilt
+        }
+        #expect(rebuilt.count == 11)
+    }
+}
