@@ -40,7 +40,7 @@ import Testing
             let get = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
             let text = try await connection.ask(get + "\r\n")
             #expect(text.hasPrefix("HTTP/1.1 200"))
-            let route = "/database/1/:container/:environment/:database/records/query"
+            let route = "/database/1/{container}/{environment}/{database}/records/query"
             #expect(
                 text.contains(
                     #"stratus_requests_total{route="\#(route)",method="POST",status="401"} 3"#),

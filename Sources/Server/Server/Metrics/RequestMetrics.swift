@@ -7,7 +7,7 @@ import StratusWire
 import Synchronization
 
 /// Counts requests by route and status, how long each route takes, and errors by code. A route is named
-/// as it is declared (`/database/1/:container/…`), so no label has a container's or user's name.
+/// as it is declared (`/database/1/{container}/…`), so no label has a container's or user's name.
 final class RequestMetrics: Sendable {
     private struct Kind: Hashable {
         var route: String
