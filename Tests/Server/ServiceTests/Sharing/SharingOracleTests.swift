@@ -37,8 +37,9 @@ import Testing
         for _ in 0..<250 { try await play.step() }
         try await play.settle()
         try await play.checkEverything()
-        // Each long change takes its first step with the request.
-        play.expect(play.stepsTaken > 10, "there were \(play.stepsTaken) steps only")
+        // Each long change takes its first step with the request, so small ones have no other: chance decides
+        // how many are left. Without any the run has shown nothing of steps.
+        play.expect(play.stepsTaken > 0, "no step was left to take")
     }
 }
 
