@@ -97,7 +97,7 @@ private struct ZoneRebuilding {
         guard !moves.isEmpty else { return }
         let author = RecordAuthor(
             user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
-            ancestorRoom: .init(Limits()))
+            ancestorRoom: .init(Limits()), recordsAtOnce: .max)
         var writer = RecordWriter(rows, author)
         try writer.write(moves.count, in: zone, isShared: true) { writer in
             for move in moves {

@@ -10,7 +10,7 @@ import Testing
         try await withTemporaryFolder { path in
             let folder = MarkedFolder(path)
             let file = folder.file(of: MarkedFolder.alice)
-            let (earlier, incarnation) = try await Self.behind(folder)
+            let (earlier, epoch) = try await Self.behind(folder)
             #expect(try await Self.refusal(folder) == .corrupt)
             let losses = try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: path)
             #expect(losses.map(\.path) == [file])
@@ -21,7 +21,7 @@ import Testing
             try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 #expect(try await MarkedFolder.fetchChanges(in: store) == earlier)
-                #expect(try await store.read { try $0.incarnation } != incarnation)
+                #expect(try await store.read { try $0.epoch } != epoch)
                 _ = try await MarkedFolder.save(["later"], to: store)
                 #expect(try await storage.check().findings == [])
             }
@@ -96,14 +96,14 @@ import Testing
     /// Puts an older copy of Alice's file beside its mark: two of five commits.
     private static func behind(
         _ folder: MarkedFolder
-    ) async throws -> (earlier: [String: [UInt8]], incarnation: Incarnation) {
+    ) async throws -> (earlier: [String: [UInt8]], epoch: Epoch) {
         let file = folder.file(of: MarkedFolder.alice)
-        let (earlier, incarnation) = try await folder.withStorage { storage in
+        let (earlier, epoch) = try await folder.withStorage { storage in
             _ = try await storage.store(for: MarkedFolder.bob)
             let store = try await storage.store(for: MarkedFolder.alice)
             return (
                 try await MarkedFolder.save(["a", "b"], to: store),
-                try await store.read { try $0.incarnation }
+                try await store.read { try $0.epoch }
             )
         }
         let copy = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -112,7 +112,7 @@ import Testing
             _ = try await MarkedFolder.save(["c", "d", "e"], to: store)
         }
         try folder.put([file: copy], of: MarkedFolder.alice)
-        return (earlier, incarnation)
+        return (earlier, epoch)
     }
 
     private static func refusal(_ folder: MarkedFolder) async throws -> StorageError.Code? {
