@@ -228,7 +228,7 @@ let package = Package(
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
                 "StratusSchema",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto,
+                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto, grdb,
                 jwtKit, logging,
             ],
             path: "Tests/Server/ServiceTests"),

@@ -192,7 +192,7 @@ import Testing
         let url = "https://localhost:\(instance.port)"
         let health = try await Self.output(
             of: ["curl", "-sS", "--cacert", certificate, url + "/health"])
-        #expect(health.output == #"{"status":"ok"}"#, "\(health.error)")
+        #expect(health.output == #"{"status":"ready"}"#, "\(health.error)")
         let stranger = try await Self.output(of: ["curl", "-sS", url + "/health"])
         #expect(stranger.status != 0 && stranger.output.isEmpty)
         #expect(instance.terminate() == 0)

@@ -36,6 +36,13 @@ import Testing
     }
 }
 
+/// Gives a folder and all that is in it the rights that a data folder must have.
+func makePrivate(_ path: String) throws {
+    for name in [""] + (try FileManager.default.subpathsOfDirectory(atPath: path)) {
+        chmod(path + "/" + name, 0o700)
+    }
+}
+
 /// Runs `body` with a folder that is removed afterwards.
 func withTemporaryFolder<Outcome>(
     _ body: (String) async throws -> Outcome

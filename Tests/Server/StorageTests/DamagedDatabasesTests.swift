@@ -55,7 +55,7 @@ import Testing
         #expect(answer12 == nil)
     }
 
-    @Test func reasonIsToldOnceUntilItChanges() {
+    @Test func reasonIsReportedOnceUntilItChanges() {
         var damaged = DamagedDatabases()
         let answer13 = damaged.note(error, of: address, files: before, atSeconds: 100)
         #expect(answer13)

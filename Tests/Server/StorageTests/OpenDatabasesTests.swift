@@ -37,6 +37,8 @@ private let container = ContainerAddress(
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 100
+            // However slow the machine: none is closed for being idle.
+            limits.idleSeconds = 3_600
             let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
             for round in 0..<5 {
                 for number in 0..<100 {

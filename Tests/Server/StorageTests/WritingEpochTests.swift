@@ -74,6 +74,8 @@ import Testing
             #expect(try await write(storage) == epoch)
             _ = try await storage.store(for: other)
             try copy.write(to: URL(fileURLWithPath: file))
+            // As where the whole folder is put back: beside a newer mark the file would be refused.
+            try FileManager.default.removeItem(atPath: HighWaterMark.path(ofDatabase: file))
             #expect(try await write(storage) == epoch + 1)
             #expect(try await write(storage) == epoch + 1)
             try await storage.close()

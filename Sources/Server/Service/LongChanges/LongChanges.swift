@@ -89,7 +89,7 @@ final class LongChanges: Sendable {
         } catch {
             // It stays in the database, and is taken up at its next use.
             state.withLock { $0.looked[store.address] = nil }
-            // A service that stops, and a file that its requests say is damaged, are no news.
+            // A service that stops, and a file that its requests say is damaged, need no further line.
             let code = (error as? StorageError)?.code
             guard code != .closed, code != .corrupt else { return false }
             settings.logger.warning(

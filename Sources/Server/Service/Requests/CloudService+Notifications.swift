@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusStorage
 import StratusWire
 
 /// What listens to the service, and when it is quiet.
@@ -50,11 +51,16 @@ extension CloudService {
     /// Goes on with the long changes that the last run of the service did not end; for its start. Those of a
     /// database that is used before go on at its first use.
     ///
-    /// - Throws: `StorageError` when a database cannot be opened.
+    /// - Throws: `StorageError` when the databases cannot be listed.
     public func resumeLongChanges() async throws {
         for address in try await storage.databases() {
             try Task.checkCancellation()
-            components.longChanges.takeUp(try await storage.store(for: address))
+            do {
+                components.longChanges.takeUp(try await storage.store(for: address))
+            } catch let error as StorageError where error.database != nil {
+                // The storage has said what is wrong with its file. It goes on at the first use.
+                continue
+            }
         }
     }
 

@@ -9,12 +9,18 @@ extension SQLiteStorageEngine {
         of address: DatabaseAddress,
         _ body: @escaping @Sendable (any RecordTransaction) throws -> Void
     ) async throws {
-        try await withDatabase(of: address) { file in
+        let epoch = epochs.epoch(of: address)
+        let version = try await withDatabase(of: address) { file in
             try await file.write { database in
-                for sql in Self.clearing { try SQLStatement(database, sql).run() }
-                try body(SQLiteTransaction(database))
+                for sql in Self.clearing + [Self.counting] {
+                    try SQLStatement(database, sql).run()
+                }
+                let transaction = SQLiteTransaction(database, writing: epoch)
+                try body(transaction)
+                return transaction.takenVersion
             }
         }
+        if let version { epoch.committed(version) }
     }
 
     /// An asset that nobody holds gets its time at the next collection, as when its last record lets go.
@@ -30,11 +36,11 @@ extension SQLiteStorageEngine {
             SELECT 1 FROM zone WHERE zone.zone = record_ancestor.zone AND zone.deletion IS NULL
                 AND record_ancestor.replaced_at <= zone.version)
         """,
-        """
+        "UPDATE asset_usage SET size = (SELECT coalesce(sum(size), 0) FROM asset)",
+    ]
+    private static let counting = """
         UPDATE record_usage SET bytes =
             (SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
             WHERE deleted = 0)
-        """,
-        "UPDATE asset_usage SET size = (SELECT coalesce(sum(size), 0) FROM asset)",
-    ]
+        """
 }

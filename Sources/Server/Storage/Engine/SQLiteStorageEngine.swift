@@ -27,7 +27,7 @@ public final class SQLiteStorageEngine: StorageEngine {
 
     let placement: any Placement
     private let databasesInUse: OpenDatabases
-    private let epochs: WritingEpochs
+    let epochs: WritingEpochs
 
     /// Opens a data folder, or makes one.
     ///

@@ -82,8 +82,8 @@ final class HistoryFolder: Sendable {
     /// Takes the files of Alice's database from another folder. Both are closed.
     func takeDatabase(of other: HistoryFolder) async throws {
         let (own, theirs) = (try await open(), try await other.open())
-        let from = theirs.storage.path(of: Self.address(of: theirs.alice))
-        let to = own.storage.path(of: Self.address(of: own.alice))
+        let from = String(theirs.storage.path(of: Self.address(of: theirs.alice)).dropLast(7))
+        let to = String(own.storage.path(of: Self.address(of: own.alice)).dropLast(7))
         let files = FileManager.default
         for name in try Self.files(of: to) { try files.removeItem(atPath: name) }
         for name in try Self.files(of: from) {
@@ -91,12 +91,12 @@ final class HistoryFolder: Sendable {
         }
     }
 
-    /// A database's file and what lies beside it.
+    /// A database's file and what lies beside it, its mark too, by their path without an ending.
     private static func files(of path: String) throws -> [String] {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         return try FileManager.default.contentsOfDirectory(atPath: folder)
             .map { folder + "/" + $0 }
-            .filter { $0.hasPrefix(path) }
+            .filter { $0.hasPrefix(path + ".") }
     }
 
     private static func address(of alice: Person) -> DatabaseAddress {

@@ -1,3 +1,4 @@
+import GRDB
 import StratusRecords
 import StratusTesting
 import StratusWire
@@ -36,6 +37,20 @@ import Testing
             sql: "UPDATE record SET share_root = 'nothing' WHERE name = 'below'"),
     ]
 
+    /// Alters rows as a fault of the program would, which writes the checksum too.
+    private static func run(_ sql: String, in database: Database) throws {
+        try SQLStatement(database, sql).run()
+        let rows = try SQLStatement(
+            database, "SELECT \(SQLiteTransaction.recordColumns) FROM record"
+        ).all { SQLiteTransaction.uncheckedRecord($0) }
+        for row in rows {
+            try SQLStatement(
+                database, "UPDATE record SET checksum = ? WHERE zone = ? AND name = ?"
+            )
+            .bind(1, row.checksum).bind(2, row.zone.rawValue).bind(3, row.name).run()
+        }
+    }
+
     @Test func lookupOfOwnUsersRecordIsHealthy() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
@@ -56,7 +71,7 @@ import Testing
         let address = place.database(of: alice)
         try await place.expectHealth(of: alice)
         try await place.storage.withDatabase(of: address) { file in
-            try await file.write { try SQLStatement($0, damage.sql).run() }
+            try await file.write { try Self.run(damage.sql, in: $0) }
         }
         let found = try await Doctor(storage: place.storage).examine().findings
         #expect(!found.isEmpty)
@@ -75,7 +90,7 @@ import Testing
         try await alice.modify([hut(.create, "a")], in: "Trips")
         try await place.storage.withDatabase(of: place.database(of: alice)) { file in
             try await file.write {
-                try SQLStatement($0, "UPDATE record SET change_tag = '' WHERE name = 'a'").run()
+                try Self.run("UPDATE record SET change_tag = '' WHERE name = 'a'", in: $0)
             }
         }
         let (diagnosis, rebuilt) = try await Doctor(storage: place.storage).repair()

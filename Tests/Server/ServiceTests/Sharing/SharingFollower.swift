@@ -183,7 +183,7 @@ extension SharingPlay {
             let owner = people.firstIndex { $0.name == zoneID.ownerRecordName } ?? -1
             known["\(zoneID.zoneName) of \(owner)"] = records
         }
-        guard unsettled.isEmpty else {
+        guard unfinished.isEmpty else {
             let isWithin = known.allSatisfy { zone, records in
                 records.allSatisfy { expected[zone]?[$0.key] == $0.value }
             }

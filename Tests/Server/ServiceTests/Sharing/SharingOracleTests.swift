@@ -35,7 +35,7 @@ import Testing
         var play = try await SharingPlay(Backend.memory, seed: seed, limits: limits)
         play.hasTallTrees = true
         for _ in 0..<250 { try await play.step() }
-        try await play.settle()
+        try await play.finishSteps()
         try await play.checkEverything()
         // Each long change takes its first step with the request, so small ones have no other: chance decides
         // how many are left. Without any the run has shown nothing of steps.
@@ -59,7 +59,7 @@ struct SharingPlay {
     var shareNumber = 0
     var story = ""
     /// The zones in which something is still to be done, as the play knows.
-    var unsettled: Set<Int> = []
+    var unfinished: Set<Int> = []
     var stepsTaken = 0
     /// Whether most records are saved below others.
     var hasTallTrees = false
@@ -113,8 +113,8 @@ struct SharingPlay {
         default: try await renewZone(zone)
         }
         if chance(1, in: 3) { try await takeStep(of: model.zones[zone].owner) }
-        if chance(1, in: 20) { try await settle() }
-        try await noteUnsettledZones()
+        if chance(1, in: 20) { try await finishSteps() }
+        try await noteUnfinishedZones()
         try await check(zone)
         for index in followers.indices where chance(1, in: 4) {
             try await catchUp(index)
@@ -149,11 +149,11 @@ struct SharingPlay {
             expect(isOut && model.zones[zone].hasChildren(name), "refused: \(failure)")
             return
         }
-        let isSettled = user == model.zones[zone].owner || !unsettled.contains(zone)
+        let isFinished = user == model.zones[zone].owner || !unfinished.contains(zone)
         let hasSaved = result.failed == nil
         // As long as he does not see everything he cannot change everything.
         expect(
-            isSettled ? hasSaved == allowed : !hasSaved || allowed,
+            isFinished ? hasSaved == allowed : !hasSaved || allowed,
             "save: \(String(describing: result.failed))")
         guard hasSaved else { return }
         var record = model.zones[zone].records[name] ?? .init(parent: nil, value: 0)
@@ -193,7 +193,7 @@ struct SharingPlay {
         story = "user \(user) deletes \(name) in zone \(zone)"
         let current = model.zones[zone]
         // What he does not see yet is deleted for him.
-        guard user == current.owner || !unsettled.contains(zone) else { return }
+        guard user == current.owner || !unfinished.contains(zone) else { return }
         let isThere =
             current.records[name] != nil && current.isVisible(to: user)
             && current.canRead(user, name)
@@ -261,7 +261,7 @@ struct SharingPlay {
                     .create, name, of: root, permission: wanted.publicPermission,
                     participants: dictionaries(wanted))
             ], in: zoneID(zone), scope: .private)[0]
-        if unsettled.contains(zone), result.code == .zoneBusy { return }
+        if unfinished.contains(zone), result.code == .zoneBusy { return }
         expect((result.failed == nil) == allowed, "share: \(String(describing: result.failed))")
         guard allowed else { return }
         wanted.shortGUID = result.record?.shortGUID ?? ""
@@ -289,7 +289,7 @@ struct SharingPlay {
         do {
             results = try await people[current.owner].modify(
                 operations, in: zoneID(zone), isAtomic: true, scope: .private)
-        } catch let failure as RequestFailure where unsettled.contains(zone) {
+        } catch let failure as RequestFailure where unfinished.contains(zone) {
             expect(failure.records?.contains { $0.code == .zoneBusy } == true, "\(failure)")
             return
         }

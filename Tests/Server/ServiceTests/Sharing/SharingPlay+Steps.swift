@@ -15,23 +15,23 @@ extension SharingPlay {
     }
 
     /// Takes all steps that are left.
-    mutating func settle() async throws {
+    mutating func finishSteps() async throws {
         for user in Set(model.zones.map(\.owner)).sorted() {
             let store = try await store(of: user)
             while try await world.service.components.longChanges.step(store) { stepsTaken += 1 }
         }
-        unsettled = []
+        unfinished = []
     }
 
-    mutating func noteUnsettledZones() async throws {
-        unsettled = []
+    mutating func noteUnfinishedZones() async throws {
+        unfinished = []
         for (index, zone) in model.zones.enumerated() {
             let name = zone.name
-            let isUnsettled = try await store(of: zone.owner).read { reader in
+            let isUnfinished = try await store(of: zone.owner).read { reader in
                 guard let zone = try reader.zone(named: name) else { return false }
                 return try !reader.longChanges(in: zone.key).isEmpty
             }
-            if isUnsettled { unsettled.insert(index) }
+            if isUnfinished { unfinished.insert(index) }
         }
     }
 
@@ -39,7 +39,7 @@ extension SharingPlay {
     func isRight(_ found: [String: Int64], _ view: [String: Int64], of user: Int, in zone: Int)
         -> Bool
     {
-        guard unsettled.contains(zone), user != model.zones[zone].owner else {
+        guard unfinished.contains(zone), user != model.zones[zone].owner else {
             return found == view
         }
         return found.allSatisfy { view[$0.key] == $0.value }

@@ -27,6 +27,7 @@ import Testing
             try FileManager.default.copyItem(
                 atPath: folder.file(of: MarkedFolder.alice),
                 toPath: copy.file(of: MarkedFolder.alice))
+            try makePrivate(copy.path)
             let found = try await copy.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 return try await MarkedFolder.lookUp(["a", "b"], in: store)

@@ -72,6 +72,7 @@ final class FaultFolder: @unchecked Sendable {
         for (file, bytes) in files(cut, seed: random.next()) {
             try bytes.write(to: URL(fileURLWithPath: copy + file.dropFirst(path.utf8.count)))
         }
+        try makePrivate(copy)
     }
 
     /// The mark's first commit was synchronised; after it, any number up to the newest may be on the disk.
