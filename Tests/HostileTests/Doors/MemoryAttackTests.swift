@@ -15,7 +15,7 @@ import Testing
 
     private static var connections: Int { isLongForm ? 2_000 : 60 }
     /// What the process may grow by.
-    private static var megabytes: Int { isLongForm ? 512 : 110 }
+    private static var megabytes: Int { isLongForm ? 512 : 130 }
 
     private static func milliseconds(_ work: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
