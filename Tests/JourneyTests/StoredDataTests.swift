@@ -149,7 +149,7 @@ import Testing
     }
 
     /// What waited to be told is told, and leaves the outbox.
-    @Test(.timeLimit(.minutes(1))) func outboxIsEmptied() async throws {
+    @Test(.timeLimit(.minutes(5))) func outboxIsEmptied() async throws {
         // The first of her files is that of the container Formats in development.
         let ending = "/" + (try fixture.fact("alice")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// The lists of one account on several devices, over the real service in this process.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShoppingStoreTests {
     private let world: World
 

@@ -200,7 +200,7 @@ import Testing
         #expect(try tablet.texts() == ["b": "new"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func notificationBringsChangeToRunningLoop() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

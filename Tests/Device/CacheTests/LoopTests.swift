@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// The running loop, its switch, and what a sync answers.
-@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopTests {
     @Test func startDuringStopRestartsLoop() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)

@@ -27,7 +27,7 @@ import Testing
         #expect(cloud.names() == ["a", "b"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func runningLoopHaltsUntilAccountReturns() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)

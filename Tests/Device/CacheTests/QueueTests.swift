@@ -131,7 +131,7 @@ import Testing
         #expect(cloud.names() == ["a"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func runningLoopUploadsEditsAndFetchesOnHints() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)

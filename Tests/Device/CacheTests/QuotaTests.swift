@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// What a batch depends on: room, and other records.
-@Suite(.timeLimit(.minutes(1))) struct QuotaTests {
+@Suite(.timeLimit(.minutes(5))) struct QuotaTests {
     private var smallBatches: SyncSettings {
         var settings = SyncSettings.quick
         settings.itemsPerBatch = 3

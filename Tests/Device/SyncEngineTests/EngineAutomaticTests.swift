@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// Engines that sync by themselves, in a time that stands still until the test advances it.
-@Suite(.timeLimit(.minutes(1))) struct EngineAutomaticTests {
+@Suite(.timeLimit(.minutes(5))) struct EngineAutomaticTests {
     private struct Scene {
         let clock = TestClock()
         let cloud: TestCloud

@@ -90,7 +90,8 @@ struct MarkedOpening {
         guard stamp.commits >= acknowledged else {
             throw LossRefusal(.behind(acknowledged: acknowledged, found: stamp.commits))
         }
-        mark.raise(to: stamp.commits)
+        // A mark that is behind stays so until the next commit: what is found in a log after a failed
+        // synchronisation was not acknowledged, and may be gone the next time.
         return mark
     }
 

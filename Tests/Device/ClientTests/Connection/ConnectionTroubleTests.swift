@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What becomes of requests when something between the device and the service is broken.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTroubleTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTroubleTests {
     private func transport(_ origin: String) throws -> HTTPTransport {
         try #require(
             HTTPTransport(

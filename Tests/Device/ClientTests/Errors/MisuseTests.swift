@@ -4,7 +4,7 @@ import StratusTesting
 import Testing
 
 /// What raises an exception on Apple's platforms ends the process with a sentence here.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MisuseTests {
     @Test("A record has a name of 1 to 255 characters")
     func recordNameOutsideLimitsTraps() async {

@@ -272,7 +272,7 @@ import Testing
         #expect(log.all == ["true"])
     }
 
-    @Test("Only the owner and administrators decide", .timeLimit(.minutes(2)))
+    @Test("Only the owner and administrators decide", .timeLimit(.minutes(5)))
     func decidingRequestsAsParticipantTraps() async throws {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
