@@ -7,7 +7,7 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// The doctor cries no wolf, says what to do, and rebuilds what is derived from records.
+/// The doctor reports nothing that is well, says what to do, and rebuilds what is derived from records.
 @Suite struct DoctorRepairTests {
     /// Rows that were lost or altered, as a fault of the program would.
     struct Damage: Sendable, CustomTestStringConvertible {
