@@ -327,6 +327,11 @@ final class EngineApp: CKSyncEngineDelegate {
                 default: break
                 }
             }
+            // One change alone is never too many: the engine leaves it to the app, a deletion too.
+            for (recordID, error) in changes.failedRecordDeletes where error.code == .limitExceeded
+            {
+                again.append(.deleteRecord(recordID))
+            }
         }
         if needsZone {
             engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
