@@ -54,7 +54,7 @@ public actor ShoppingStore {
         }
     }
 
-    let cache: RecordCache
+    let cache: CloudCache
     let device: String
     let author: String
     let clock: Clock
@@ -68,7 +68,7 @@ public actor ShoppingStore {
     private var watching: [Task<Void, Never>] = []
 
     private init(
-        cache: RecordCache, device: String, author: String, clock: @escaping Clock,
+        cache: CloudCache, device: String, author: String, clock: @escaping Clock,
         newID: @escaping @Sendable () -> String
     ) {
         self.cache = cache
@@ -91,8 +91,8 @@ public actor ShoppingStore {
         clock: @escaping Clock = { Int64((Date().timeIntervalSince1970 * 1_000).rounded()) },
         newID: @escaping @Sendable () -> String = { UUID().uuidString }
     ) async throws -> ShoppingStore {
-        let cache = try RecordCache(
-            path: path, database: container.privateCloudDatabase, settings: settings,
+        let cache = try CloudCache(
+            path: path, container: container, scopes: [.private], settings: settings,
             world: CloudConnection.World(nowMilliseconds: clock))
         let store = ShoppingStore(
             cache: cache, device: device, author: author, clock: clock, newID: newID)

@@ -25,7 +25,7 @@ extension DeviceFolder {
         if !FileManager.default.fileExists(atPath: own), owner != .nobody {
             if case .user(let recordName) = owner, formerOwner == recordName {
                 // Who is stopped between two of the renames finds all of it in one file.
-                try? RecordCache.emptyLog(ofFileAt: formerPath)
+                try? CloudCache.emptyLog(ofFileAt: formerPath)
                 try move(formerPath, to: own)
             } else {
                 try move(ownerlessPath, to: own)
@@ -57,7 +57,7 @@ extension DeviceFolder {
     private var formerOwner: String? {
         guard FileManager.default.fileExists(atPath: formerPath) else { return nil }
         // A file that cannot be read is not known to be anybody's: it is left alone, and the notice tells.
-        return try? RecordCache.userRecordName(ofFileAt: formerPath)
+        return try? CloudCache.userRecordName(ofFileAt: formerPath)
     }
 
     private func move(_ former: String, to own: String) throws(Failure) {

@@ -65,8 +65,8 @@ import Testing
         try body(path)
     }
 
-    private func open(_ path: String) throws -> RecordCache {
-        try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+    private func open(_ path: String) throws -> CloudCache {
+        try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
     }
 
     @Test func formatTwoMigratesRecordsAndQueue() throws {

@@ -53,14 +53,15 @@ import Testing
             try? FileManager.default.removeItem(atPath: path)
         }
         let error = #expect(throws: CacheError.self) {
-            try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+            try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
         }
         #expect(error?.code == .damaged)
     }
 
     @Test func missingFolderIsUnwritableError() {
         let error = #expect(throws: CacheError.self) {
-            try RecordCache(path: "/nowhere/at/all/cache.sqlite", remote: CloudLink(MemoryCloud()))
+            try CloudCache(
+                path: "/nowhere/at/all/cache.sqlite", remotes: [CloudLink(MemoryCloud())])
         }
         #expect(error?.code == .unwritable)
     }

@@ -17,9 +17,9 @@ final class CloudDevice: Sendable {
     let time: TestTime
     let settings: SyncSettings
     let resolver: (any ConflictResolver)?
-    private let opened: Mutex<RecordCache>
+    private let opened: Mutex<CloudCache>
 
-    var cache: RecordCache { opened.withLock { $0 } }
+    var cache: CloudCache { opened.withLock { $0 } }
 
     init(
         _ cloud: TestCloud, _ name: String, user: String = "alice",
@@ -39,8 +39,8 @@ final class CloudDevice: Sendable {
         self.resolver = resolver
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
-            try RecordCache(
-                path: path, database: Self.database(connection), settings: settings,
+            try CloudCache(
+                path: path, container: Self.container(connection), settings: settings,
                 resolver: resolver, world: time.world))
     }
 
@@ -51,16 +51,16 @@ final class CloudDevice: Sendable {
         }
     }
 
-    private static func database(_ connection: CloudConnection) -> CKDatabase {
-        CKContainer(identifier: container, connection: connection).privateCloudDatabase
+    private static func container(_ connection: CloudConnection) -> CKContainer {
+        CKContainer(identifier: container, connection: connection)
     }
 
     /// The process dies and starts again: nothing in memory is left.
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
-            cache = try RecordCache(
-                path: path, database: Self.database(connection), settings: settings,
+            cache = try CloudCache(
+                path: path, container: Self.container(connection), settings: settings,
                 resolver: resolver, world: time.world)
         }
     }

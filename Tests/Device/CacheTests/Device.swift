@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
@@ -15,24 +16,24 @@ final class Device: Sendable {
     let settings: SyncSettings
     let resolver: any ConflictResolver
     let editDateKey: String?
-    private let opened: Mutex<RecordCache>
+    private let opened: Mutex<CloudCache>
 
-    var cache: RecordCache { opened.withLock { $0 } }
+    var cache: CloudCache { opened.withLock { $0 } }
 
     init(
         _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
-        createsZones: Bool = true
+        scope: CKDatabase.Scope = .private
     ) throws {
-        link = CloudLink(cloud, createsZones: createsZones)
+        link = CloudLink(cloud, scope: scope)
         self.time = time
         self.settings = settings
         self.editDateKey = editDateKey
         self.resolver = resolver ?? LatestEditWins(editDateKey: editDateKey)
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
-            try RecordCache(
-                path: path, remote: link, settings: settings, resolver: self.resolver,
+            try CloudCache(
+                path: path, remotes: [link], settings: settings, resolver: self.resolver,
                 editDateKey: editDateKey, world: time.world))
     }
 
@@ -47,34 +48,36 @@ final class Device: Sendable {
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
-            cache = try RecordCache(
-                path: path, remote: link, settings: settings, resolver: resolver,
+            cache = try CloudCache(
+                path: path, remotes: [link], settings: settings, resolver: resolver,
                 editDateKey: editDateKey, world: time.world)
         }
     }
 
     func save(_ name: String, _ text: String, zone: ZoneID = .list) throws {
-        try cache.save([
-            LocalEdit(
-                id: RecordID(name: name, zoneID: zone), type: "Item",
-                changes: [Field(name: "text", value: .string(text))])
-        ])
+        try cache.save(
+            [
+                LocalEdit(
+                    id: RecordID(name: name, zoneID: zone), type: "Item",
+                    changes: [Field(name: "text", value: .string(text))])
+            ], in: link.scope)
     }
 
     func delete(_ name: String, zone: ZoneID = .list) throws {
-        try cache.delete([RecordID(name: name, zoneID: zone)])
+        try cache.delete([RecordID(name: name, zoneID: zone)], in: link.scope)
     }
 
     func text(_ name: String, zone: ZoneID = .list) throws -> String? {
         guard
-            case .string(let text) = try cache.snapshot(RecordID(name: name, zoneID: zone))?["text"]
+            case .string(let text) = try cache.snapshot(
+                RecordID(name: name, zoneID: zone), in: link.scope)?["text"]
         else { return nil }
         return text
     }
 
     func texts(zone: ZoneID = .list) throws -> [String: String] {
         var texts: [String: String] = [:]
-        for record in try cache.snapshots(ofType: "Item", in: zone) {
+        for record in try cache.snapshots(ofType: "Item", in: zone, of: link.scope) {
             if case .string(let text) = record["text"] { texts[record.id.name] = text }
         }
         return texts
@@ -112,6 +115,11 @@ final class TestTime: Sendable {
                 self.state.withLock { $0.uptime += seconds + 0.000_001 }
             })
     }
+}
+
+extension CloudCache {
+    /// The store of the private database, or of the only one.
+    var store: CacheStore { databases[0].store }
 }
 
 extension SyncSettings {

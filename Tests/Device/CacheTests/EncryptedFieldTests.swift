@@ -200,7 +200,7 @@ import Testing
     @Test func fieldsOfEarlierFormatAreRemembered() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
-        let device = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        let device = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
         try device.save([
             LocalEdit(
                 id: RecordID(name: "a", zoneID: ZoneID(.list)), type: "Item",
@@ -209,14 +209,19 @@ import Testing
                     Field(name: "name", value: .string("y")),
                 ])
         ])
-        try device.store.pool.write { database in
-            try database.execute(sql: "DROP TABLE encryptedField")
+        try device.store.pool.writeWithoutTransaction { database in
             try database.execute(
-                sql: "DELETE FROM grdb_migrations WHERE identifier = 'encrypted fields'")
+                sql: """
+                    PRAGMA foreign_keys = OFF;
+                    \(CacheStore.tablesOfFormat4)
+                    DROP TABLE encryptedField;
+                    DELETE FROM grdb_migrations
+                    WHERE identifier IN ('encrypted fields', 'databases');
+                    """)
             try database.execute(sql: "PRAGMA user_version = 3")
         }
         try device.close()
-        let again = try RecordCache(path: path, remote: CloudLink(MemoryCloud()))
+        let again = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
         #expect(again.store.encryptedKeys(ofType: "Item") == ["text"])
         try again.close()
     }

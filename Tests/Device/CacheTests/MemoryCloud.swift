@@ -191,11 +191,11 @@ final class CloudLink: RemoteDatabase {
     private let user = Mutex("_alice")
     private let accounts = Mutex<[AsyncStream<Void>.Continuation]>([])
     private let databasePages = Mutex<[DatabasePage]>([])
-    let createsZones: Bool
+    let scope: CKDatabase.Scope
 
-    init(_ cloud: MemoryCloud, createsZones: Bool = true) {
+    init(_ cloud: MemoryCloud, scope: CKDatabase.Scope = .private) {
         self.cloud = cloud
-        self.createsZones = createsZones
+        self.scope = scope
     }
 
     func userRecordName() async throws -> String { user.withLock { $0 } }

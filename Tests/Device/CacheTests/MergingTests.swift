@@ -127,10 +127,10 @@ import Testing
     }
 
     @Test func failedSaveKeepsChangedKeys() throws {
-        let guest = try Device(MemoryCloud(), createsZones: false)
+        let guest = try Device(MemoryCloud(), scope: .shared)
         let record = CKRecord(recordType: "Item", recordID: CKRecord.ID(id))
         record["name"] = "mine"
-        #expect(throws: CacheError.self) { try guest.cache.save(record) }
+        #expect(throws: CacheError.self) { try guest.cache.save(record, in: .shared) }
         #expect(record.changedKeys() == ["name"])
     }
 }

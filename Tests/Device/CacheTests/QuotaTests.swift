@@ -57,7 +57,7 @@ import Testing
         let free = ZoneID(name: "Free", ownerName: "_free")
         for zone in [full, free] { cloud.createZone(zone) }
         cloud.state.withLock { $0.room["_full"] = 0 }
-        let guest = try Device(cloud, settings: smallBatches, createsZones: false)
+        let guest = try Device(cloud, settings: smallBatches, scope: .shared)
         try await guest.cache.sync()
         for number in 0..<7 { try guest.save("r\(number)", "1", zone: full) }
         for number in 0..<7 { try guest.save("r\(number)", "1", zone: free) }

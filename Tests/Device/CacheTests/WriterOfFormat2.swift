@@ -159,8 +159,47 @@ extension FieldValue {
 }
 
 extension CacheStore {
-    /// Makes the file one of an earlier format, with the same content.
+    /// What a file with one database had in the place of today's tables.
+    static let tablesOfFormat4 = """
+        DROP TABLE change;
+        DROP TABLE report;
+        CREATE TABLE oldZone (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL,
+            state INTEGER NOT NULL, token TEXT, pass INTEGER NOT NULL DEFAULT 0,
+            isRefetching INTEGER NOT NULL DEFAULT 0, needsFetch INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (name, owner));
+        INSERT INTO oldZone SELECT id, name, owner, state, token, pass, isRefetching, needsFetch
+            FROM zone;
+        DROP TABLE zone;
+        ALTER TABLE oldZone RENAME TO zone;
+        CREATE TABLE oldTombstone (
+            id INTEGER PRIMARY KEY, owner TEXT NOT NULL, zone TEXT NOT NULL, name TEXT NOT NULL,
+            UNIQUE (owner, zone, name));
+        INSERT INTO oldTombstone SELECT id, owner, zone, name FROM tombstone;
+        DROP TABLE tombstone;
+        ALTER TABLE oldTombstone RENAME TO tombstone;
+        CREATE TABLE oldFlag (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+        INSERT INTO oldFlag SELECT name, value FROM flag;
+        DROP TABLE flag;
+        ALTER TABLE oldFlag RENAME TO flag;
+        """
+
+    /// Makes the file one of format 4, with the same content.
+    func becomeFormatFour() throws {
+        try pool.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    PRAGMA foreign_keys = OFF;
+                    \(Self.tablesOfFormat4)
+                    DELETE FROM grdb_migrations WHERE identifier = 'databases';
+                    PRAGMA user_version = 4;
+                    """)
+        }
+    }
+
+    /// Makes the file one of an format 1 or 2, with the same content.
     func becomeFormat(_ format: Int) throws {
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
         try pool.write { database in
             for (table, key, system, fields) in [
                 ("record", "id", "system", "fields"),
@@ -188,6 +227,7 @@ extension CacheStore {
             }
             try database.execute(
                 sql: """
+                    \(Self.tablesOfFormat4)
                     DROP TABLE grdb_migrations;
                     DROP TABLE encryptedField;
                     PRAGMA application_id = 0;

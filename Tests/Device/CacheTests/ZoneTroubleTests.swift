@@ -82,7 +82,7 @@ import Testing
         let cloud = MemoryCloud()
         cloud.createZone(.list)
         cloud.createZone(.other)
-        let guest = try Device(cloud, createsZones: false)
+        let guest = try Device(cloud, scope: .shared)
         let early = #expect(throws: CacheError.self) { try guest.save("a", "1") }
         #expect(early?.code == .invalidZone)
         #expect(throws: CacheError.self) { try guest.cache.createZone(CKRecordZone.ID(.list)) }
@@ -113,7 +113,7 @@ import Testing
         cloud.createZone(.list)
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate
-        let guest = try Device(cloud, settings: settings, createsZones: false)
+        let guest = try Device(cloud, settings: settings, scope: .shared)
         try await guest.cache.sync()
         try guest.save("a", "1")
         cloud.loseZone(.list)
@@ -123,7 +123,7 @@ import Testing
             Issue.record("the app was not told")
             return
         }
-        #expect(try guest.cache.zoneIDs().isEmpty)
+        #expect(try guest.cache.zoneIDs(in: .shared).isEmpty)
         #expect(!guest.link.callNames.contains("zones"))
     }
 

@@ -126,8 +126,7 @@ enum CatalogueSnippets {
     }
 
     static func cache(_ hutID: CKRecord.ID) async throws {
-        let cache = try RecordCache(
-            path: "trails.sqlite", database: CKContainer.default().privateCloudDatabase)
+        let cache = try CloudCache(path: "trails.sqlite", container: .default())
         let hut = CKRecord(recordType: "Hut", recordID: hutID)
         hut["name"] = "Gipfelblick"
         try cache.save(hut)

@@ -24,8 +24,7 @@ enum Snippets {
 
     static func worksOffline() async throws {
         let zone = CKRecordZone.ID(zoneName: "Trips")
-        let cache = try RecordCache(
-            path: "trails.sqlite", database: CKContainer.default().privateCloudDatabase)
+        let cache = try CloudCache(path: "trails.sqlite", container: .default())
         let hutID = CKRecord.ID(recordName: "hut-3", zoneID: zone)
         let hut = CKRecord(recordType: "Hut", recordID: hutID)
         hut["name"] = "Gipfelblick"

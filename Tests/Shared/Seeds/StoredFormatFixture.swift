@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// let fixture = try StoredFormatFixture()
-/// let cache = try RecordCache(path: fixture.cachePath, remote: remote)
+/// let cache = try CloudCache(path: fixture.cachePath, remotes: [remote])
 /// ```
 public final class StoredFormatFixture: Sendable {
     public let folder: String

@@ -10,7 +10,7 @@ struct CloudKitDatabase: RemoteDatabase {
     /// The silent subscription of every device of the user; saving it again changes nothing.
     var subscriptionID: CKSubscription.ID { "stratus-cache-\(database.databaseScope.rawValue)" }
 
-    var createsZones: Bool { database.databaseScope != .shared }
+    var scope: CKDatabase.Scope { database.databaseScope }
 
     func userRecordName() async throws -> String {
         try await translating { try await database.container.userRecordID().recordName }

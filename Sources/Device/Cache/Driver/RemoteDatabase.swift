@@ -7,8 +7,8 @@ import StratusSync
 /// ``CloudKitDatabase`` is the one for apps; tests script their own. Every method throws
 /// `SyncFailure` for what the service or the network did, or `CancellationError`.
 package protocol RemoteDatabase: Sendable {
-    /// Whether zones can be made: those of a shared database are their owners'.
-    var createsZones: Bool { get }
+    /// Private or shared.
+    var scope: CKDatabase.Scope { get }
 
     /// The user whose database this is now; asked of the service once for each account.
     func userRecordName() async throws -> String

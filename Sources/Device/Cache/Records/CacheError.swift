@@ -19,6 +19,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unsavedShare = Self(rawValue: "unsavedShare")
         /// A zone that this database cannot have, or cannot lose.
         public static let invalidZone = Self(rawValue: "invalidZone")
+        /// A database that the cache does not keep.
+        public static let invalidDatabase = Self(rawValue: "invalidDatabase")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.

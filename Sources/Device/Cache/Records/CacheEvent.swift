@@ -29,11 +29,14 @@ public enum CacheEvent: Sendable {
 /// A change that the service refused for good; still stored, not sent again until it is edited or
 /// retried.
 public struct AttentionItem: Hashable, Sendable {
+    /// The database of the record, private or shared.
+    public var scope: CKDatabase.Scope
     public var recordID: CKRecord.ID
     public var kind: PendingChange.Kind
     public var failure: SyncFailure
 
-    init(_ change: PendingChange, _ failure: SyncFailure) {
+    init(_ change: PendingChange, _ failure: SyncFailure, _ scope: CKDatabase.Scope) {
+        self.scope = scope
         recordID = CKRecord.ID(change.id)
         kind = change.kind
         self.failure = failure
@@ -42,6 +45,8 @@ public struct AttentionItem: Hashable, Sendable {
 
 /// What a transaction changed, for observers.
 struct CacheOutcome: Sendable {
+    /// The database in which it happened.
+    var scope: CKDatabase.Scope = .private
     var changedIDs: Set<RecordID> = []
     var events: [CacheEvent] = []
     /// A resolver asked for a halt.

@@ -5,7 +5,7 @@ import StratusSync
 public struct CacheStatus: Hashable, Sendable {
     /// Changes that the service has not confirmed, those that need attention not counted.
     public var pendingCount = 0
-    /// Changes that the service refused for good; see ``RecordCache/attentionItems()``.
+    /// Changes that the service refused for good; see ``CloudCache/attentionItems()``.
     public var attentionCount = 0
     /// Records on this device.
     public var recordCount = 0
@@ -32,6 +32,35 @@ public struct CacheStatus: Hashable, Sendable {
     public var lastSendMilliseconds: Int64?
 
     public init() {}
+
+    /// What is to be said of two databases together.
+    func joined(with other: CacheStatus) -> CacheStatus {
+        var both = self
+        both.pendingCount += other.pendingCount
+        both.attentionCount += other.attentionCount
+        both.recordCount += other.recordCount
+        both.recordsWithChangeTagCount += other.recordsWithChangeTagCount
+        both.isRunning = isRunning || other.isRunning
+        both.isEnabled = isEnabled && other.isEnabled
+        both.isNetworkReachable = isNetworkReachable && other.isNetworkReachable
+        both.isQuotaExceeded = isQuotaExceeded || other.isQuotaExceeded
+        both.haltReason = haltReason ?? other.haltReason
+        both.operation = operation ?? other.operation
+        both.lastOperation = lastOperation ?? other.lastOperation
+        both.delaySeconds = max(delaySeconds, other.delaySeconds)
+        both.retryCount = max(retryCount, other.retryCount)
+        both.lastFailure = lastFailure ?? other.lastFailure
+        both.lastFetchMilliseconds = Self.earlier(
+            lastFetchMilliseconds, other.lastFetchMilliseconds)
+        both.lastSendMilliseconds =
+            [lastSendMilliseconds, other.lastSendMilliseconds].compactMap(\.self).max()
+        return both
+    }
+
+    /// Nil where one is: what was not fetched yet is not up to date.
+    private static func earlier(_ first: Int64?, _ second: Int64?) -> Int64? {
+        first.flatMap { first in second.map { min(first, $0) } }
+    }
 
     /// One word for a person.
     public var summary: String {

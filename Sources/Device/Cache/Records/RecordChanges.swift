@@ -1,3 +1,4 @@
+import StratusClient
 import StratusRecords
 import Synchronization
 
@@ -65,9 +66,15 @@ final class Observers: Sendable {
     /// Events kept for an observer that does not look; the oldest give way.
     static let eventsPerObserver = 1_000
 
+    private struct ChangeObserver {
+        var scope: CKDatabase.Scope
+        var box: ChangeBox
+        var wake: AsyncStream<Void>.Continuation
+    }
+
     private struct State {
         var nextKey = 0
-        var changes: [Int: (box: ChangeBox, wake: AsyncStream<Void>.Continuation)] = [:]
+        var changes: [Int: ChangeObserver] = [:]
         var events: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
         var isFinished = false
     }
@@ -75,14 +82,17 @@ final class Observers: Sendable {
     private let state = Mutex(State())
 
     func changes<ID>(
-        _ makeID: @escaping @Sendable (RecordID) -> ID
+        in scope: CKDatabase.Scope, _ makeID: @escaping @Sendable (RecordID) -> ID
     ) -> RecordChanges<ID> {
         let box = ChangeBox()
         let (wakes, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let key = state.withLock { state in
             state.nextKey += 1
-            if !state.isFinished { state.changes[state.nextKey] = (box, continuation) }
+            if !state.isFinished {
+                state.changes[state.nextKey] = ChangeObserver(
+                    scope: scope, box: box, wake: continuation)
+            }
             return state.isFinished ? nil : state.nextKey
         }
         guard let key else {
@@ -120,7 +130,7 @@ final class Observers: Sendable {
             (Array($0.changes.values), Array($0.events.values))
         }
         if !outcome.changedIDs.isEmpty {
-            for observer in changes {
+            for observer in changes where observer.scope == outcome.scope {
                 observer.box.add(outcome.changedIDs)
                 observer.wake.yield()
             }

@@ -20,6 +20,7 @@ enum CacheFormat {
             .init("tombstones", sql: tombstones),
             .init("fields as JSON") { try storeFieldsAsJSON($0) },
             .init("encrypted fields") { try noteEncryptedFields($0) },
+            .init("databases", sql: databases),
         ],
         unmarkedFormats: 1...2)
 
@@ -102,6 +103,53 @@ enum CacheFormat {
         CREATE TABLE tombstone (
             id INTEGER PRIMARY KEY, owner TEXT NOT NULL, zone TEXT NOT NULL, name TEXT NOT NULL,
             UNIQUE (owner, zone, name));
+        """
+
+    // database: the raw value of a CKDatabase.Scope; 0 is the file as a whole. Up to format 4 a file had one
+    // database and did not say which: the owners of its zones do. The tokens of a file without zones are
+    // forgotten, for a token of the wrong database would hide what is in this one.
+    // change: one row for each transaction that changed records, so that every process with this file hears of
+    // it. Its id counts the records; the oldest rows go. report: what the app was not told yet, or has not
+    // taken.
+    private static let databases = """
+        CREATE TABLE newZone (
+            id INTEGER PRIMARY KEY, database INTEGER NOT NULL, name TEXT NOT NULL,
+            owner TEXT NOT NULL, state INTEGER NOT NULL, token TEXT,
+            pass INTEGER NOT NULL DEFAULT 0, isRefetching INTEGER NOT NULL DEFAULT 0,
+            needsFetch INTEGER NOT NULL DEFAULT 0, UNIQUE (database, name, owner));
+        INSERT INTO newZone SELECT id, \(databaseOfOwner), name, owner, state, token, pass, isRefetching,
+            needsFetch FROM zone;
+        DROP TABLE zone;
+        ALTER TABLE newZone RENAME TO zone;
+        CREATE TABLE newTombstone (
+            id INTEGER PRIMARY KEY, database INTEGER NOT NULL, owner TEXT NOT NULL,
+            zone TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (database, owner, zone, name));
+        INSERT INTO newTombstone SELECT id, \(databaseOfOwner), owner, zone, name FROM tombstone;
+        DROP TABLE tombstone;
+        ALTER TABLE newTombstone RENAME TO tombstone;
+        CREATE TABLE newFlag (
+            database INTEGER NOT NULL, name TEXT NOT NULL, value TEXT,
+            PRIMARY KEY (database, name)) WITHOUT ROWID;
+        INSERT INTO newFlag SELECT 0, name, value FROM flag
+            WHERE name IN ('userRecordName', 'isDisabled');
+        INSERT INTO newFlag SELECT (SELECT max(database) FROM zone), name, value FROM flag
+            WHERE name NOT IN ('userRecordName', 'isDisabled')
+                AND (SELECT count(DISTINCT database) FROM zone) = 1;
+        DROP TABLE flag;
+        ALTER TABLE newFlag RENAME TO flag;
+        CREATE TABLE change (
+            id INTEGER PRIMARY KEY, origin INTEGER NOT NULL, database INTEGER NOT NULL,
+            records BLOB NOT NULL);
+        CREATE TABLE report (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, database INTEGER NOT NULL,
+            time INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
+            content BLOB NOT NULL);
+        """
+
+    /// The database that has the zones of an owner: whoever is not the user shares theirs.
+    private static let databaseOfOwner = """
+        CASE WHEN owner IN ('\(ZoneID.currentUserName)',
+            (SELECT value FROM flag WHERE name = 'userRecordName')) THEN 2 ELSE 3 END
         """
 
     /// Nobody holds records that were deleted 100,000 deletions ago.

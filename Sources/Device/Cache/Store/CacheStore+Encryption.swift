@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Only the app's own edits count. What others encrypted does not: a participant of a share could keep
 /// the user from saving a field of the same name.
-extension CacheStore {
+extension CacheFile {
     static func encryptedKeys(in pool: DatabasePool) throws -> EncryptedKeys {
         try pool.read { database in
             var keys: EncryptedKeys = [:]
@@ -20,9 +20,11 @@ extension CacheStore {
             return keys
         }
     }
+}
 
+extension CacheStore {
     func encryptedKeys(ofType type: String) -> Set<String> {
-        encryptedKeys.withLock { $0[type] ?? [] }
+        file.encryptedKeys.withLock { $0[type] ?? [] }
     }
 
     /// Writes down what edits encrypt for the first time.
@@ -48,13 +50,13 @@ extension CacheStore {
 
     func remember(_ fields: Set<EncryptedField>) {
         guard !fields.isEmpty else { return }
-        encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
+        file.encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
     }
 
     /// The changes that must not be sent, by their place in the batch: they have a value in the clear of
     /// a field that the app encrypts.
     func plainValueFailures(in batch: [OutgoingChange]) -> [Int: SyncFailure] {
-        let keys = encryptedKeys.withLock { $0 }
+        let keys = file.encryptedKeys.withLock { $0 }
         guard !keys.isEmpty else { return [:] }
         var failures: [Int: SyncFailure] = [:]
         for (index, item) in batch.enumerated() {

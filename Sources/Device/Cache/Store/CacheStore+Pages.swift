@@ -72,7 +72,10 @@ extension CacheStore {
     func dropToken(of id: ZoneID) throws {
         try pool.write { database in
             try database.execute(
-                sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE name = ? AND owner = ?",
+                sql: """
+                    UPDATE zone SET token = NULL, needsFetch = 1
+                    WHERE \(isHere) AND name = ? AND owner = ?
+                    """,
                 arguments: [id.name, id.ownerName])
         }
     }

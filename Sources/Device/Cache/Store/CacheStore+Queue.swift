@@ -6,11 +6,12 @@ import StratusSync
 /// The queue of pending changes.
 extension CacheStore {
     /// The condition for a pending change to go out: not set aside, and its zone is there.
-    private static let sendable =
-        "errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE state = 1)"
+    private var sendable: String {
+        "errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)"
+    }
 
     /// The same, with the owners as arguments whose zones take no saves.
-    private static func sendable(withholding owners: Set<String>) -> String {
+    private func sendable(withholding owners: Set<String>) -> String {
         guard !owners.isEmpty else { return sendable }
         let marks = owners.map { _ in "?" }.joined(separator: ", ")
         return sendable
@@ -30,7 +31,7 @@ extension CacheStore {
             var zones: [Int64: ZoneRow] = [:]
             let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
             let zoneRows = try Row.fetchCursor(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 1")
+                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1")
             while let row = try zoneRows.next() {
                 let zone = ZoneRow(row)
                 zones[zone.key] = zone
@@ -38,7 +39,7 @@ extension CacheStore {
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT \(PendingRow.columns), zone FROM pending
-                    WHERE \(Self.sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
+                    WHERE \(sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
                     """)
             var batch: [OutgoingChange] = []
             var bytes = 0
@@ -63,7 +64,7 @@ extension CacheStore {
 
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
         try pool.read { database in
-            let condition = Self.sendable(withholding: owners)
+            let condition = sendable(withholding: owners)
             return try Bool.fetchOne(
                 database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
                 arguments: StatementArguments(owners.sorted())) ?? false
@@ -181,7 +182,7 @@ extension CacheStore {
         var row = row
         row.failure = failure
         try update(row, database)
-        outcome.events.append(.setAside(AttentionItem(row.change, failure)))
+        outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))
     }
 
     /// Gives changes that were set aside another chance, with their zones; all of them when no
@@ -202,10 +203,12 @@ extension CacheStore {
                         arguments: [zone.key, id.name])
                 }
             } else {
-                try database.execute(sql: "\(reset) WHERE errorCode IS NOT NULL")
+                try database.execute(
+                    sql: "\(reset) WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)")
                 zones = Set(
                     try Row.fetchAll(
-                        database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 4"
+                        database,
+                        sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
                     ).map { ZoneRow($0).id })
             }
             var wanted: [ZoneID] = []

@@ -40,7 +40,9 @@ extension CacheStore {
         try pool.read { database in
             try Row.fetchAll(
                 database,
-                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state <> 2 ORDER BY id"
+                sql: """
+                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state <> 2 ORDER BY id
+                    """
             ).map { ZoneRow($0).id }
         }
     }
@@ -52,7 +54,7 @@ extension CacheStore {
                 sql: """
                     SELECT \(PendingRow.columns), zone.name, zone.owner
                     FROM pending JOIN zone ON zone.id = pending.zone
-                    WHERE errorCode IS NOT NULL ORDER BY sequence
+                    WHERE errorCode IS NOT NULL AND zone.\(isHere) ORDER BY sequence
                     """)
             return try rows.compactMap { row in
                 let pending = try PendingRow(
@@ -60,7 +62,7 @@ extension CacheStore {
                     zone: ZoneID(
                         name: row[PendingRow.columnCount],
                         ownerName: row[PendingRow.columnCount + 1]))
-                return pending.failure.map { AttentionItem(pending.change, $0) }
+                return pending.failure.map { AttentionItem(pending.change, $0, scope) }
             }
         }
     }
@@ -72,7 +74,8 @@ extension CacheStore {
                 database,
                 sql: """
                     SELECT pending.name, zone.name, zone.owner FROM pending
-                    JOIN zone ON zone.id = pending.zone ORDER BY sequence LIMIT ?
+                    JOIN zone ON zone.id = pending.zone WHERE zone.\(isHere)
+                    ORDER BY sequence LIMIT ?
                     """, arguments: [limit]
             ).map { RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2])) }
         }
@@ -83,15 +86,18 @@ extension CacheStore {
             try Row.fetchOne(
                 database,
                 sql: """
-                    SELECT (SELECT count(*) FROM pending WHERE errorCode IS NULL),
-                        (SELECT count(*) FROM pending WHERE errorCode IS NOT NULL),
-                        (SELECT count(*) FROM record), (SELECT count(system) FROM record)
+                    SELECT (SELECT count(*) FROM pending
+                            WHERE errorCode IS NULL AND zone IN \(zonesHere)),
+                        (SELECT count(*) FROM pending
+                            WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
+                        (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
+                        (SELECT count(system) FROM record WHERE zone IN \(zonesHere))
                     """)
         }
         guard let counts else { return }
-        status.pendingCount = counts[0]
-        status.attentionCount = counts[1]
-        status.recordCount = counts[2]
-        status.recordsWithChangeTagCount = counts[3]
+        status.pendingCount += counts[0]
+        status.attentionCount += counts[1]
+        status.recordCount += counts[2]
+        status.recordsWithChangeTagCount += counts[3]
     }
 }

@@ -7,15 +7,16 @@ import StratusSync
 extension CacheStore {
     func zone(_ id: ZoneID, _ database: Database) throws -> ZoneRow? {
         let statement = try database.cachedStatement(
-            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE name = ? AND owner = ?")
+            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?")
         return try Row.fetchOne(statement, arguments: [id.name, id.ownerName]).map { ZoneRow($0) }
     }
 
     /// The row of a zone, made if need be.
     func zone(_ id: ZoneID, orMake state: ZoneRow.State, _ database: Database) throws -> ZoneRow {
         if let row = try zone(id, database) { return row }
-        try database.cachedStatement(sql: "INSERT INTO zone (name, owner, state) VALUES (?, ?, ?)")
-            .execute(arguments: [id.name, id.ownerName, state.rawValue])
+        try database.cachedStatement(
+            sql: "INSERT INTO zone (database, name, owner, state) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [scope.rawValue, id.name, id.ownerName, state.rawValue])
         guard let row = try zone(id, database) else {
             throw CacheError(.damaged, "Delete the cache file: a zone cannot be stored.")
         }
@@ -103,21 +104,24 @@ extension CacheStore {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT EXISTS (
-                    SELECT 1 FROM tombstone WHERE owner = ? AND zone = ? AND name = ?)
+                    SELECT 1 FROM tombstone
+                    WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?)
                 """)
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
     private func addTombstone(_ zone: ZoneID, _ name: String, _ database: Database) throws {
         try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO tombstone (owner, zone, name) VALUES (?, ?, ?)"
-        ).execute(arguments: [zone.ownerName, zone.name, name])
+            sql: """
+                INSERT OR REPLACE INTO tombstone (database, owner, zone, name) VALUES (?, ?, ?, ?)
+                """
+        ).execute(arguments: [scope.rawValue, zone.ownerName, zone.name, name])
     }
 
     /// Remembers that a zone was here; that speaks for its records too.
     func addTombstone(of zone: ZoneID, _ database: Database) throws {
         try database.execute(
-            sql: "DELETE FROM tombstone WHERE owner = ? AND zone = ?",
+            sql: "DELETE FROM tombstone WHERE \(isHere) AND owner = ? AND zone = ?",
             arguments: [zone.ownerName, zone.name])
         try addTombstone(zone, "", database)
     }
@@ -162,26 +166,29 @@ extension CacheStore {
         ])
     }
 
-    func flag(_ name: String, _ database: Database) throws -> String? {
+    func flag(_ flag: CacheFlag, _ database: Database) throws -> String? {
         try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE name = ?", arguments: [name])
+            database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
+            arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue])
     }
 
-    func setFlag(_ name: String, _ value: String?, _ database: Database) throws {
+    func setFlag(_ flag: CacheFlag, _ value: String?, _ database: Database) throws {
         try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (name, value) VALUES (?, ?)",
-            arguments: [name, value])
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+            arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue, value])
     }
 }
 
-/// The names of the flags.
-enum CacheFlag {
-    static let databaseToken = "databaseToken"
-    static let isSubscriptionSaved = "isSubscriptionSaved"
-    /// The user whose database this is.
-    static let userRecordName = "userRecordName"
+/// What is said once, of a database or of the file as a whole.
+enum CacheFlag: String {
+    case databaseToken
+    case isSubscriptionSaved
+    /// The user whose file this is.
+    case userRecordName
     /// The service has lost track of what this device knows.
-    static let isDatabaseTokenExpired = "isDatabaseTokenExpired"
+    case isDatabaseTokenExpired
     /// Syncing is turned off.
-    static let isDisabled = "isDisabled"
+    case isDisabled
+
+    var isOfFile: Bool { self == .userRecordName || self == .isDisabled }
 }

@@ -16,7 +16,10 @@ extension CacheStore {
                 try flag(CacheFlag.isSubscriptionSaved, database) != nil
             backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
             let rows = try Row.fetchCursor(
-                database, sql: "SELECT \(ZoneRow.columns), needsFetch FROM zone ORDER BY id")
+                database,
+                sql: """
+                    SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
+                    """)
             while let row = try rows.next() {
                 let zone = ZoneRow(row)
                 switch zone.state {
@@ -105,10 +108,14 @@ extension CacheStore {
             }
             for id in deleted {
                 try database.execute(
-                    sql: "DELETE FROM zone WHERE name = ? AND owner = ? AND state = 2",
+                    sql:
+                        "DELETE FROM zone WHERE \(isHere) AND name = ? AND owner = ? AND state = 2",
                     arguments: [id.name, id.ownerName])
                 try database.execute(
-                    sql: "UPDATE zone SET state = 0 WHERE name = ? AND owner = ? AND state = 3",
+                    sql: """
+                        UPDATE zone SET state = 0
+                        WHERE \(isHere) AND name = ? AND owner = ? AND state = 3
+                        """,
                     arguments: [id.name, id.ownerName])
             }
         }
@@ -209,7 +216,7 @@ extension CacheStore {
         isFull: Bool, doubted: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE state = 1"
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
         ).map { ZoneRow($0) }
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }

@@ -1,6 +1,6 @@
 import GRDB
 
-extension RecordCache {
+extension CloudCache {
     /// The user whose file this is; nil before its first sync. Opens the file only to read.
     package static func userRecordName(ofFileAt path: String) throws -> String? {
         var configuration = Configuration()
@@ -11,9 +11,10 @@ extension RecordCache {
             try? queue.close()
         }
         return try queue.read { database in
+            // Up to format 4 as well as today.
             try String.fetchOne(
                 database, sql: "SELECT value FROM flag WHERE name = ?",
-                arguments: [CacheFlag.userRecordName])
+                arguments: [CacheFlag.userRecordName.rawValue])
         }
     }
 

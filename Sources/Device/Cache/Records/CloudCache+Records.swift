@@ -1,0 +1,145 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// What an app reads and writes, online or not.
+extension CloudCache {
+    /// Saves records and deletes others in one transaction, and returns once it is on disk.
+    ///
+    /// Only what was set on a record since it was read or made is written, over the newest row, so an
+    /// edit never takes back what a sync brought meanwhile. Afterwards the records have no changes:
+    /// the next save of the same object writes only what is set from now on.
+    ///
+    /// A zone that does not exist yet is made with the next sync, except in the shared database. A
+    /// record that was deleted meanwhile stays deleted, unless the resolver says otherwise, and the
+    /// app is told with ``CacheEvent/editOfDeletedRecord(client:)``; to have it again, make a new
+    /// record of the same identity. The cache holds no files: a `CKAsset` is refused.
+    /// Sharing needs the service: a new share, and one whose people were changed, is saved with its
+    /// `CKDatabase`, and comes here with the next sync.
+    /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare` or `invalidZone`, or SQLite's error;
+    ///   then nothing is
+    ///   saved.
+    public func save(
+        _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
+        in scope: CKDatabase.Scope = .private
+    ) throws {
+        var taken: [(record: CKRecord, edit: LocalEdit)] = []
+        let edits = try records.map { record in
+            guard !record.isUnsavedShare else {
+                throw CacheError(
+                    .unsavedShare, "Save new shares, and changed participants, with the database.")
+            }
+            do {
+                let edit = try record.edit()
+                taken.append((record, edit))
+                return edit
+            } catch {
+                throw CacheError(
+                    .unsupportedValue, "Give the record's fields values that a record can hold.",
+                    cause: error)
+            }
+        }
+        try save(edits, deleting: ids.map { RecordID($0) }, in: scope)
+        for (record, edit) in taken { record.keep(edit) }
+    }
+
+    /// Saves a record; see ``save(_:deleting:in:)``.
+    public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
+        try save([record], in: scope)
+    }
+
+    /// Deletes a record, here at once and on the service with the next sync. One that is not here is
+    /// left alone.
+    public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) throws {
+        try save([], deleting: [id], in: scope)
+    }
+
+    /// Deletes records; see ``delete(_:in:)-(CKRecord.ID,_)``.
+    public func delete(_ ids: [CKRecord.ID], in scope: CKDatabase.Scope = .private) throws {
+        try save([], deleting: ids, in: scope)
+    }
+
+    /// A record as it is here, local edits included; nil when it is not here. A share is a `CKShare`
+    /// with its people as of the last sync.
+    public func record(
+        for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) throws -> CKRecord? {
+        try database(scope).store.record(RecordID(id))?.record()
+    }
+
+    /// All records of a zone, or those of one type, in the order of their names.
+    public func records(
+        ofType type: CKRecord.RecordType? = nil, inZoneWith zoneID: CKRecordZone.ID,
+        in scope: CKDatabase.Scope = .private
+    ) throws -> [CKRecord] {
+        try database(scope).store.records(type: type, zone: ZoneID(zoneID)).map { try $0.record() }
+    }
+
+    // MARK: Zones
+
+    /// The zones on this device, in the order in which it learned of them.
+    public func zoneIDs(in scope: CKDatabase.Scope = .private) throws -> [CKRecordZone.ID] {
+        try database(scope).store.zones().map { CKRecordZone.ID($0) }
+    }
+
+    /// Makes a zone, here at once and on the service with the next sync. Saving a record does so too.
+    ///
+    /// Those of the shared database are made by their owners.
+    ///
+    /// - Throws: SQLite's error, or ``CacheError`` `invalidDatabase`.
+    public func createZone(_ id: CKRecordZone.ID) throws {
+        let zone = ZoneID(id)
+        let database = try database(.private)
+        guard try database.store.wantZone(zone) else { return }
+        database.tellDriver { session, _ in session.zoneWanted(zone) }
+    }
+
+    /// Deletes a zone with all its records, here at once and on the service with the next sync. In the
+    /// shared database it leaves the share.
+    ///
+    /// - Throws: ``CacheError`` `invalidZone` for the default zone, or SQLite's error.
+    public func deleteZone(
+        _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
+    ) throws {
+        let zone = ZoneID(id)
+        let database = try database(scope)
+        observers.tell(try database.store.unwantZone(zone))
+        database.tellDriver { session, _ in session.zoneUnwanted(zone) }
+    }
+
+    // MARK: Looking
+
+    /// The identities of a database's records as they change, by the app or by the service, from now on.
+    public func changes(in scope: CKDatabase.Scope = .private) -> RecordChanges<CKRecord.ID> {
+        observers.changes(in: scope) { CKRecord.ID($0) }
+    }
+
+    /// What happens while syncing any of the databases, from now on.
+    public func events() -> AsyncStream<CacheEvent> { observers.events() }
+
+    /// The records whose changes the service has not confirmed, oldest first.
+    public func pendingRecordIDs(
+        in scope: CKDatabase.Scope = .private, limit: Int = 1_000
+    ) throws -> [CKRecord.ID] {
+        try database(scope).store.pendingIDs(limit: limit).map { CKRecord.ID($0) }
+    }
+
+    /// Changes that the service refused for good: of the private database and then of the shared one, in
+    /// each the oldest first.
+    public func attentionItems() throws -> [AttentionItem] {
+        try databases.flatMap { try $0.store.attentionItems() }
+    }
+
+    /// Gives changes that were set aside another chance; all of them when none is named.
+    public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
+        for database in databases {
+            let ids = items?.filter { $0.scope == database.scope }.map { RecordID($0.recordID) }
+            guard ids?.isEmpty != true else { continue }
+            let zones = try database.store.retrySetAside(ids)
+            database.tellDriver { session, now in
+                for zone in zones { session.zoneWanted(zone) }
+                session.localChange(at: now)
+            }
+        }
+    }
+}
