@@ -87,6 +87,8 @@ extension ShoppingStore {
                         "The service refuses a change; it is kept here. \(item.failure.message)")))
         case .quotaExceeded:
             tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
+        case .storageFull:
+            tell(ShoppingChange(.trouble("This device is full; make room, and syncing goes on.")))
         case .halted(let reason):
             tell(ShoppingChange(.trouble(reason.summary)))
         case .zoneSetAside(_, let failure):

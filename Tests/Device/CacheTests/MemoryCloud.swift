@@ -292,6 +292,12 @@ final class CloudLink: RemoteDatabase {
         return answers
     }
 
+    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        try call("records") { state in
+            ids.map { .success(state.zones[$0.zoneID]?.records[$0.name]?.record) }
+        }
+    }
+
     func databaseChanges(since token: String?) async throws -> DatabasePage {
         let scripted = databasePages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if let scripted { return scripted }

@@ -136,6 +136,13 @@ enum CatalogueSnippets {
             print("changed:", recordIDs.map(\.recordName))
         }
 
+        for try await report in cache.reportStream() {
+            if case .editOverruled(let mine, _) = report.event {
+                print("overruled:", mine.recordID.recordName)
+            }
+            try cache.acknowledge([report])
+        }
+
         for await event in cache.events() {
             if case .halted(let reason) = event { print("sync stopped:", reason) }
         }

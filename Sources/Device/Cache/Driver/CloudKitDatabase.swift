@@ -87,6 +87,23 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
+    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        try await translating {
+            let results = try await database.withoutAssetDownloads.records(
+                for: ids.map { CKRecord.ID($0) })
+            return try ids.map { id in
+                switch results[CKRecord.ID(id)] {
+                case nil: return .failure(Self.unanswered)
+                case .success(let record): return .success(try RecordSnapshot(record))
+                case .failure(let error):
+                    let failure = SyncFailure(error)
+                    let isGone = [.unknownItem, .zoneNotFound].contains(failure.code)
+                    return isGone ? .success(nil) : .failure(failure)
+                }
+            }
+        }
+    }
+
     func databaseChanges(since token: String?) async throws -> DatabasePage {
         try await translating {
             let page = try await database.databaseChanges(

@@ -27,6 +27,9 @@ package protocol RemoteDatabase: Sendable {
     /// - Returns: one answer per change, in the same order.
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer]
 
+    /// The records as the service has them, in the same order; nil for one that it has not.
+    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>]
+
     /// Which zones changed since a token; one page.
     func databaseChanges(since token: String?) async throws -> DatabasePage
 

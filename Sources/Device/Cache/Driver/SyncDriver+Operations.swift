@@ -24,14 +24,36 @@ extension SyncDriver {
                     withholding: session.withheldOwners, deletionsFirst: session.isQuotaExceeded)
                 try await send(batch)
             }
+            isStorageFull = false
         } catch let failure as SyncFailure {
             await failed(failure, batch)
         } catch is CancellationError {
             session.cancelled()
         } catch {
             // What is left is this device's own file.
+            storageFailed(error)
+        }
+    }
+
+    /// This device's own file could not be written: without room nothing is lost, and the same work is
+    /// done again when there is some.
+    private func storageFailed(_ error: any Error) {
+        guard let error = error as? CacheError, error.code == .storageFull else {
+            haltSession(.localStorage("\(error)"))
+            return
+        }
+        let isFirst = !isStorageFull
+        isStorageFull = true
+        session.storageFailed(
+            SyncFailure(.internalError, message: error.description), at: now)
+        do {
+            // What the session took for done may not have been written down.
+            try absorbBacklog()
+        } catch {
             haltSession(.localStorage("\(error)"))
         }
+        if isFirst { observers.tell(CacheOutcome(events: [.storageFull])) }
+        giveUpWaiting(error)
     }
 
     private func modifyZones(_ create: [ZoneID], _ delete: [ZoneID]) async throws {
@@ -172,7 +194,7 @@ extension SyncDriver {
             }
             try noteSendable()
         } catch {
-            haltSession(.localStorage("\(error)"))
+            storageFailed(error)
         }
         tellOfQuota(wasQuotaExceeded)
         if let halt = session.halt { haltSession(halt) }

@@ -14,6 +14,8 @@ actor SyncDriver {
     let observers: Observers
     var session: SyncSession
 
+    /// Whether there was no room for the last thing to write.
+    var isStorageFull = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
@@ -146,6 +148,7 @@ actor SyncDriver {
         status.isRunning = isStarted
         status.isEnabled = session.isEnabled
         status.isNetworkReachable = session.isNetworkReachable
+        status.isStorageFull = isStorageFull
         status.isQuotaExceeded = session.isQuotaExceeded
         status.haltReason = session.halt
         status.operation = session.operation
@@ -207,7 +210,7 @@ actor SyncDriver {
             .notSynced, "Nothing is lost; sync again later.", failure: session.lastFailure)
     }
 
-    private func absorbBacklog() throws {
+    func absorbBacklog() throws {
         let backlog = try store.backlog()
         try noteSendable()
         for zone in backlog.zonesToDelete { session.zoneUnwanted(zone) }
@@ -226,10 +229,18 @@ actor SyncDriver {
         guard session.halt == nil, let failure = session.lastFailure,
             !session.isNetworkReachable || session.retryCount >= settings.retriesOfSyncNow
         else { return }
-        finishWaiters(
-            CacheError(
-                .notSynced, "Nothing is lost; sync again later.", failure: failure))
+        giveUpWaiting(
+            CacheError(.notSynced, "Nothing is lost; sync again later.", failure: failure))
+    }
+
+    func giveUpWaiting(_ error: CacheError) {
+        finishWaiters(error)
         if !isStarted { loopTask?.cancel() }
+    }
+
+    /// Nobody has the cache any more: ends all that runs, without being waited for.
+    nonisolated func abandon() {
+        _ = world.startTask("abandoned cache") { await self.stop() }
     }
 
     private func finishWaiters(_ error: (any Error)?) {

@@ -25,6 +25,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.
         public static let notSynced = Self(rawValue: "notSynced")
+        /// The device has no room; see also ``CacheStatus/isStorageFull``.
+        public static let storageFull = Self(rawValue: "storageFull")
         /// Syncing is turned off.
         public static let disabled = Self(rawValue: "disabled")
     }

@@ -3,6 +3,8 @@ import StratusRecords
 import StratusSync
 
 /// Something that happened while syncing and that an app may want to show; nothing is lost silently.
+///
+/// What was lost, overruled or set aside is kept as a ``CacheReport`` too, until the app has taken it.
 public enum CacheEvent: Sendable {
     /// A zone was deleted elsewhere. Under the policy `remove` its rows are gone, and so are the
     /// changes that were pending on these records.
@@ -22,6 +24,9 @@ public enum CacheEvent: Sendable {
     case setAside(AttentionItem)
     /// The quota is used up: changes stay queued and are tried seldom.
     case quotaExceeded(SyncFailure)
+    /// The device has no room for what the service sends or answers. Nothing is lost; syncing goes on by
+    /// itself when there is room.
+    case storageFull
     /// Syncing halted. The queue is kept.
     case halted(HaltReason)
 }
@@ -40,6 +45,16 @@ public struct AttentionItem: Hashable, Sendable {
         recordID = CKRecord.ID(change.id)
         kind = change.kind
         self.failure = failure
+    }
+
+    init(
+        recordID: CKRecord.ID, kind: PendingChange.Kind, failure: SyncFailure,
+        scope: CKDatabase.Scope
+    ) {
+        self.recordID = recordID
+        self.kind = kind
+        self.failure = failure
+        self.scope = scope
     }
 }
 

@@ -7,6 +7,8 @@ public struct CacheStatus: Hashable, Sendable {
     public var pendingCount = 0
     /// Changes that the service refused for good; see ``CloudCache/attentionItems()``.
     public var attentionCount = 0
+    /// What the app has not taken; see ``CloudCache/reports(limit:)``.
+    public var reportCount = 0
     /// Records on this device.
     public var recordCount = 0
     /// Records that the service has, as far as this device knows.
@@ -17,6 +19,8 @@ public struct CacheStatus: Hashable, Sendable {
     public var isEnabled = true
     public var isNetworkReachable = true
     public var isQuotaExceeded = false
+    /// Whether the device had no room for the last thing to write while syncing.
+    public var isStorageFull = false
     public var haltReason: HaltReason?
     public var operation: SyncOperation?
     public var lastOperation: SyncOperation?
@@ -38,11 +42,13 @@ public struct CacheStatus: Hashable, Sendable {
         var both = self
         both.pendingCount += other.pendingCount
         both.attentionCount += other.attentionCount
+        both.reportCount += other.reportCount
         both.recordCount += other.recordCount
         both.recordsWithChangeTagCount += other.recordsWithChangeTagCount
         both.isRunning = isRunning || other.isRunning
         both.isEnabled = isEnabled && other.isEnabled
         both.isNetworkReachable = isNetworkReachable && other.isNetworkReachable
+        both.isStorageFull = isStorageFull || other.isStorageFull
         both.isQuotaExceeded = isQuotaExceeded || other.isQuotaExceeded
         both.haltReason = haltReason ?? other.haltReason
         both.operation = operation ?? other.operation
@@ -67,6 +73,7 @@ public struct CacheStatus: Hashable, Sendable {
         if haltReason != nil { return "Halted" }
         if !isEnabled { return "Off" }
         if !isNetworkReachable { return "Offline" }
+        if isStorageFull { return "Storage full" }
         if attentionCount > 0 { return "Attention" }
         if retryCount > 0 { return "Waiting" }
         if operation != nil || pendingCount > 0 { return "Syncing" }

@@ -123,23 +123,4 @@ extension CloudCache {
     ) throws -> [CKRecord.ID] {
         try database(scope).store.pendingIDs(limit: limit).map { CKRecord.ID($0) }
     }
-
-    /// Changes that the service refused for good: of the private database and then of the shared one, in
-    /// each the oldest first.
-    public func attentionItems() throws -> [AttentionItem] {
-        try databases.flatMap { try $0.store.attentionItems() }
-    }
-
-    /// Gives changes that were set aside another chance; all of them when none is named.
-    public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
-        for database in databases {
-            let ids = items?.filter { $0.scope == database.scope }.map { RecordID($0.recordID) }
-            guard ids?.isEmpty != true else { continue }
-            let zones = try database.store.retrySetAside(ids)
-            database.tellDriver { session, now in
-                for zone in zones { session.zoneWanted(zone) }
-                session.localChange(at: now)
-            }
-        }
-    }
 }

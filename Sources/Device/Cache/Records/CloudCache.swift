@@ -83,6 +83,14 @@ public final class CloudCache: Sendable {
         }
     }
 
+    /// Whoever drops a cache closes it, running or not; what was not sent is sent after the next start.
+    deinit {
+        observers.finish()
+        for database in databases { database.driver.abandon() }
+        // Nobody is left to be told; every commit is on the disk already.
+        try? file.close()
+    }
+
     /// Ends all observation and closes the file. Stop a running loop first.
     public func close() throws {
         observers.finish()

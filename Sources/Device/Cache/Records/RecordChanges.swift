@@ -76,6 +76,7 @@ final class Observers: Sendable {
         var nextKey = 0
         var changes: [Int: ChangeObserver] = [:]
         var events: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
+        var reports: [Int: AsyncStream<Void>.Continuation] = [:]
         var isFinished = false
     }
 
@@ -123,6 +124,29 @@ final class Observers: Sendable {
         return events
     }
 
+    /// Wakes whoever reads reports, when there may be new ones.
+    func reportWakes() -> AsyncStream<Void> {
+        let (wakes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let key = state.withLock { state in
+            state.nextKey += 1
+            if !state.isFinished { state.reports[state.nextKey] = continuation }
+            return state.isFinished ? nil : state.nextKey
+        }
+        guard let key else {
+            continuation.finish()
+            return wakes
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.reports.removeValue(forKey: key) }
+        }
+        return wakes
+    }
+
+    func wakeReportReaders() {
+        for reader in state.withLock({ Array($0.reports.values) }) { reader.yield() }
+    }
+
     func tell(_ outcome: CacheOutcome) {
         guard !outcome.changedIDs.isEmpty || !outcome.events.isEmpty else { return }
         // Woken outside the lock: whoever wakes may look at once.
@@ -135,6 +159,7 @@ final class Observers: Sendable {
                 observer.wake.yield()
             }
         }
+        if !outcome.events.isEmpty { wakeReportReaders() }
         for event in outcome.events {
             for observer in events { observer.yield(event) }
         }
@@ -145,11 +170,13 @@ final class Observers: Sendable {
             defer {
                 state.changes = [:]
                 state.events = [:]
+                state.reports = [:]
                 state.isFinished = true
             }
             return state
         }
         for observer in state.changes.values { observer.wake.finish() }
         for observer in state.events.values { observer.finish() }
+        for reader in state.reports.values { reader.finish() }
     }
 }

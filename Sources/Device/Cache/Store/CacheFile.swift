@@ -11,6 +11,9 @@ final class CacheFile: Sendable {
     let pool: DatabasePool
     /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
     let encryptedKeys: Mutex<EncryptedKeys>
+    private let closed = Mutex(false)
+
+    var isClosed: Bool { closed.withLock { $0 } }
 
     /// Opens or creates the file.
     ///
@@ -21,7 +24,21 @@ final class CacheFile: Sendable {
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
     }
 
+    /// Runs one transaction.
+    ///
+    /// - Throws: ``CacheError`` `storageFull`, and what SQLite and the body throw; then nothing is written.
+    func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try pool.write(body)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw CacheError(
+                .storageFull, "Make room on this device; nothing was written, and nothing is lost.",
+                cause: error)
+        }
+    }
+
     func close() throws {
+        closed.withLock { $0 = true }
         try pool.close()
     }
 }

@@ -73,11 +73,18 @@ extension CacheStore {
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
     ) throws -> ZoneRow {
         let known = try zone(id, database)
+        if id.isDefault {
+            // Nobody would fetch it: the default zone has no feed of changes, here as in CloudKit.
+            throw CacheError(
+                .invalidZone,
+                "Save into a zone of your own: what is in the default zone reaches no other device."
+            )
+        }
         if !createsZones, known?.state != .existing {
             throw CacheError(
                 .invalidZone, "Save into a zone that is shared with the user; only they are here.")
         }
-        var row = try known ?? zone(id, orMake: id.isDefault ? .existing : .wanted, database)
+        var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {
         case .unwanted: row.state = .replaced
         case .refused: row.state = .wanted

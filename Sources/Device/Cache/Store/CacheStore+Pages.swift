@@ -16,7 +16,7 @@ extension CacheStore {
     }
 
     func beginFetch(_ id: ZoneID) throws -> FetchStart {
-        try pool.write { database in
+        try file.write { database in
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
             if let token = row.token { return .token(token) }
             try database.execute(
@@ -70,7 +70,7 @@ extension CacheStore {
 
     /// Forgets a zone's token; the next fetch is a full one.
     func dropToken(of id: ZoneID) throws {
-        try pool.write { database in
+        try file.write { database in
             try database.execute(
                 sql: """
                     UPDATE zone SET token = NULL, needsFetch = 1

@@ -73,7 +73,7 @@ extension CacheStore {
 
     /// Notes that nobody knows whether these changes arrived.
     func noteUncertain(_ batch: [OutgoingChange]) throws {
-        try pool.write { database in
+        try file.write { database in
             for item in batch where item.base == nil {
                 try database.cachedStatement(
                     sql: "UPDATE pending SET isUncertain = 1 WHERE sequence = ?"
@@ -190,7 +190,7 @@ extension CacheStore {
     ///
     /// - Returns: zones that must be created.
     func retrySetAside(_ ids: [RecordID]?) throws -> [ZoneID] {
-        try pool.write { database in
+        try file.write { database in
             let reset =
                 "UPDATE pending SET errorCode = NULL, errorMessage = NULL, rounds = 0, attempts = 0"
             var zones: Set<ZoneID> = []

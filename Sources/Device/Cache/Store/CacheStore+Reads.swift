@@ -91,7 +91,8 @@ extension CacheStore {
                         (SELECT count(*) FROM pending
                             WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
                         (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
-                        (SELECT count(system) FROM record WHERE zone IN \(zonesHere))
+                        (SELECT count(system) FROM record WHERE zone IN \(zonesHere)),
+                        (SELECT count(*) FROM report WHERE \(isHere))
                     """)
         }
         guard let counts else { return }
@@ -99,5 +100,6 @@ extension CacheStore {
         status.attentionCount += counts[1]
         status.recordCount += counts[2]
         status.recordsWithChangeTagCount += counts[3]
+        status.reportCount += counts[4]
     }
 }

@@ -43,7 +43,7 @@ extension CacheStore {
 
     /// Forgets the token, and the subscription: what lost track of one may have lost the other.
     func dropDatabaseToken() throws {
-        try pool.write { database in
+        try file.write { database in
             try setFlag(CacheFlag.databaseToken, nil, database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, "1", database)
@@ -56,21 +56,21 @@ extension CacheStore {
     func claim(for userRecordName: String) throws -> Bool {
         let owner = try pool.read { try flag(CacheFlag.userRecordName, $0) }
         if let owner { return owner == userRecordName }
-        try pool.write { try setFlag(CacheFlag.userRecordName, userRecordName, $0) }
+        try file.write { try setFlag(CacheFlag.userRecordName, userRecordName, $0) }
         return true
     }
 
     func setEnabled(_ isEnabled: Bool) throws {
-        try pool.write { try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", $0) }
+        try file.write { try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", $0) }
     }
 
     func subscriptionSaved() throws {
-        try pool.write { try setFlag(CacheFlag.isSubscriptionSaved, "1", $0) }
+        try file.write { try setFlag(CacheFlag.isSubscriptionSaved, "1", $0) }
     }
 
     /// Wants a zone before it has records.
     func wantZone(_ id: ZoneID) throws -> Bool {
-        try pool.write { database in
+        try file.write { database in
             var wanted: [ZoneID] = []
             _ = try wantedZone(id, &wanted, database)
             return !wanted.isEmpty

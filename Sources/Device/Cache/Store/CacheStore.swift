@@ -49,11 +49,12 @@ final class CacheStore: Sendable {
         selection = settings.zones
     }
 
-    /// Runs one transaction and gathers its outcome.
+    /// Runs one transaction and gathers its outcome; what the app must hear of is written with it.
     func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
-        try pool.write { database in
+        try file.write { database in
             var outcome = CacheOutcome(scope: scope)
             try body(database, &outcome)
+            try keepReports(of: outcome.events, database)
             return outcome
         }
     }

@@ -1,0 +1,88 @@
+import Foundation
+import StratusClient
+
+/// Something that was lost, overruled or set aside while syncing, kept in the file until the app has taken
+/// it.
+///
+/// The events that a report can have are `zoneDeleted`, `zoneSetAside`, `recordsMissing`, `editOverruled`,
+/// `editOfDeletedRecord` and `setAside`; the others are states, which ``CloudCache/status(in:)`` tells.
+public struct CacheReport: Sendable, Identifiable {
+    /// Later reports have greater numbers.
+    public var id: Int64
+    /// The database in which it happened.
+    public var scope: CKDatabase.Scope
+    /// When this device learned of it, by its own clock.
+    public var date: Date
+    public var event: CacheEvent
+}
+
+/// The reports that the app has not taken, the oldest first, and then each new one as it comes.
+///
+/// It reads them from the file, so that none is dropped however slowly it is read. It ends when the cache is
+/// closed. After a restart what was not acknowledged comes again.
+public struct CacheReports: AsyncSequence, Sendable {
+    public typealias Element = CacheReport
+
+    let file: CacheFile
+    let wakes: AsyncStream<Void>
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(file: file, wakes: wakes.makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let file: CacheFile
+        fileprivate var wakes: AsyncStream<Void>.Iterator
+        private var last: Int64 = 0
+
+        fileprivate init(file: CacheFile, wakes: AsyncStream<Void>.Iterator) {
+            self.file = file
+            self.wakes = wakes
+        }
+
+        /// - Throws: what SQLite throws when the file cannot be read.
+        public mutating func next() async throws -> CacheReport? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> CacheReport? {
+            while !file.isClosed {
+                if let report = try file.reports(after: last, limit: 1).first {
+                    last = report.id
+                    return report
+                }
+                guard await wakes.next(isolation: actor) != nil else { return nil }
+            }
+            return nil
+        }
+    }
+}
+
+/// What was lost, overruled or set aside.
+///
+/// ```swift
+/// for try await report in cache.reportStream() {
+///     if case .editOverruled(let mine, _) = report.event { offerToRestore(mine) }
+///     try cache.acknowledge([report])
+/// }
+/// ```
+extension CloudCache {
+    /// The oldest reports that the app has not taken.
+    public func reports(limit: Int = 100) throws -> [CacheReport] {
+        try file.reports(after: 0, limit: limit)
+    }
+
+    /// All reports that the app has not taken, and each new one; see ``CacheReports``.
+    public func reportStream() -> CacheReports {
+        CacheReports(file: file, wakes: observers.reportWakes())
+    }
+
+    /// Forgets reports that the app has taken: it has shown them, or has written down itself what they say.
+    ///
+    /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
+    public func acknowledge(_ reports: [CacheReport]) throws {
+        try file.removeReports(reports.map(\.id))
+    }
+}

@@ -1,0 +1,103 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Changes that the service refused for good, and the ways back.
+///
+/// ```swift
+/// for item in try cache.attentionItems() {
+///     print(item.recordID.recordName, item.failure.message)
+/// }
+/// try cache.retryAttentionItems()  // the cause is gone
+/// try await cache.takeServiceVersions(of: try cache.attentionItems())  // or the service is right
+/// ```
+extension CloudCache {
+    /// Changes that the service refused for good: of the private database and then of the shared one, in
+    /// each the oldest first.
+    public func attentionItems() throws -> [AttentionItem] {
+        try databases.flatMap { try $0.store.attentionItems() }
+    }
+
+    /// Gives changes that were set aside another chance; all of them when none is named.
+    public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
+        for (database, ids) in chosen(items) {
+            let zones = try database.store.retrySetAside(ids)
+            database.tellDriver { session, now in
+                for zone in zones { session.zoneWanted(zone) }
+                session.localChange(at: now)
+            }
+        }
+    }
+
+    /// Takes changes that were set aside back, without asking anybody: the records are again what the
+    /// service had when this device last heard of them, and a record that it never had is gone.
+    ///
+    /// An item that was edited or retried meanwhile is left alone.
+    ///
+    /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
+    public func discardAttentionItems(_ items: [AttentionItem]) throws {
+        for (database, ids) in chosen(items) {
+            observers.tell(try database.store.discardSetAside(ids ?? []))
+        }
+    }
+
+    /// Asks the service for the records of changes that were set aside, and takes its versions in their
+    /// place; a record that it does not have is gone here too.
+    ///
+    /// An item that was edited or retried meanwhile is left alone.
+    ///
+    /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not say; what it did
+    ///   say is taken. `halted` where another user is signed in.
+    public func takeServiceVersions(of items: [AttentionItem]) async throws {
+        for (database, ids) in chosen(items) {
+            try await takeServiceVersions(of: ids ?? [], database)
+        }
+    }
+
+    /// How many records one request asks for.
+    private static let recordsPerLookup = 100
+
+    private func takeServiceVersions(
+        of ids: [RecordID], _ database: CachedDatabase
+    ) async throws {
+        let (store, remote) = (database.store, database.driver.remote)
+        var failure: SyncFailure?
+        for start in stride(from: 0, to: ids.count, by: Self.recordsPerLookup) {
+            let asked = Array(ids[start..<min(start + Self.recordsPerLookup, ids.count)])
+            let generations = try store.generationsOfSetAside(asked)
+            let answers: [Result<RecordSnapshot?, SyncFailure>]
+            do {
+                guard try store.claim(for: try await remote.userRecordName()) else {
+                    throw CacheError(
+                        .halted, "Sign in with the account of this file.",
+                        haltReason: .otherAccount)
+                }
+                answers = try await remote.records(asked)
+            } catch let failure as SyncFailure {
+                throw CacheError(
+                    .notSynced, "Nothing is lost; ask again later.", failure: failure)
+            }
+            var found: [(id: RecordID, server: RecordSnapshot?, generation: Int64)] = []
+            for (id, answer) in zip(asked, answers) {
+                switch answer {
+                case .success(let server):
+                    if let generation = generations[id] { found.append((id, server, generation)) }
+                case .failure(let problem): failure = problem
+                }
+            }
+            observers.tell(try store.takeInsteadOfSetAside(found))
+        }
+        if let failure {
+            throw CacheError(.notSynced, "Nothing is lost; ask again later.", failure: failure)
+        }
+    }
+
+    /// The items by database; all of each when none is named.
+    private func chosen(_ items: [AttentionItem]?) -> [(CachedDatabase, [RecordID]?)] {
+        databases.compactMap { database in
+            guard let items else { return (database, nil) }
+            let ids = items.filter { $0.scope == database.scope }.map { RecordID($0.recordID) }
+            return ids.isEmpty ? nil : (database, ids)
+        }
+    }
+}

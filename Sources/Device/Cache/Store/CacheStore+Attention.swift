@@ -1,0 +1,64 @@
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// The ways back from what the service refused for good.
+extension CacheStore {
+    /// The generations of those changes that are set aside.
+    func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
+        try pool.read { database in
+            var generations: [RecordID: Int64] = [:]
+            for id in ids {
+                guard let zone = try zone(id.zoneID, database),
+                    let row = try pending(id.name, zone, database), row.failure != nil
+                else { continue }
+                generations[id] = Int64(row.change.generation)
+            }
+            return generations
+        }
+    }
+
+    /// Takes changes back: the records are what the service had last, or gone.
+    func discardSetAside(_ ids: [RecordID]) throws -> CacheOutcome {
+        try write { database, outcome in
+            for id in ids {
+                guard let zone = try zone(id.zoneID, database),
+                    let row = try pending(id.name, zone, database), row.failure != nil
+                else { continue }
+                let base = row.base.flatMap { $0.system == nil ? nil : $0 }
+                try replace(row, with: base, zone, &outcome, database)
+            }
+        }
+    }
+
+    /// Takes the service's versions in the place of changes that are the same as when it was asked.
+    func takeInsteadOfSetAside(
+        _ answers: [(id: RecordID, server: RecordSnapshot?, generation: Int64)]
+    ) throws -> CacheOutcome {
+        try write { database, outcome in
+            for (id, answered, generation) in answers {
+                guard let zone = try zone(id.zoneID, database),
+                    let row = try pending(id.name, zone, database), row.failure != nil,
+                    Int64(row.change.generation) == generation
+                else { continue }
+                let server = answered.map {
+                    $0.withoutPlainValues(of: encryptedKeys(ofType: $0.type))
+                }
+                try replace(row, with: server, zone, &outcome, database)
+            }
+        }
+    }
+
+    private func replace(
+        _ row: PendingRow, with record: RecordSnapshot?, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        try removePending(row, database)
+        if let record {
+            try put(record, zone, database)
+        } else {
+            try removeRecord(row.change.id.name, zone, database)
+        }
+        outcome.changedIDs.insert(row.change.id)
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A report's content as it lies in the file: JSON.
+struct StoredReport: Codable {
+    struct Zone: Codable {
+        var name: String
+        var owner: String
+    }
+
+    /// A record, with system fields and fields as in the table of records.
+    struct Record: Codable {
+        var name: String
+        var zone: Zone
+        var type: String
+        var system: Data?
+        var parent: String?
+        var fields: Data
+    }
+
+    var zone: Zone?
+    var reason: String?
+    var names: [String]?
+    var isDeletion: Bool?
+    var code: Int?
+    var message: String?
+    var records: [Record]?
+
+    /// The kind, what the report is of where a later one takes its place, and the content; nil for what is
+    /// not kept.
+    static func parts(
+        of event: CacheEvent
+    ) throws -> (kind: String, subject: String, content: StoredReport)? {
+        var content = StoredReport()
+        switch event {
+        case .zoneDeleted(let id, let reason, let lost):
+            content.zone = Zone(ZoneID(id))
+            content.reason = reason.stored
+            content.names = lost.map(\.recordName)
+            return ("zoneDeleted", "", content)
+        case .zoneSetAside(let id, let failure):
+            content.zone = Zone(ZoneID(id))
+            content.set(failure)
+            return ("zoneSetAside", "\(id.ownerName)/\(id.zoneName)", content)
+        case .recordsMissing(let records):
+            content.records = try records.map { Record(try RecordSnapshot($0)) }
+            return ("recordsMissing", "", content)
+        case .editOverruled(let client, let server):
+            content.records = [
+                Record(try RecordSnapshot(client)), Record(try RecordSnapshot(server)),
+            ]
+            return ("editOverruled", "", content)
+        case .editOfDeletedRecord(let client):
+            content.records = [Record(try RecordSnapshot(client))]
+            return ("editOfDeletedRecord", "", content)
+        case .setAside(let item):
+            let id = RecordID(item.recordID)
+            content.zone = Zone(id.zoneID)
+            content.names = [id.name]
+            content.isDeletion = item.kind == .delete
+            content.set(item.failure)
+            return ("setAside", "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)", content)
+        case .quotaExceeded, .storageFull, .halted: return nil
+        }
+    }
+
+    /// - Returns: nil for a kind that this release does not know.
+    func event(kind: String, _ scope: CKDatabase.Scope) throws -> CacheEvent? {
+        let zoneID = (zone ?? Zone(ZoneID())).id
+        let failure = SyncFailure(
+            code.flatMap { CKError.Code(rawValue: $0) } ?? .internalError, message: message ?? "")
+        let ids = (names ?? []).map { CKRecord.ID(RecordID(name: $0, zoneID: zoneID)) }
+        let snapshots = try (records ?? []).map { try $0.snapshot() }
+        switch kind {
+        case "zoneDeleted":
+            return .zoneDeleted(
+                CKRecordZone.ID(zoneID), reason: ZoneDeletionReason(stored: reason),
+                lostChanges: ids)
+        case "zoneSetAside": return .zoneSetAside(CKRecordZone.ID(zoneID), failure)
+        case "recordsMissing":
+            return .recordsMissing(try snapshots.map { try $0.record(changedSince: nil) })
+        case "editOverruled":
+            guard snapshots.count == 2 else { return nil }
+            return .editOverruled(
+                client: try snapshots[0].record(), server: try snapshots[1].record())
+        case "editOfDeletedRecord":
+            guard let client = snapshots.first else { return nil }
+            return .editOfDeletedRecord(client: try client.record())
+        case "setAside":
+            guard let id = ids.first else { return nil }
+            return .setAside(
+                AttentionItem(
+                    recordID: id, kind: isDeletion == true ? .delete : .save, failure: failure,
+                    scope: scope))
+        default: return nil
+        }
+    }
+
+    private mutating func set(_ failure: SyncFailure) {
+        code = failure.code.rawValue
+        message = failure.message
+    }
+}
+
+extension StoredReport.Zone {
+    init(_ id: ZoneID) { self.init(name: id.name, owner: id.ownerName) }
+
+    var id: ZoneID { ZoneID(name: name, ownerName: owner) }
+}
+
+extension StoredReport.Record {
+    init(_ record: RecordSnapshot) {
+        self.init(
+            name: record.id.name, zone: StoredReport.Zone(record.id.zoneID), type: record.type,
+            system: record.systemData, parent: record.parentRecordName, fields: record.fieldsData)
+    }
+
+    func snapshot() throws -> RecordSnapshot {
+        RecordSnapshot(
+            id: RecordID(name: name, zoneID: zone.id), type: type,
+            system: try system.map { try $0.withUnsafeBytes { try StoredSystem.decode($0) } },
+            parentRecordName: parent,
+            fields: try fields.withUnsafeBytes { try StoredFields.decode($0) })
+    }
+}
+
+extension ZoneDeletionReason {
+    fileprivate var stored: String {
+        switch self {
+        case .deleted: "deleted"
+        case .purged: "purged"
+        case .encryptedDataReset: "encryptedDataReset"
+        }
+    }
+
+    fileprivate init(stored: String?) {
+        self =
+            switch stored {
+            case "purged": .purged
+            case "encryptedDataReset": .encryptedDataReset
+            default: .deleted
+            }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// A cache that nobody has any more is closed, running or not.
+@Suite struct DroppedCacheTests {
+    /// The open descriptors of this process whose files have this name at the beginning.
+    private func descriptors(of path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
+            // Another test may close a descriptor between the list and the look.
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/" + number)
+            return target.flatMap { $0.contains(path) ? $0 : nil }
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
+    func droppedCacheClosesItsFileAndEndsItsTasks() async throws {
+        let name = "dropped-\(UUID().uuidString)"
+        let path = NSTemporaryDirectory() + name
+        defer {
+            for number in 0..<20 {
+                for suffix in ["", "-wal", "-shm", "-lock"] { unlink("\(path)-\(number)\(suffix)") }
+            }
+        }
+        var drivers: [Dropped] = []
+        for number in 0..<20 {
+            let cache = try CloudCache(
+                path: "\(path)-\(number)", remotes: [CloudLink(MemoryCloud())], settings: .quick,
+                world: TestTime().world)
+            await cache.start()
+            try cache.save([
+                LocalEdit(
+                    id: RecordID(name: "a", zoneID: .list), type: "Item",
+                    changes: [Field(name: "text", value: .string("1"))])
+            ])
+            if number == 0 { #expect(try descriptors(of: name).count >= 2) }
+            drivers.append(Dropped(cache.databases[0].driver))
+        }
+        #expect(try descriptors(of: name) == [])
+        // The loops are awaited: nothing keeps a driver when its last task has ended.
+        for dropped in drivers { await dropped.driver?.stop() }
+        while drivers.contains(where: { $0.driver != nil }) { await Task.yield() }
+    }
+
+    @Test func changesOfADroppedCacheEnd() async throws {
+        let device = try Device(MemoryCloud())
+        let path = device.path + "-dropped"
+        defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
+        var cache: CloudCache? = try CloudCache(path: path, remotes: [device.link])
+        var changes = try #require(cache).changes().makeAsyncIterator()
+        var reports = try #require(cache).reportStream().makeAsyncIterator()
+        cache = nil
+        #expect(await changes.next() == nil)
+        #expect(try await reports.next() == nil)
+    }
+}
+
+/// A driver that this does not keep.
+private final class Dropped {
+    weak var driver: SyncDriver?
+
+    init(_ driver: SyncDriver) { self.driver = driver }
+}

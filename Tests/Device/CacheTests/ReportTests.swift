@@ -1,0 +1,156 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// What was lost, overruled or set aside is on the disk until the app has taken it.
+@Suite struct ReportTests {
+    /// A device whose edit of "a" was overruled by another's.
+    private func overruled() async throws -> (phone: Device, tablet: Device, cloud: MemoryCloud) {
+        let cloud = MemoryCloud()
+        let resolver = ServiceWins()
+        let phone = try Device(cloud, resolver: resolver)
+        let tablet = try Device(cloud, resolver: resolver)
+        try phone.save("a", "first")
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.save("a", "theirs")
+        try await tablet.sync()
+        try phone.save("a", "mine")
+        try await phone.sync()
+        return (phone, tablet, cloud)
+    }
+
+    private func texts(_ report: CacheReport?) -> [String?] {
+        guard case .editOverruled(let client, let server) = report?.event else { return [] }
+        return [client["text"], server["text"]]
+    }
+
+    @Test func overruledEditIsReportedUntilAcknowledged() async throws {
+        let (phone, _, _) = try await overruled()
+        #expect(try await phone.cache.status().reportCount == 1)
+        // Nobody looked, and the process ended.
+        try phone.restart()
+        let reports = try phone.cache.reports()
+        #expect(reports.map(\.scope) == [.private])
+        #expect(texts(reports.first) == ["mine", "theirs"])
+        #expect(reports.first?.date == Date(timeIntervalSince1970: 1_000))
+        var stream = phone.cache.reportStream().makeAsyncIterator()
+        #expect(texts(try await stream.next()) == ["mine", "theirs"])
+        try phone.cache.acknowledge(reports)
+        #expect(try phone.cache.reports().isEmpty)
+        try phone.restart()
+        #expect(try phone.cache.reports().isEmpty)
+        #expect(try await stream.next() == nil, "The cache of the stream was closed.")
+    }
+
+    @Test func streamGoesOnWithNewReports() async throws {
+        let (phone, tablet, _) = try await overruled()
+        var stream = phone.cache.reportStream().makeAsyncIterator()
+        let first = try #require(try await stream.next())
+        try await tablet.sync()
+        try tablet.save("a", "theirs again")
+        try await tablet.sync()
+        try phone.save("a", "mine again")
+        async let second = next(&stream)
+        try await phone.sync()
+        #expect(texts(try await second) == ["mine again", "theirs again"])
+        #expect(try phone.cache.reports().count == 2)
+        try phone.cache.acknowledge([first])
+        #expect(try phone.cache.reports().count == 1)
+    }
+
+    private func next(_ stream: inout CacheReports.Iterator) async throws -> CacheReport? {
+        try await stream.next()
+    }
+
+    /// More than an observer in memory holds.
+    @Test func noReportIsDroppedHoweverManyThereAre() async throws {
+        let phone = try Device(MemoryCloud())
+        let count = Observers.eventsPerObserver + 200
+        _ = try phone.cache.store.write { _, outcome in
+            for number in 0..<count {
+                let record = RecordSnapshot(
+                    id: RecordID(name: "r\(number)", zoneID: .list), type: "Item")
+                outcome.events.append(.editOfDeletedRecord(client: try record.record()))
+            }
+        }
+        var seen: [String] = []
+        for try await report in phone.cache.reportStream() {
+            if case .editOfDeletedRecord(let client) = report.event {
+                seen.append(client.recordID.recordName)
+            }
+            if seen.count == count { break }
+        }
+        #expect(seen == (0..<count).map { "r\($0)" })
+    }
+
+    /// The same refusal, told again, is one report.
+    @Test func refusalTakesThePlaceOfAnEarlierOne() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments, message: "No.") }
+        try phone.save("a", "1")
+        try await phone.sync()
+        cloud.state.withLock {
+            $0.refusals["a"] = SyncFailure(.invalidArguments, message: "Never.")
+        }
+        try phone.save("a", "2")
+        try await phone.sync()
+        let reports = try phone.cache.reports()
+        guard reports.count == 1, case .setAside(let item) = reports[0].event else {
+            Issue.record("\(reports)")
+            return
+        }
+        #expect(item == (try phone.cache.attentionItems().first))
+        #expect(item.failure.message == "Never.")
+    }
+
+    @Test func everyKindOfReportReadsBack() throws {
+        let phone = try Device(MemoryCloud())
+        let zone = CKRecordZone.ID(zoneName: "Trips", ownerName: "_bob")
+        let record = RecordSnapshot(
+            id: RecordID(name: "a", zoneID: ZoneID(zone)), type: "Item",
+            system: .init(changeTag: "7", modifiedMilliseconds: 5), parentRecordName: "root",
+            fields: [Field(name: "text", value: .string("x"))])
+        var new = record
+        new.system = nil
+        let failure = SyncFailure(.permissionFailure, message: "Not you.")
+        _ = try phone.cache.store.write { _, outcome in
+            outcome.events = [
+                .zoneDeleted(
+                    zone, reason: .encryptedDataReset, lostChanges: [CKRecord.ID(record.id)]),
+                .zoneSetAside(zone, failure),
+                .recordsMissing([try new.record(changedSince: nil)]),
+                .editOverruled(client: try record.record(), server: try record.record()),
+                .editOfDeletedRecord(client: try record.record()),
+                .quotaExceeded(failure), .halted(.otherAccount), .storageFull,
+            ]
+        }
+        let events = try phone.cache.reports().map(\.event)
+        #expect(events.count == 5, "States are no reports.")
+        guard case .zoneDeleted(zone, .encryptedDataReset, let lost) = events[0],
+            case .zoneSetAside(zone, failure) = events[1],
+            case .recordsMissing(let missing) = events[2],
+            case .editOverruled(let client, let server) = events[3],
+            case .editOfDeletedRecord(let edited) = events[4]
+        else {
+            Issue.record("\(events)")
+            return
+        }
+        #expect(lost == [CKRecord.ID(record.id)])
+        #expect(missing.map(\.recordChangeTag) == [nil] && missing.first?["text"] == "x")
+        for copy in [client, server, edited] {
+            #expect(copy.recordChangeTag == "7" && copy["text"] == "x")
+            #expect(copy.parent?.recordID.recordName == "root")
+        }
+    }
+}
+
+/// The service's record stands, always.
+struct ServiceWins: ConflictResolver {
+    func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// A device without room: nothing is lost, the app is told, and syncing goes on when there is room.
+@Suite struct StorageFullTests {
+    /// No page more than the file has now; 0 is as many as SQLite takes.
+    private func limitPages(of device: Device, toPresent isLimited: Bool) throws {
+        try device.cache.store.pool.writeWithoutTransaction { database in
+            let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(
+                sql: "PRAGMA max_page_count = \(isLimited ? count : 1_000_000)")
+        }
+    }
+
+    private let long = String(repeating: "x", count: 20_000)
+
+    @Test func saveWithoutRoomIsRefusedAndNothingIsHalfWritten() throws {
+        let phone = try Device(MemoryCloud())
+        try phone.save("a", "1")
+        try limitPages(of: phone, toPresent: true)
+        let error = #expect(throws: CacheError.self) { try phone.save("b", long) }
+        #expect(error?.code == .storageFull)
+        #expect(try phone.texts() == ["a": "1"])
+        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+        try limitPages(of: phone, toPresent: false)
+        try phone.save("b", long)
+        #expect(try phone.texts().count == 2)
+    }
+
+    @Test func syncGoesOnByItselfWhenThereIsRoom() async throws {
+        let cloud = MemoryCloud()
+        let tablet = try Device(cloud)
+        let phone = try Device(cloud)
+        try await phone.sync()
+        try phone.save("mine", "1")
+        for number in 0..<5 { try tablet.save("r\(number)", long) }
+        try await tablet.sync()
+        try limitPages(of: phone, toPresent: true)
+        var events = phone.cache.events().makeAsyncIterator()
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .storageFull)
+        guard case .storageFull = await events.next() else {
+            Issue.record("The app was not told.")
+            return
+        }
+        var status = try await phone.cache.status()
+        #expect(status.isStorageFull && status.haltReason == nil)
+        #expect(status.summary == "Storage full")
+        #expect(try phone.text("mine") == "1")
+        var changes = phone.cache.changes().makeAsyncIterator()
+        await phone.cache.start()
+        try limitPages(of: phone, toPresent: false)
+        var seen: Set<String> = []
+        while !seen.isSuperset(of: ["r0", "r1", "r2", "r3", "r4"]), let ids = await changes.next() {
+            seen.formUnion(ids.map(\.recordName))
+        }
+        try await phone.cache.sync()
+        status = try await phone.cache.status()
+        #expect(!status.isStorageFull && status.summary == "Done")
+        #expect(cloud.names() == ["mine", "r0", "r1", "r2", "r3", "r4"])
+        #expect(try phone.texts().count == 6)
+        await phone.cache.stop()
+    }
+
+    /// The service has taken the save, and there is no room to write that down.
+    @Test func answerWithoutRoomIsAskedForAgain() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.save("a", "2")
+        phone.link.duringNextSend {
+            try phone.cache.store.pool.writeWithoutTransaction { database in
+                let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                try database.execute(
+                    sql: """
+                        CREATE TEMP TRIGGER fill AFTER DELETE ON main.pending
+                        BEGIN INSERT INTO flag VALUES (9, 'filler', hex(zeroblob(40000))); END
+                        """)
+                try database.execute(sql: "PRAGMA max_page_count = \(count)")
+            }
+        }
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .storageFull)
+        #expect(cloud.record("a")?["text"] == .string("2"))
+        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+        try await phone.cache.store.pool.writeWithoutTransaction { database in
+            try database.execute(sql: "DROP TRIGGER temp.fill; PRAGMA max_page_count = 1000000")
+        }
+        try await phone.sync()
+        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(cloud.state.withLock { $0.saveCount } == 2, "The same save is not done twice.")
+    }
+}
