@@ -14,12 +14,18 @@ public struct Field: Hashable, Sendable {
     /// Whether the client encrypted the value before it sent it.
     public var isEncrypted: Bool
 
+    /// Whether the value's type was told as `ENCRYPTED_…`, and is told so in answers; only where
+    /// ``isEncrypted``.
+    public var hasEncryptedType: Bool
+
     public init(
-        name: String, value: FieldValue?, isTypeDeclared: Bool = true, isEncrypted: Bool = false
+        name: String, value: FieldValue?, isTypeDeclared: Bool = true, isEncrypted: Bool = false,
+        hasEncryptedType: Bool = false
     ) {
         self.name = name
         self.value = value
         self.isTypeDeclared = isTypeDeclared
         self.isEncrypted = isEncrypted
+        self.hasEncryptedType = hasEncryptedType
     }
 }

@@ -15,8 +15,11 @@ public struct Limits: Hashable, Sendable {
     /// Records (or zones) of a page when the request does not ask for a number.
     public var recordsPerPage = 200
 
-    /// Records of a page at the most, whatever the request asks for. CloudKit itself stops at 200; the
-    /// rest is an extension of ours.
+    /// Records of a page at the most in CloudKit itself; more is an extension of ours.
+    public static let documentedRecordsPerPage = 200
+
+    /// Records of a page at the most for clients that know our extensions; others have
+    /// ``documentedRecordsPerPage``.
     public var maximumRecordsPerPage = 2_000
 
     /// Bytes of the records of one answer with changes, after which the rest is left to the next pages.

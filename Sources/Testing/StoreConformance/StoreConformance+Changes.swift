@@ -48,6 +48,25 @@ extension StoreConformance {
             try expect(sizes, equals: [10, 10])
         },
 
+        Case("a page ends at its limit for who does not want whole batches") { storage in
+            let (store, zone) = try await storeWithZone(storage)
+            try await store.writeRecords {
+                _ = try $0.save((0..<5).map { "r\($0)" }, in: zone)
+            }
+            var cursor = ChangeCursor.after(0)
+            cursor.wantsWholeBatches = false
+            var names: [[String]] = []
+            for _ in 0..<3 {
+                let page = try await store.read { [cursor] in
+                    try $0.changes(in: zone, after: cursor, limit: 2)
+                }
+                names.append(page.rows.map(\.name))
+                try expect(page.moreComing, equals: names.count < 3)
+                cursor.version = page.version
+            }
+            try expect(names, equals: [["r0", "r1"], ["r2", "r3"], ["r4"]])
+        },
+
         Case("a full last page says that nothing comes after it") { storage in
             let (store, zone) = try await storeWithZone(storage)
             for name in ["a", "b"] {

@@ -92,9 +92,20 @@ struct Person: Sendable {
     let name: String
     let device: String
     let token: String?
+    /// Whether it is a client of ours.
+    var knowsExtensions = true
 
     func at(_ device: String) -> Person {
-        Person(world: world, name: name, device: device, token: token)
+        Person(
+            world: world, name: name, device: device, token: token,
+            knowsExtensions: knowsExtensions)
+    }
+
+    /// The same with somebody else's client.
+    var elsewhere: Person {
+        var person = self
+        person.knowsExtensions = false
+        return person
     }
 
     func ask<E: ServedEndpoint>(
@@ -108,7 +119,7 @@ struct Person: Sendable {
     var credentials: Credentials {
         Credentials(
             apiToken: ServiceSettings.developmentToken, webAuthToken: token, clientID: device,
-            wantsExtensions: true)
+            wantsExtensions: knowsExtensions)
     }
 
     /// The failure of a request that must fail as a whole.

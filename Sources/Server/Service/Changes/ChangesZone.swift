@@ -138,7 +138,7 @@ struct ZoneFeed {
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,
             skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,
-            device: context.caller.device)
+            device: context.caller.device, wantsWholeBatches: context.caller.wantsExtensions)
         return try item.isReversed || token?.reverse != nil
             ? newestFirst(item, zone, rights, cursor, token?.reverse, room: &room)
             : oldestFirst(item, zone, rights, cursor, room: &room)
@@ -183,8 +183,10 @@ struct ZoneFeed {
             kept += new
             keptBytes += new.reduce(0) { $0 + $1.payload.count }
             while let first = kept.first {
-                // Whole requests give way, so that no page ends inside one; the newest stays.
-                let request = kept.prefix { $0.commitVersion == first.commitVersion }
+                // Whole requests give way where no page may end inside one; the newest stays.
+                let request =
+                    start.wantsWholeBatches
+                    ? kept.prefix { $0.commitVersion == first.commitVersion } : kept.prefix(1)
                 let rest = kept.count - request.count
                 guard rest >= limit || keptBytes > room && rest > 0 else { break }
                 keptBytes -= request.reduce(0) { $0 + $1.payload.count }

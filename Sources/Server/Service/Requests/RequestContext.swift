@@ -119,10 +119,16 @@ public struct RequestContext: Sendable {
         else { throw ServiceError.overLimit("Give a filter fewer values.") }
     }
 
-    /// How many results a page has.
+    /// How many results a page has: never more than CloudKit's, unless a client that knows ours asks.
     func pageLength(_ resultsLimit: Int?) -> Int {
         guard let resultsLimit, resultsLimit > 0 else { return limits.recordsPerPage }
-        return min(resultsLimit, limits.maximumRecordsPerPage)
+        let most =
+            caller.wantsExtensions
+            ? limits.maximumRecordsPerPage
+            : min(
+                limits.maximumRecordsPerPage,
+                max(Limits.documentedRecordsPerPage, limits.recordsPerPage))
+        return min(resultsLimit, most)
     }
 
     // MARK: Zones

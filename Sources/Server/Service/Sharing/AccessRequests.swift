@@ -30,7 +30,7 @@ struct AccessRequests: Hashable, Sendable {
         if requesters.contains(where: { $0.userRecordName == name }) { return false }
         guard requesters.count < limit else { throw ServiceError.tooManyAccessRequests }
         guard !isBlocked(name) else { return false }
-        requesters.append(person.requester)
+        requesters.append(person.dictionary)
         return true
     }
 

@@ -29,6 +29,9 @@ struct ShareChanges {
         _ old: RecordSharing.Share, to wanted: ShareDictionary
     ) throws -> RecordSharing.Share {
         var share = old
+        if let owner, !share.participants.isEmpty {
+            share.participants[0].dictionary.userIdentity.takeName(of: owner)
+        }
         if let permission = wanted.publicPermission, permission != .unknown {
             guard owner != nil || permission == old.publicPermission else {
                 throw ServiceError.notPermitted
@@ -247,9 +250,10 @@ extension RecordSharing.Share {
         // The address by which the person was found stays the one that the owner knows. A one-time
         // invitation is taken: nobody else can take it.
         dictionary.userIdentity.userRecordName = person.userRecordName
+        dictionary.userIdentity.takeName(of: person)
         dictionary.userIdentity.lookupInfo?.oneTimeToken = nil
-        if dictionary.userIdentity.lookupInfo?.isEmpty == true {
-            dictionary.userIdentity.lookupInfo = nil
+        if dictionary.userIdentity.lookupInfo?.isEmpty ?? true {
+            dictionary.userIdentity.lookupInfo = person.dictionary.lookupInfo
         }
         let joined = RecordSharing.Participant(dictionary: dictionary, since: settings.newMark())
         if let index { participants[index] = joined } else { participants.append(joined) }

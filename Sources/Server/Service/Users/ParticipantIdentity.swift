@@ -9,17 +9,13 @@ struct ParticipantIdentity: Sendable {
     var emailAddress: String?
     /// What the person's link says beside its short GUID.
     var oneTimeToken: String?
-    /// What a share's participants may see of the person.
+    /// What the owner of a share sees of the person; other participants do not see how it is found.
     var dictionary: UserIdentityDictionary
-    /// What the owner of a share sees of the person who asks for access.
-    var requester: UserIdentityDictionary
 
     init(_ user: UserRow) {
         userRecordName = user.recordName
         emailAddress = user.isEmailVerified ? user.emailAddress.map(Self.normalized) : nil
         dictionary = UserIdentityDictionary(
-            userRecordName: user.recordName, emailAddress: emailAddress)
-        requester = UserIdentityDictionary(
             userRecordName: user.recordName, givenName: user.givenName,
             familyName: user.familyName, emailAddress: emailAddress,
             lookupUserRecordName: emailAddress == nil ? user.recordName : nil)
@@ -45,6 +41,14 @@ extension ParticipantIdentity {
         var person = self
         person.oneTimeToken = link.oneTimeToken
         return person
+    }
+}
+
+extension UserIdentityDictionary {
+    /// Who takes part in a share is named there, whether or not others may find him.
+    mutating func takeName(of person: ParticipantIdentity) {
+        givenName = person.dictionary.givenName
+        familyName = person.dictionary.familyName
     }
 }
 

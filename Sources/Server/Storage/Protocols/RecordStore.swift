@@ -99,7 +99,7 @@ public protocol StoreReader:
     /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
     ///
     /// The page ends at `limit` records, or where their payloads have that many bytes, and is longer
-    /// where it would end inside a request's batch. The work depends on what changed after the cursor,
+    /// where it would end inside a request's batch, if the cursor wants whole ones. The work depends on what changed after the cursor,
     /// not on how much the zone holds.
     func changes(
         in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int

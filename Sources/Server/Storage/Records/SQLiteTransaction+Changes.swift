@@ -20,9 +20,8 @@ extension SQLiteTransaction {
         .bind(3, cursor.skipTombstonesThrough)
         .bind(4, cursor.device)
         .rows { row in
-            // No page ends inside a request.
             if rows.count >= limit || bytes >= payloadBytes, let last = rows.last,
-                row.integer(4) != last.commitVersion
+                !cursor.wantsWholeBatches || row.integer(4) != last.commitVersion
             {
                 moreComing = true
                 return false

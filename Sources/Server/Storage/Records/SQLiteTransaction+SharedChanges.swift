@@ -58,9 +58,10 @@ extension SQLiteTransaction {
         var moreComing = false
         try statement.rows { row in
             if !isMerged, !wanted.contains(row.text(14)) { return true }
-            // No page ends inside a request.
+            // A version may have two rows, see below: no page ends between them.
             if rows.count >= max(limit, 1) || bytes >= payloadBytes, let last = rows.last,
-                row.integer(4) != last.commitVersion
+                cursor.wantsWholeBatches
+                    ? row.integer(4) != last.commitVersion : row.integer(3) != last.version
             {
                 moreComing = true
                 return false

@@ -118,11 +118,16 @@ public struct ChangeCursor: Hashable, Sendable {
     public var skipTombstonesThrough: Int64
     /// The reader's device, to which deletions of its own records are shown all the same.
     public var device: String
+    /// Whether the reader wants whole batches: no page ends inside a request.
+    public var wantsWholeBatches: Bool
 
-    public init(version: Int64, skipTombstonesThrough: Int64, device: String) {
+    public init(
+        version: Int64, skipTombstonesThrough: Int64, device: String, wantsWholeBatches: Bool = true
+    ) {
         self.version = version
         self.skipTombstonesThrough = skipTombstonesThrough
         self.device = device
+        self.wantsWholeBatches = wantsWholeBatches
     }
 }
 

@@ -5,8 +5,8 @@ enum TypeTag {
     case type(FieldType)
     /// `LIST` or `UNKNOWN_LIST`: the members tell.
     case list
-    /// `ENCRYPTED_BYTES`.
-    case encryptedBytes
+    /// `ENCRYPTED_BYTES` and its kin: the type says that the value is encrypted.
+    case encrypted(FieldType)
 
     /// Reads a tag in the protocol's spelling or one of the aliases that clients send; nil for any
     /// other word.
@@ -29,8 +29,27 @@ enum TypeTag {
         case "REFERENCE_LIST": self = .type(.referenceList)
         case "ASSETID_LIST", "ASSET_LIST": self = .type(.assetList)
         case "LIST", "UNKNOWN_LIST": self = .list
-        case "ENCRYPTED_BYTES": self = .encryptedBytes
-        default: return nil
+        default:
+            guard let type = Self.encryptedType(text) else { return nil }
+            self = .encrypted(type)
+        }
+    }
+
+    private static func encryptedType(_ text: JSONText) -> FieldType? {
+        switch text {
+        case "ENCRYPTED_STRING": .string
+        case "ENCRYPTED_INT64", "ENCRYPTED_NUMBER_INT64": .int64
+        case "ENCRYPTED_DOUBLE", "ENCRYPTED_NUMBER_DOUBLE": .double
+        case "ENCRYPTED_TIMESTAMP": .timestamp
+        case "ENCRYPTED_BYTES": .bytes
+        case "ENCRYPTED_LOCATION": .location
+        case "ENCRYPTED_STRING_LIST": .stringList
+        case "ENCRYPTED_INT64_LIST", "ENCRYPTED_NUMBER_INT64_LIST": .int64List
+        case "ENCRYPTED_DOUBLE_LIST", "ENCRYPTED_NUMBER_DOUBLE_LIST": .doubleList
+        case "ENCRYPTED_TIMESTAMP_LIST": .timestampList
+        case "ENCRYPTED_BYTES_LIST": .bytesList
+        case "ENCRYPTED_LOCATION_LIST": .locationList
+        default: nil
         }
     }
 }
@@ -55,6 +74,25 @@ extension FieldType {
         case .locationList: "LOCATION_LIST"
         case .referenceList: "REFERENCE_LIST"
         case .assetList: "ASSETID_LIST"
+        }
+    }
+
+    /// The tag of a value whose type says that it is encrypted; nil for what cannot be.
+    var encryptedTag: StaticString? {
+        switch self {
+        case .string: "ENCRYPTED_STRING"
+        case .int64: "ENCRYPTED_INT64"
+        case .double: "ENCRYPTED_DOUBLE"
+        case .timestamp: "ENCRYPTED_TIMESTAMP"
+        case .bytes: "ENCRYPTED_BYTES"
+        case .location: "ENCRYPTED_LOCATION"
+        case .stringList: "ENCRYPTED_STRING_LIST"
+        case .int64List: "ENCRYPTED_INT64_LIST"
+        case .doubleList: "ENCRYPTED_DOUBLE_LIST"
+        case .timestampList: "ENCRYPTED_TIMESTAMP_LIST"
+        case .bytesList: "ENCRYPTED_BYTES_LIST"
+        case .locationList: "ENCRYPTED_LOCATION_LIST"
+        case .reference, .asset, .referenceList, .assetList: nil
         }
     }
 

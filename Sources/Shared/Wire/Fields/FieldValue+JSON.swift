@@ -35,9 +35,10 @@ extension Field {
             self.init(
                 name: name, value: try json.map(FieldValue.init(inferring:)), isTypeDeclared: false,
                 isEncrypted: isEncrypted)
-        case .encryptedBytes:
+        case .encrypted(let type):
             self.init(
-                name: name, value: try FieldValue(wire: json, as: .bytes), isEncrypted: true)
+                name: name, value: try FieldValue(wire: json, as: type), isEncrypted: true,
+                hasEncryptedType: true)
         }
     }
 }
@@ -175,16 +176,18 @@ extension Field: WireWritable {
     }
 
     func writeValue(to writer: inout JSONWriter, numbersAsStrings: Bool) {
+        // The type says it, and clients that check every key know no flag beside it.
+        let encryptedTag = hasEncryptedType ? value?.type?.encryptedTag : nil
         writer.object { writer in
             writer.key("value")
             if let value {
                 value.writeRaw(to: &writer, numbersAsStrings: numbersAsStrings)
                 writer.key("type")
-                writer.word(value.type?.tag ?? "UNKNOWN_LIST")
+                writer.word(encryptedTag ?? value.type?.tag ?? "UNKNOWN_LIST")
             } else {
                 writer.null()
             }
-            writer.flag("isEncrypted", isEncrypted)
+            writer.flag("isEncrypted", isEncrypted && encryptedTag == nil)
         }
     }
 }

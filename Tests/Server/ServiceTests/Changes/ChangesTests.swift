@@ -100,6 +100,56 @@ import Testing
         }
     }
 
+    /// Clients that know nothing of ours have pages as long as they asked, 200 at the most.
+    @Test(arguments: [false, true])
+    func otherClientsPagesEndAtResultsLimit(_ isReversed: Bool) async throws {
+        let alice = try await world.person("alice")
+        try await alice.makeZone("Trips")
+        let names = (0..<205).map { "r\($0)" }
+        try await alice.modify(names.map { hut(.create, $0) }, in: "Trips")
+        var found: [String] = []
+        var lengths: [Int] = []
+        var token: String?
+        while lengths.count < 9 {
+            let page = try await alice.elsewhere.page(
+                "Trips", since: token, limit: token == nil ? 2_000 : 2, isReversed: isReversed)
+            found += page.records.compactMap(\.name)
+            lengths.append(page.records.count)
+            token = page.syncToken
+            if !page.moreComing { break }
+        }
+        #expect(lengths == [200, 2, 2, 1])
+        #expect(found == (isReversed ? names.reversed() : names))
+        // Our own client has whole batches, and more of them.
+        let whole = try await alice.page("Trips", limit: 2, isReversed: isReversed)
+        #expect(whole.records.count == 205)
+        #expect(!whole.moreComing)
+    }
+
+    @Test func otherClientsPagesOfSharedZonesLoseNothing() async throws {
+        let world = world
+        let ida = try await world.person("ida@example.org")
+        let bo = try await world.person("bo@example.org")
+        try await ida.makeZone("Trips")
+        let made = try await ida.modify(
+            [hut(.create, "t"), share(.create, "S", of: "t", participants: [invited(bo)])]
+                + (0..<6).map { hut(.create, "h\($0)", parent: .some("t")) }, in: "Trips")
+        _ = try await bo.accept(try #require(made[1].record?.shortGUID))
+        let trips = zone("Trips", of: ida)
+        var token: String?
+        var found: [String] = []
+        for _ in 0..<20 {
+            let page = try #require(
+                try await bo.elsewhere.changes(in: trips, since: token, limit: 1).page)
+            #expect(page.records.count <= 1)
+            found += page.records.compactMap(\.name)
+            token = page.syncToken
+            if !page.moreComing { break }
+        }
+        #expect(Set(found) == ["t", "S", "h0", "h1", "h2", "h3", "h4", "h5"])
+        #expect(found.count == 8)
+    }
+
     // MARK: Tokens
 
     /// Each token is refused for this zone, and its zone alone fails.

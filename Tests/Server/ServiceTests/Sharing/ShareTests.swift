@@ -36,6 +36,44 @@ import Testing
         #expect(root.shortGUID == shortGUID)
     }
 
+    /// Whoever takes part is named there, whether or not others may find him in the container.
+    @Test func participantsHaveNamesAndLookupInfo() async throws {
+        let world = World(accounts: AccountSettings(passwordCost: .cheap))
+        for (name, given) in [("ida", "Ida"), ("bo", "Bo"), ("cy", "Cy"), ("di", "Di")] {
+            _ = try await world.service.accounts.createUser(
+                emailAddress: "\(name)@example.org", password: "correct horse",
+                givenName: given, familyName: "Holm", isEmailVerified: name != "ida")
+        }
+        let ida = try await world.person("ida@example.org")
+        let bo = try await world.person("bo@example.org")
+        let cy = try await world.person("cy@example.org")
+        try await ida.makeZone("Trips")
+        let made = try await ida.modify(
+            [
+                hut(.create, "trail"),
+                share(
+                    .create, "S", of: "trail", permission: .readOnly,
+                    participants: [invited(bo), invited("di@example.org")]),
+            ], in: "Trips")[1].record
+        let link = try #require(made?.shortGUID)
+        #expect(made?.share?.owner?.userIdentity.givenName == "Ida")
+        #expect(made?.share?.currentUserParticipant?.userIdentity.familyName == "Holm")
+        let joined = try await bo.accept(link).metadata
+        #expect(joined?.ownerIdentity?.givenName == "Ida")
+        _ = try await cy.accept(link)
+        let seen = try await bo.lookup(["S"], in: zone("Trips", of: ida))[0].record?.share
+        let participants = try #require(seen?.participants)
+        #expect(participants.map(\.userIdentity.givenName) == ["Ida", "Bo", "Cy"])
+        #expect(participants[0].userIdentity.lookupInfo == nil)
+        #expect(participants[1].userIdentity.lookupInfo?.userRecordName == bo.name)
+        let owned = try await ida.lookup(["S"], in: zone("Trips"), scope: .private)[0].record
+        let all = try #require(owned?.share?.participants).map(\.userIdentity)
+        // Di was invited and takes no part yet.
+        #expect(all.map(\.givenName) == ["Ida", "Bo", nil, "Cy"])
+        #expect(all[0].lookupInfo?.userRecordName == ida.name)
+        #expect(all[3].emailAddress == "cy@example.org")
+    }
+
     @Test("A share is made after its root, whose change tag stays good")
     func shareCreationKeepsRootChangeTag() async throws {
         let ida = try await owner()

@@ -67,12 +67,13 @@ extension ModelTransaction {
                 && (!row.isDeleted || row.version > cursor.skipTombstonesThrough
                     || row.creatorDevice == cursor.device)
         }
-        return page(of: rows, zone, limit, payloadBytes)
+        return page(of: rows, zone, cursor, limit, payloadBytes)
     }
 
-    /// The beginning of rows that does not end inside a request.
+    /// The beginning of rows that does not end inside a request, unless the cursor lets it.
     func page(
-        of rows: [RecordRow], _ zone: ZoneRow, _ limit: Int, _ payloadBytes: Int
+        of rows: [RecordRow], _ zone: ZoneRow, _ cursor: ChangeCursor, _ limit: Int,
+        _ payloadBytes: Int
     ) -> ChangePage {
         var kept: [RecordRow] = []
         for row in rows.sorted(by: { $0.version < $1.version }) {
@@ -80,7 +81,7 @@ extension ModelTransaction {
                 kept.count >= max(limit, 1)
                 || kept.reduce(0) { $0 + $1.payload.count } >= payloadBytes
             let mayEnd =
-                model.defect == .pageEndsInsideARequest
+                model.defect == .pageEndsInsideARequest || !cursor.wantsWholeBatches
                 || kept.last?.commitVersion != row.commitVersion
             if let last = kept.last, isFull, mayEnd {
                 return ChangePage(rows: kept, version: last.version, moreComing: true)

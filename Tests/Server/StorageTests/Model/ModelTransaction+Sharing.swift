@@ -71,7 +71,7 @@ extension ModelTransaction {
                 && model.defect != .sharedViewSkipsEvents
                 && !there.contains { $0.version == event.version }
         }
-        return page(of: there + gone.map(Self.tombstone), zone, limit, payloadBytes)
+        return page(of: there + gone.map(Self.tombstone), zone, cursor, limit, payloadBytes)
     }
 
     private static func tombstone(_ event: ShareEventRow) -> RecordRow {
