@@ -69,12 +69,12 @@ public enum SchemaSystemField: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The marks it has in a record type that came into being by a save: enough for a query without
-    /// filters, and for the newest first.
+    /// filters, for whose record it is, and for the newest first.
     public var firstIndexes: FieldIndexes {
         switch self {
-        case .recordID: .queryable
+        case .recordID, .createdBy, .modifiedBy: .queryable
         case .createTime, .modTime: [.queryable, .sortable]
-        case .createdBy, .etag, .modifiedBy: []
+        case .etag: []
         }
     }
 }

@@ -37,6 +37,40 @@ import Testing
         }
     }
 
+    /// Clients call the part what they like.
+    @Test(arguments: ["files", "upload", "data"])
+    func firstFileOfAFormIsTheAsset(_ name: String) async throws {
+        try await withService { server in
+            let part =
+                "Content-Disposition: form-data; name=\"\(name)\"; filename=\"x.png\"\r\n\r\n"
+            let other = "Content-Disposition: form-data; name=\"b\"; filename=\"y.png\"\r\n\r\nb"
+            let form =
+                Array("--frontier\r\n\(part)".utf8) + Self.bytes
+                + Array("\r\n--frontier\r\n\(other)\r\n--frontier--\r\n".utf8)
+            let answer = try await server.upload(
+                form, "Content-Type: multipart/form-data; boundary=frontier\r\n")
+            #expect(answer.status == 200)
+            #expect(try answer.asset().sizeBytes == 100_000)
+        }
+    }
+
+    @Test(arguments: [
+        ("a.txt", "attachment; filename=\"a.txt\"; filename*=UTF-8''a.txt"),
+        (
+            "%C3%9Cber%22.txt",
+            "attachment; filename=\"_ber_.txt\"; filename*=UTF-8''%C3%9Cber%22.txt"
+        ),
+        (
+            "..%2F..%2Fetc%0D%0Ax",
+            "attachment; filename=\".._.._etc__x\"; filename*=UTF-8''.._.._etc__x"
+        ),
+        ("$%7Bf%7D", nil), ("${f}", nil), ("", nil), ("..", nil), ("%FF", nil),
+        (String(repeating: "x", count: 256), nil),
+    ])
+    func downloadIsCalledWhatItsAddressSays(_ segment: String, _ header: String?) {
+        #expect(AssetName(inAddress: segment)?.contentDisposition == header)
+    }
+
     @Test func tooLargeContentLengthIsRefusedBeforeBody() async throws {
         try await withService { server in
             // No byte of the body is ever sent.
@@ -88,7 +122,12 @@ import Testing
             #expect(whole.headers["x-content-type-options"] == "nosniff")
             #expect(whole.headers["accept-ranges"] == "bytes")
             let named = path.replacingOccurrences(of: "${f}", with: "photo%20of%20Ida.png")
-            #expect(try await server.get(named).body == Self.bytes)
+            let file = try await server.get(named)
+            #expect(file.body == Self.bytes)
+            #expect(
+                file.headers["content-disposition"]
+                    == "attachment; filename=\"photo of Ida.png\"; "
+                    + "filename*=UTF-8''photo%20of%20Ida.png")
             let bare = String(path.dropLast("/${f}".count))
             #expect(try await server.get(bare).body == Self.bytes)
 

@@ -18,7 +18,7 @@ import Testing
             self.body = body
             self.reason = reason
             self.path = path
-            read = { _ = try readWire(type, from: $0) }
+            read = { try readWhole(type, from: $0) }
         }
     }
 
@@ -214,7 +214,7 @@ import Testing
                     "A record has too many fields; see Limits.fieldsPerRecord.",
                     at: "operations[0].record.fields")
             ) {
-                try readWire(RecordsModify.Request.self, from: Array(body.utf8))
+                try readWhole(RecordsModify.Request.self, from: Array(body.utf8))
             }
         }
     }
@@ -226,5 +226,17 @@ import Testing
         for length in 1..<body.count {
             #expect(!parses(Array(body[..<length]), parser), "\(length)")
         }
+    }
+}
+
+/// Reads a body, and tells of ill-formed fields as of everything else that is wrong: a request of which one
+/// record's fields are ill-formed is read, and has the error at its operation.
+private func readWhole<Value: WireReadable>(_ type: Value.Type, from bytes: [UInt8]) throws {
+    let value = try readWire(type, from: bytes)
+    guard let request = value as? RecordsModify.Request else { return }
+    for (index, operation) in request.operations.enumerated() {
+        guard let error = operation.malformedFields else { continue }
+        #expect(operation.record.fields == .values([]))
+        throw WireError(error.reason, at: "operations[\(index)].record.\(error.path)")
     }
 }

@@ -28,7 +28,8 @@ extension Routes {
                         return AssetAnswer(
                             try await service.download(
                                 token, networkAddress: networkAddress(of: request, context)),
-                            headers: request.headers
+                            headers: request.headers,
+                            name: AssetName(inAddress: context.parameters.get("name") ?? "")
                         ).response(hasBody: method == .get)
                     }
                 }
@@ -119,7 +120,7 @@ struct AssetAnswer {
     private(set) var headers = HTTPFields()
     private(set) var range: Range<Int64>
 
-    init(_ download: AssetDownload, headers request: HTTPFields) {
+    init(_ download: AssetDownload, headers request: HTTPFields, name: AssetName?) {
         self.download = download
         let size = download.sizeBytes
         let tag = "\"\(download.contentTag)\""
@@ -127,7 +128,7 @@ struct AssetAnswer {
         range = 0..<size
         // Whatever was uploaded, no browser is to show or run it as a page of this origin.
         headers[.contentType] = "application/octet-stream"
-        headers[.contentDisposition] = "attachment"
+        headers[.contentDisposition] = name?.contentDisposition ?? "attachment"
         headers[.xContentTypeOptions] = "nosniff"
         headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
         headers[.cacheControl] = "private, max-age=3600, immutable"

@@ -3,8 +3,9 @@ import StratusWire
 
 /// Takes the file out of a `multipart/form-data` body (RFC 7578) as the body arrives.
 ///
-/// The file is the first part named `file`; parts before it are passed over, what follows it is
-/// ignored. Holds no more than one piece and a boundary.
+/// The file is the first part with a file name, whatever the part is called, or one called `file` or
+/// `files`; parts before it are passed over, what follows it is ignored. Holds no more than one piece and a
+/// boundary.
 struct FormFile {
     private enum State {
         /// Before the first boundary, or inside another part.
@@ -103,9 +104,10 @@ struct FormFile {
         head.split(separator: "\r\n").contains { line in
             let line = line.lowercased()
             return line.hasPrefix("content-disposition:")
-                && line.split(separator: ";").contains { parameter in
-                    let parameter = parameter.filter { $0 != " " }
-                    return parameter == "name=\"file\"" || parameter == "name=file"
+                && line.split(separator: ";").dropFirst().contains { parameter in
+                    let parameter = parameter.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+                    return parameter.hasPrefix("filename=") || parameter.hasPrefix("filename*=")
+                        || parameter == "name=file" || parameter == "name=files"
                 }
         }
     }
@@ -127,6 +129,6 @@ struct FormFile {
 
 extension ServiceError {
     static let malformedForm = ServiceError(
-        .badRequest, "The form has no part named file, or has no end; send the bytes alone.",
+        .badRequest, "The form has no file, or has no end; send the bytes alone.",
         frameworkCode: .invalidArguments)
 }

@@ -27,15 +27,23 @@ extension Response {
     }
 
     /// A failure of the whole request, with the identifier under which it was logged.
-    init(_ failure: RequestFailure, uuid: String) {
+    ///
+    /// - Parameter knowsOurs: Whether the client said that it knows codes of ours.
+    init(_ failure: RequestFailure, uuid: String, knowsOurs: Bool) {
         let body = ErrorBody(uuid: uuid, error: failure.error, records: failure.records)
         self.init(
-            status: .init(code: failure.httpStatus), wireBytes: wireBytes(of: body))
+            status: .init(code: failure.httpStatus),
+            wireBytes: wireBytes(of: body, documentedCodesOnly: !knowsOurs))
         headers[.requestUUID] = uuid
         if let seconds = failure.error.retryAfterSeconds {
             headers[.retryAfter] = String(Int(seconds.rounded(.up)))
         }
     }
+}
+
+extension Request {
+    /// Whether the client asks for what is ours alone (decision 1), and so knows it.
+    var knowsOurs: Bool { uri.queryParameters["stratusExtensions"] == "1" }
 }
 
 extension RequestFailure {

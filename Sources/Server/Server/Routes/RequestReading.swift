@@ -43,7 +43,7 @@ struct RequestHead: Sendable {
             apiToken: query["ckAPIToken"].map(String.init),
             webAuthToken: webAuthToken.map(String.init),
             clientID: query["clientId"].map(String.init),
-            wantsExtensions: query["stratusExtensions"] == "1",
+            wantsExtensions: request.knowsOurs,
             wantsSyncToken: ["true", "True", "1"].contains(query["getCurrentSyncToken"]),
             origin: request.headers[.origin], networkAddress: networkAddress)
         isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }

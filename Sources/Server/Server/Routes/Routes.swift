@@ -82,8 +82,12 @@ struct Routes: Sendable {
             if E.isInDatabase {
                 ["database/\(place)/:database/\(E.path)"]
             } else {
-                // The documents print the first, the live service serves the second.
-                ["database/\(place)/\(E.path)", "device/\(place)/\(E.path)"]
+                // The documents print the first, the live service serves the second, and clients were
+                // seen to name a database, which says nothing here.
+                [
+                    "database/\(place)/\(E.path)", "device/\(place)/\(E.path)",
+                    "database/\(place)/:database/\(E.path)",
+                ]
             }
         for path in paths {
             router.post(RouterPath(path)) { request, context in
@@ -124,7 +128,8 @@ struct Routes: Sendable {
         }
         let served = await answered.encoded { answer in
             finish(&answer, request)
-            let bytes = ByteBuffer(bytes: wireBytes(of: answer))
+            let bytes = ByteBuffer(
+                bytes: wireBytes(of: answer, documentedCodesOnly: !request.knowsOurs))
             return (bytes, bytes.readableBytes)
         }
         return Response(json: served.bytes, webAuthToken: served.rotatedWebAuthToken)
@@ -171,9 +176,7 @@ struct Routes: Sendable {
         do {
             return try body.withUnsafeReadableBytes { try readWire(type, from: $0) }
         } catch let error as WireError {
-            let place = error.path.isEmpty ? "" : " (at \(error.path))"
-            throw RequestFailure(
-                ServiceError(.badRequest, error.reason + place, frameworkCode: .invalidArguments))
+            throw RequestFailure(.invalid(error))
         }
     }
 
@@ -200,7 +203,7 @@ struct Routes: Sendable {
                     "uuid": "\(uuid)", "code": "\(failure.error.code.rawValue)",
                     "path": "\(request.uri.path)",
                 ])
-            var response = Response(failure, uuid: uuid)
+            var response = Response(failure, uuid: uuid, knowsOurs: request.knowsOurs)
             if failure.endsConnection || request.mayHaveLongBody {
                 response.headers[.connection] = "close"
             }
@@ -217,7 +220,7 @@ struct Routes: Sendable {
                         "path": "\(request.uri.path)",
                     ])
             }
-            return Response(RequestFailure(.unexpected), uuid: uuid)
+            return Response(RequestFailure(.unexpected), uuid: uuid, knowsOurs: request.knowsOurs)
         }
     }
 }

@@ -71,14 +71,21 @@ extension Routes {
             router.add(
                 middleware: RequestCounting(metrics: metrics, world: service.settings.world))
         }
+        router.add(middleware: AnswerNaming(service: service))
         router.add(middleware: NameCheck(routes: self))
         if service.settings.isForDevelopment {
             router.add(middleware: DevelopmentCheck(routes: self, isOpen: isDevelopmentOpen))
         }
         router.add(middleware: CrossOrigin(service: service))
-        router.add(middleware: UnknownAddress(service: service))
+        // Which methods an address has is known when all routes are there.
+        let pages = SignInPages(routes: self, pages: try Pages())
+        let all = Router(context: ServerContext.self)
+        add(to: all)
+        pages.add(to: all)
+        router.add(
+            middleware: UnknownAddress(service: service, methods: MethodTable(all.routes)))
         add(to: router)
-        SignInPages(routes: self, pages: try Pages()).add(to: router)
+        pages.add(to: router)
         return router
     }
 }
@@ -97,22 +104,4 @@ private func connectionConfiguration(
         httpDecoderConfiguration: .init(
             maxHeaderFieldSize: limits.requestHeadBytes, maxHeaderListSize: limits.requestHeadBytes,
             maxHeaderFieldCount: limits.headersPerRequest))
-}
-
-/// Answers in the protocol's form where no route stands.
-private struct UnknownAddress: RouterMiddleware {
-    typealias Context = ServerContext
-
-    let service: CloudService
-
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            return Response(RequestFailure(.unknownAddress), uuid: service.newUUID())
-        }
-    }
 }

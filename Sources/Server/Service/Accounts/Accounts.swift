@@ -67,18 +67,25 @@ public final class Accounts: Sendable {
 
     /// - Throws: ``ServiceError``: AUTHENTICATION_FAILED for the API token or the signature,
     ///   AUTHENTICATION_REQUIRED for the web-auth token, ACCESS_DENIED for a disabled account.
+    ///
+    /// - Parameter mayRepeat: Whether a signed request may come again.
     func authenticate(
-        _ credentials: Credentials, at address: ContainerAddress, signer: TokenSigner
+        _ credentials: Credentials, at address: ContainerAddress, signer: TokenSigner,
+        mayRepeat: Bool
     ) async throws -> Admitted {
         guard (credentials.clientID?.utf8.count ?? 0) <= Self.clientIDBytes else {
             throw ServiceError.longClientID
         }
         if let signature = credentials.signature {
-            let user = try await userOfSigner(signature, credentials, at: address)
+            let key = try await keyOfSigner(signature, credentials, at: address)
+            let request = try await serverKeys.accept(
+                signature, of: key, at: address, mayRepeat: mayRepeat,
+                nowMilliseconds: settings.world.nowMilliseconds())
             return Admitted(
                 caller: Caller(
-                    userRecordName: user, device: credentials.clientID ?? "server",
-                    wantsExtensions: credentials.wantsExtensions, isServer: true))
+                    userRecordName: key.row.userRecordName,
+                    device: credentials.clientID ?? "server",
+                    wantsExtensions: credentials.wantsExtensions, signedRequest: request))
         }
         try await checkAPIToken(credentials, at: address)
         guard let text = credentials.webAuthToken else {
@@ -135,15 +142,6 @@ public final class Accounts: Sendable {
     }
 
     // MARK: Servers
-
-    private func userOfSigner(
-        _ signature: RequestSignature, _ credentials: Credentials, at address: ContainerAddress
-    ) async throws -> String {
-        let key = try await keyOfSigner(signature, credentials, at: address)
-        try await serverKeys.accept(
-            signature, of: key, at: address, nowMilliseconds: settings.world.nowMilliseconds())
-        return key.row.userRecordName
-    }
 
     /// What can be said of a signature without the body.
     ///

@@ -3,7 +3,8 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// Server-to-server keys and the signatures that were used: each is good once.
+/// Server-to-server keys and the signatures that were used: each is good for one request, which may be
+/// repeated where its endpoint says so.
 ///
 /// A signature is remembered until its date has left the window. What is remembered is lost with the
 /// process; so the directory keeps, per key, a date up to which signatures may have been accepted, a
@@ -23,8 +24,9 @@ final class ServerKeys: Sendable {
     private static let stepMilliseconds: Int64 = 5_000
 
     private struct State {
-        /// The r of each used signature by the minute of its date.
-        var used: [Int64: Set<[UInt8]>] = [:]
+        /// The r of each used signature by the minute of its date, with a hash of the address that it came
+        /// with: a signature need not cover the query.
+        var used: [Int64: [[UInt8]: Int]] = [:]
         var count = 0
         /// Per key: signatures up to here belong to the time before this process.
         var floors: [String: Int64] = [:]
@@ -58,13 +60,16 @@ final class ServerKeys: Sendable {
         }
     }
 
-    /// Accepts a signature, once.
+    /// Accepts a signature.
     ///
+    /// - Parameter mayRepeat: Whether the same request may come again: who sends it again, having read no
+    ///   answer, cannot do otherwise.
+    /// - Returns: What names the request.
     /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED, the same for every cause.
     func accept(
         _ signature: RequestSignature, of key: Known, at address: ContainerAddress,
-        nowMilliseconds now: Int64
-    ) async throws {
+        mayRepeat: Bool, nowMilliseconds now: Int64
+    ) async throws -> [UInt8] {
         guard key.row.address == address, signature.isTimely(nowMilliseconds: now),
             let date = signature.milliseconds, let name = signature.check(with: key.publicKey)
         else { throw ServiceError.authenticationFailed }
@@ -72,15 +77,20 @@ final class ServerKeys: Sendable {
         let mustWrite = try state.withLock { state -> Int64? in
             let spentThrough = state.floors[identifier] ?? key.row.spentThroughMilliseconds
             state.floors[identifier] = spentThrough
-            guard date > spentThrough else { throw ServiceError.authenticationFailed }
+            guard mayRepeat || date > spentThrough else {
+                throw ServiceError.authenticationFailed
+            }
             state.forget(before: now - RequestSignature.windowMilliseconds)
+            let target = signature.target.hashValue
+            if let used = state.used[date / 60_000]?[name] {
+                guard mayRepeat, used == target else { throw ServiceError.authenticationFailed }
+                return nil
+            }
             guard state.count < Self.capacity else {
                 throw ServiceError(
                     .throttled, "Too many signed requests; send fewer.", retryAfterSeconds: 60)
             }
-            guard state.used[date / 60_000, default: []].insert(name).inserted else {
-                throw ServiceError.authenticationFailed
-            }
+            state.used[date / 60_000, default: [:]][name] = target
             state.count += 1
             guard date > state.spent[identifier] ?? spentThrough else { return nil }
             state.spent[identifier] = date + Self.stepMilliseconds
@@ -88,5 +98,6 @@ final class ServerKeys: Sendable {
         }
         // Before the answer, so that what was accepted is known after a crash.
         if let mustWrite { try await directory.spend(serverKey: identifier, through: mustWrite) }
+        return name
     }
 }

@@ -6,6 +6,7 @@ import StratusWire
 extension ChangesDatabase: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
 
     public static func cost(of request: Request) -> Double { 0 }
@@ -44,32 +45,42 @@ extension ChangesDatabase: ServedEndpoint {
             let skip = token?.skipTombstonesThrough ?? version
             let page = try Self.page(
                 of: reader, after: token?.cursor ?? 0,
-                limit: context.pageLength(request.resultsLimit))
-            let zones = page.rows.filter {
-                $0.hasFeed && ($0.deletion == nil || $0.changedAtDatabaseVersion > skip)
+                limit: context.pageLength(request.resultsLimit)
+            ) { row in
+                row.hasFeed && row.name != ZoneID.defaultZoneName
+                    && (row.deletion == nil || row.changedAtDatabaseVersion > skip)
             }
             return Answer(
-                zones: zones.map { .success(ZoneDictionary(changed: $0, in: context)) },
+                zones: page.rows.map { .success(ZoneDictionary(changed: $0, in: context)) },
                 syncToken: try tokens.databaseToken(
                     cursor: page.end ?? version, skipTombstonesThrough: skip),
                 moreComing: page.end != nil)
         }
     }
 
-    /// Zones after a cursor, and where the page ends; nil when it is the last one.
+    /// Zones after a cursor that are to be told, and where the page ends; nil when it is the last one.
     ///
-    /// Zones that one request changed bear the same database version, and no page ends between them.
+    /// Zones that one request changed bear the same database version, and no page ends between them. What is
+    /// not told takes no place, so that no page is empty while more is coming.
     private static func page(
-        of reader: any StoreReader, after cursor: Int64, limit: Int
+        of reader: any StoreReader, after cursor: Int64, limit: Int,
+        telling isTold: (ZoneRow) -> Bool
     ) throws -> (rows: [ZoneRow], end: Int64?) {
         var asked = limit + 1
         while true {
             let rows = try reader.zones(changedAfter: cursor, limit: asked)
-            guard rows.count == asked, let last = rows.last else { return (rows, nil) }
+            let isAll = rows.count < asked
+            // Of the last version there may be more than was read.
             let whole = rows.filter {
-                $0.changedAtDatabaseVersion < last.changedAtDatabaseVersion
+                isAll || $0.changedAtDatabaseVersion < rows[rows.count - 1].changedAtDatabaseVersion
             }
-            if let end = whole.last { return (whole, end.changedAtDatabaseVersion) }
+            let told = whole.filter(isTold)
+            if told.count > limit || told.count == limit && !isAll {
+                let end = told[limit - 1].changedAtDatabaseVersion
+                let page = told.filter { $0.changedAtDatabaseVersion <= end }
+                return (page, isAll && page.count == told.count ? nil : end)
+            }
+            if isAll { return (told, nil) }
             asked *= 2
         }
     }

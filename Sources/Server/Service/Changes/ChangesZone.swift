@@ -8,6 +8,7 @@ extension ChangesZone: ServedEndpoint {
     /// Whoever may read the public database may follow it.
     public static let access = EndpointAccess.read
     public static let endsSession = false
+    public static let isRepeatable = true
 
     public static func cost(of request: Request) -> Double { Double(request.zones.count) / 10 }
     public static func zoneNames(in request: Request) -> Set<String> {

@@ -5,6 +5,7 @@ import StratusWire
 extension RecordsChanges: ServedEndpoint {
     public static let access = ChangesZone.access
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
 
     public static func cost(of request: Request) -> Double { 0 }

@@ -14,6 +14,7 @@ struct IdempotencyRecord {
     private let key: OperationKey
     private let count: Int
     private let digest: [UInt8]
+    private let lifetimeSeconds: Int64
 
     /// What tells operations apart: what is done to which record or zone.
     struct Operation {
@@ -26,12 +27,25 @@ struct IdempotencyRecord {
 
     /// Nil when the request has no name.
     ///
-    /// - Parameter prefix: keeps the names of one endpoint's requests from those of another's.
+    /// - Parameters:
+    ///   - signed: what names a signed request, which without another name has that. It is good from every
+    ///     device: the same request can only come from the key's holder.
+    ///   - prefix: keeps the names of one endpoint's requests from those of another's.
     init?(
-        _ operationID: String?, of operations: @autoclosure () -> [Operation],
-        in context: RequestContext, prefix: String = ""
+        _ operationID: String?, orSigned signed: [UInt8]? = nil,
+        of operations: @autoclosure () -> [Operation], in context: RequestContext,
+        prefix: String = ""
     ) throws {
-        guard let operationID, let user = context.caller.userRecordName else { return nil }
+        guard let user = context.caller.userRecordName else { return nil }
+        guard let operationID else {
+            guard let signed else { return nil }
+            key = OperationKey(user: user, device: "", operation: Base64.text(signed))
+            let operations = operations()
+            count = operations.count
+            digest = Self.digest(of: operations, prefix)
+            lifetimeSeconds = Self.signedSeconds
+            return
+        }
         guard (1...255).contains(operationID.utf8.count) else {
             throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
         }
@@ -40,7 +54,11 @@ struct IdempotencyRecord {
         let operations = operations()
         count = operations.count
         digest = Self.digest(of: operations, prefix)
+        lifetimeSeconds = ServiceSettings.outcomeSeconds
     }
+
+    /// A signature's date may be as far ahead as behind.
+    private static let signedSeconds = 2 * RequestSignature.windowMilliseconds / 1_000 + 60
 
     private static func digest(of operations: [Operation], _ prefix: String) -> [UInt8] {
         var writer = ByteWriter()
@@ -84,7 +102,7 @@ struct IdempotencyRecord {
         try writer.deleteOutcomes(expiredAt: nowMilliseconds)
         try writer.put(
             outcome: outcome.bytes, of: key,
-            expiresMilliseconds: nowMilliseconds + ServiceSettings.outcomeSeconds * 1_000)
+            expiresMilliseconds: nowMilliseconds + lifetimeSeconds * 1_000)
     }
 }
 

@@ -38,7 +38,8 @@ struct ModifyPlanning {
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
         guard let key else {
             let failure = RecordFailure(
-                recordName: operation.record.recordName,
+                recordName: operation.record.recordName
+                    ?? (operation.kind == .create ? settings.newUUID() : nil),
                 zoneID: operation.record.zoneID ?? request.zoneID, error: .zoneNotFound)
             return .refused(failure, zoneName: nil)
         }
@@ -48,7 +49,7 @@ struct ModifyPlanning {
         } catch let refusal as ServiceError {
             error = refusal
         } catch let malformed as WireError {
-            error = .invalid(malformed.reason)
+            error = .invalid(malformed)
         } catch {
             // Nothing else is thrown below; if it were, the item must not pass for good.
             return .refused(
@@ -58,7 +59,7 @@ struct ModifyPlanning {
                 zoneName: key.zoneName)
         }
         let failure = RecordFailure(
-            recordName: operation.record.recordName, zoneID: context.zoneID(key.zoneName),
+            recordName: key.name.isEmpty ? nil : key.name, zoneID: context.zoneID(key.zoneName),
             error: error)
         return .refused(failure, zoneName: key.zoneName)
     }
@@ -78,6 +79,7 @@ struct ModifyPlanning {
             throw ServiceError.invalid(
                 "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }
+        if let malformed = operation.malformedFields { throw malformed }
         var planned = PlannedOperation(
             kind: operation.kind, key: key, recordType: record.recordType, isTypeDeclared: true,
             changeTag: record.recordChangeTag, changes: [], content: PlannedOperation.Content([]),

@@ -25,7 +25,8 @@ struct ModifyTransaction: Sendable {
     func run(in records: inout RecordWriter) throws -> ModifyOutcome {
         let writer = records.transaction
         let idempotencyRecord = try IdempotencyRecord(
-            request.operationID, of: operations(), in: context)
+            request.operationID, orSigned: context.caller.signedRequest, of: operations(),
+            in: context)
         if let outcome = try idempotencyRecord?.outcome(in: writer) {
             let results = try OperationOutcome(outcome, count: request.operations.count).replay(
                 request, in: writer, context, access: plan.access)

@@ -27,6 +27,7 @@ import StratusWire
 extension RecordsModify: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.operations.count) / 40 }

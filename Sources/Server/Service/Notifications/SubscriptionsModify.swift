@@ -8,6 +8,7 @@ import StratusWire
 extension SubscriptionsModify: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.items.count) / 10 }

@@ -5,6 +5,7 @@ import StratusWire
 extension TokensRegister: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { 0 }
@@ -53,6 +54,7 @@ extension TokensRegister: ServedEndpoint {
 extension TokensUnregister: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { 0 }

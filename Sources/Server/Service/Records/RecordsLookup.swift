@@ -6,6 +6,7 @@ import StratusWire
 extension RecordsLookup: ServedEndpoint {
     public static let access = EndpointAccess.read
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.records.count) / 160 }

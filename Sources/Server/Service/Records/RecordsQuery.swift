@@ -8,6 +8,7 @@ import StratusWire
 extension RecordsQuery: ServedEndpoint {
     public static let access = EndpointAccess.read
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double {

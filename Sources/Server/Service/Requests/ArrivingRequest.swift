@@ -54,7 +54,8 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         do {
             try await pipeline.watch.refresh()
             let admitted = try await components.accounts.authenticate(
-                credentials, at: address, signer: components.tokenSigner())
+                credentials, at: address, signer: components.tokenSigner(),
+                mayRepeat: E.isRepeatable)
             if let user = admitted.caller.userRecordName {
                 sender = .user(user, in: address)
                 try pipeline.meter.checkRate(of: sender)

@@ -15,8 +15,11 @@ struct Caller: Hashable, Sendable {
     /// The session of a web-auth token.
     var session: String?
 
+    /// What names a request that a server-to-server key signed, the repeated one too; nil for others.
+    var signedRequest: [UInt8]?
+
     /// Whether a server-to-server key signed the request: it reaches the public database only.
-    var isServer = false
+    var isServer: Bool { signedRequest != nil }
 }
 
 /// Who is shown a record: a share says more to its participants.

@@ -10,6 +10,9 @@ public protocol ServedEndpoint: Endpoint {
     /// Whether the caller's web-auth token is no good afterwards.
     static var endsSession: Bool { get }
 
+    /// Whether a signed request may come again: it only reads, or knows what it came to the first time.
+    static var isRepeatable: Bool { get }
+
     /// What a request costs its sender, in requests, beyond the one that it is.
     ///
     /// In proportion to the work: a record that is saved takes about as long as four that are read.

@@ -1,8 +1,14 @@
 import StratusRecords
+import StratusWire
 
 /// The refusals of the service, each in one place. People match on the sentences that CloudKit's own
 /// service is known to use, so those are word for word.
 extension ServiceError {
+    /// A body, or a part of it, that is none of the protocol's.
+    package static func invalid(_ error: WireError) -> ServiceError {
+        invalid(error.reason + (error.path.isEmpty ? "" : " (at \(error.path))"))
+    }
+
     static func wrongDatabase(_ reason: String) -> ServiceError {
         ServiceError(.badRequest, reason, frameworkCode: .badDatabase)
     }

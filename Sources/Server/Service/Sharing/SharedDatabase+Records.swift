@@ -46,7 +46,8 @@ extension RecordsModify {
         func refused(_ operation: Operation, _ error: ServiceError) -> RecordResult {
             .failure(
                 RecordFailure(
-                    recordName: operation.record.recordName,
+                    recordName: operation.record.recordName
+                        ?? (operation.kind == .create ? stores.settings.newUUID() : nil),
                     zoneID: operation.record.zoneID ?? request.zoneID, error: error))
         }
         var syncToken: String?

@@ -160,15 +160,16 @@ extension ChangesDatabase {
         let changes = try await database.changes(after: token?.cursor ?? 0)
         let skip = token?.skipTombstonesThrough ?? changes.version
         // Every change has a database version of its own: a page may end anywhere.
-        let page = changes.zones.prefix(context.pageLength(request.resultsLimit))
-        let moreComing = page.count < changes.zones.count
+        let told = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
+        let page = told.prefix(context.pageLength(request.resultsLimit))
+        let moreComing = page.count < told.count
         let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
         let syncToken = try await database.own.read { reader in
             try tokens(reader).databaseToken(
                 cursor: end ?? changes.version, skipTombstonesThrough: skip)
         }
         return Answer(
-            zones: page.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }.map { row in
+            zones: page.map { row in
                 let zoneID = context.viewing(row.owner).zoneID(row.name)
                 var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
                 if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }

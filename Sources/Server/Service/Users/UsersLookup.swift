@@ -5,6 +5,7 @@ import StratusWire
 extension UsersLookupEmail: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
@@ -23,6 +24,7 @@ extension UsersLookupEmail: ServedEndpoint {
 extension UsersLookupID: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
@@ -41,6 +43,7 @@ extension UsersLookupID: ServedEndpoint {
 extension UsersLookupContacts: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { 0 }

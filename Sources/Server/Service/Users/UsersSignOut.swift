@@ -4,6 +4,7 @@ import StratusWire
 extension UsersSignOut: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = true
+    public static let isRepeatable = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { 0 }

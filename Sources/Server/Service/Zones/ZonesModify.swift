@@ -5,6 +5,7 @@ import StratusWire
 extension ZonesModify: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
+    public static let isRepeatable = false
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.operations.count) / 10 }

@@ -18,8 +18,11 @@ public struct JSONWriter: ~Copyable {
     private var count = 0
     /// Whether a value stands before the next one in the same container.
     private var needsComma = false
+    /// Whether errors have CloudKit's documented codes alone.
+    let hasDocumentedCodesOnly: Bool
 
-    public init(reservingBytes capacity: Int = 512) {
+    public init(reservingBytes capacity: Int = 512, documentedCodesOnly: Bool = false) {
+        hasDocumentedCodesOnly = documentedCodesOnly
         self.capacity = max(capacity, 64)
         memory = .allocate(capacity: self.capacity)
     }

@@ -32,8 +32,14 @@ private let emptyObject = Array("{}".utf8)
 /// Writes a body of the protocol.
 ///
 /// A double that is not finite, for which JSON has no word, becomes `null`.
-public func wireBytes(of value: some WireWritable, reservingBytes: Int = 512) -> [UInt8] {
-    var writer = JSONWriter(reservingBytes: reservingBytes)
+///
+/// - Parameter documentedCodesOnly: Whether errors in it have the `serverErrorCode`s that CloudKit documents
+///   and no others: for clients that know no others.
+public func wireBytes(
+    of value: some WireWritable, reservingBytes: Int = 512, documentedCodesOnly: Bool = false
+) -> [UInt8] {
+    var writer = JSONWriter(
+        reservingBytes: reservingBytes, documentedCodesOnly: documentedCodesOnly)
     value.write(to: &writer)
     return writer.finish()
 }

@@ -91,3 +91,10 @@ public struct QueryDictionary: Hashable, Sendable {
         case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
     }
 }
+
+extension QueryDictionary.Comparator {
+    /// Reads CloudKit's words, and one that other clients send.
+    public init?(word: String) {
+        self.init(rawValue: word == "CONTAINS_ANY" ? "LIST_CONTAINS_ANY" : word)
+    }
+}

@@ -2,13 +2,22 @@ import StratusRecords
 
 extension RecordDictionary: WireReadable, WireWritable {
     public init(wire node: JSONNode) throws(WireError) {
+        var malformed: WireError?
+        self = try RecordDictionary(wire: node, malformedFields: &malformed)
+        if let malformed { throw malformed }
+    }
+
+    /// Reads a record whose fields may be ill-formed: then it has none.
+    init(wire node: JSONNode, malformedFields: inout WireError?) throws(WireError) {
         try node.expectObject()
         self.init()
         for (key, member) in node.members {
             do {
                 try read(key, member)
             } catch {
-                throw error.within(key.string)
+                let error = error.within(key.string)
+                guard key == "fields" else { throw error }
+                malformedFields = error
             }
         }
     }

@@ -36,6 +36,9 @@ public enum RecordsModify: Endpoint {
         public var desiredKeys: [String]?
         /// Overrides the request's own.
         public var numbersAsStrings: Bool?
+        /// What is wrong with the record's fields, of which there are none then: it fails the operation,
+        /// and not the others of the request. Only of a request that was read.
+        public private(set) var malformedFields: WireError?
 
         public init(
             _ kind: Kind, _ record: RecordDictionary, desiredKeys: [String]? = nil,
@@ -88,11 +91,19 @@ extension RecordsModify.Request: WireObject {
 extension RecordsModify.Operation {
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
-        self.init(
-            try Self.kind(node),
-            try node.required("record"),
-            desiredKeys: try node.optional("desiredKeys"),
-            numbersAsStrings: try node.numbersAsStrings())
+        let kind = try Self.kind(node)
+        guard let record = node["record"], !record.isNull else {
+            throw WireError("This key is required.", at: "record")
+        }
+        var malformed: WireError?
+        do {
+            self.init(kind, try RecordDictionary(wire: record, malformedFields: &malformed))
+        } catch {
+            throw error.within("record")
+        }
+        malformedFields = malformed
+        desiredKeys = try node.optional("desiredKeys")
+        numbersAsStrings = try node.numbersAsStrings()
     }
 
     /// Compares the bytes, which is faster than to make a string: operations are many.

@@ -57,13 +57,38 @@ extension ServiceError {
 
     /// Writes the members of the error into the object that is open.
     func writeMembers(to writer: inout JSONWriter) {
+        let code = writer.hasDocumentedCodesOnly ? code.documented : code
         writer.member("serverErrorCode", code.rawValue)
         writer.member("reason", reason)
         writer.optional("retryAfter", retryAfterSeconds)
         writer.optional("redirectURL", redirectURL)
-        writer.optional("stratusErrorCode", frameworkCode?.rawValue ?? stratusCode?.rawValue)
+        writer.optional(
+            "stratusErrorCode",
+            frameworkCode?.rawValue ?? stratusCode?.rawValue
+                ?? (code == self.code ? nil : self.code.undocumentedMeaning?.rawValue))
         if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
         writer.optional("stratusLastIntactVersion", lastIntactVersion)
+    }
+}
+
+extension ServiceError.Code {
+    /// The documented code that says as much as clients need which know no others. Its HTTP status is the
+    /// same.
+    fileprivate var documented: Self {
+        switch self {
+        case .changeTokenExpired: .badRequest
+        case .zoneBusy: .tryAgainLater
+        default: self
+        }
+    }
+
+    /// What the documented code leaves out.
+    fileprivate var undocumentedMeaning: FrameworkErrorCode? {
+        switch self {
+        case .changeTokenExpired: .changeTokenExpired
+        case .zoneBusy: .zoneBusy
+        default: nil
+        }
     }
 }
 

@@ -198,20 +198,32 @@ enum AccessTable {
         AccessRow(database("users/signout"), .public, "{}", answers: .users("200")),
     ]
 
-    private static let devices = ["database", "device"].flatMap { place in
-        [
+    private static let devices =
+        ["database", "device"].flatMap { place in
+            [
+                AccessRow(
+                    container(place, "tokens/create"), .none, #"{"apnsEnvironment":"development"}"#,
+                    answers: .users("200 apnsEnvironment apnsToken webcourierURL")),
+                AccessRow(
+                    container(place, "tokens/register"), .none,
+                    #"{"apnsEnvironment":"development","apnsToken":"${pushToken}"}"#,
+                    answers: .users("404 NOT_FOUND", reader: "404 NOT_FOUND", owner: "200")),
+                AccessRow(
+                    container(place, "tokens/unregister"), .none, #"{"apnsToken":"${pushToken}"}"#,
+                    answers: .users("200")),
+            ]
+        } + [
             AccessRow(
-                container(place, "tokens/create"), .none, #"{"apnsEnvironment":"development"}"#,
+                database("tokens/create"), .public, #"{"apnsEnvironment":"development"}"#,
                 answers: .users("200 apnsEnvironment apnsToken webcourierURL")),
             AccessRow(
-                container(place, "tokens/register"), .none,
+                database("tokens/register"), .public,
                 #"{"apnsEnvironment":"development","apnsToken":"${pushToken}"}"#,
                 answers: .users("404 NOT_FOUND", reader: "404 NOT_FOUND", owner: "200")),
             AccessRow(
-                container(place, "tokens/unregister"), .none, #"{"apnsToken":"${pushToken}"}"#,
+                database("tokens/unregister"), .public, #"{"apnsToken":"${pushToken}"}"#,
                 answers: .users("200")),
         ]
-    }
 
     private static let pages = [
         AccessRow("GET /health", answers: .everybody("200 status")),

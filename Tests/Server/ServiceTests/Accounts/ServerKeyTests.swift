@@ -135,35 +135,37 @@ import Testing
 
     @Test func signatureIsAcceptedOnceInEitherForm() async throws {
         let server = try await Server(World(isForDevelopment: false))
+        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request(operations: []))
         let signature = try server.signature()
-        #expect(await server.refusal(signature) == nil)
-        #expect(await server.refusal(signature)?.code == .authenticationFailed)
+        #expect(await server.refusal(once, empty, signature) == nil)
+        #expect(await server.refusal(once, empty, signature)?.code == .authenticationFailed)
         // (r, n − s) is as good a signature as (r, s), and is made without the key.
         var twin = signature
         twin.signature = try Self.twin(of: signature.signature)
         #expect(twin.signature != signature.signature)
-        #expect(await server.refusal(twin)?.code == .authenticationFailed)
+        #expect(await server.refusal(once, empty, twin)?.code == .authenticationFailed)
         // The twin itself would have been good.
         let other = try server.signature()
         var otherTwin = other
         otherTwin.signature = try Self.twin(of: other.signature)
-        #expect(await server.refusal(otherTwin) == nil)
-        #expect(await server.refusal(other)?.code == .authenticationFailed)
+        #expect(await server.refusal(once, empty, otherTwin) == nil)
+        #expect(await server.refusal(once, empty, other)?.code == .authenticationFailed)
     }
 
     @Test func usedSignatureIsRefusedAfterRestart() async throws {
         let storage = try Backend.sqlite.storage()
         let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
+        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request(operations: []))
         let early = try server.signature()
         let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
-        #expect(await server.refusal(early) == nil)
-        #expect(await server.refusal(late) == nil)
+        #expect(await server.refusal(once, empty, early) == nil)
+        #expect(await server.refusal(once, empty, late) == nil)
         let again = World(storage, isForDevelopment: false)
         func refusal(_ signature: RequestSignature) async -> ServiceError? {
             do {
                 _ = try await again.service.respond(
-                    to: ZonesList.self, .init(),
+                    to: once, empty,
                     from: Credentials(apiToken: nil, signature: signature), at: world.address,
                     scope: .public)
                 return nil
@@ -175,6 +177,50 @@ import Testing
         #expect(await refusal(late)?.code == .authenticationFailed)
         let fresh = try server.signature(date: Server.date(world.nowMilliseconds + 306_000))
         #expect(await refusal(fresh) == nil)
+    }
+
+    /// Who has read no answer sends the request again as it was.
+    @Test func repeatedSignedReadIsAnsweredAgain() async throws {
+        let server = try await Server(World(isForDevelopment: false))
+        let signature = try server.signature()
+        for _ in 0..<3 { #expect(await server.refusal(signature) == nil) }
+        // The signature covers the path alone; with another query it is another request.
+        let path = String(Server.target.prefix { $0 != "?" })
+        #expect(await server.refusal(try server.signature(signedTarget: path)) == nil)
+        var other = try server.signature(signedTarget: path)
+        #expect(await server.refusal(other) == nil)
+        other.target = path + "?clientId=another"
+        #expect(await server.refusal(other)?.code == .authenticationFailed)
+        server.world.advance(seconds: 601)
+        #expect(await server.refusal(signature)?.code == .authenticationFailed)
+    }
+
+    @Test(arguments: [false, true])
+    func repeatedSignedWriteIsAnsweredWithItsFirstOutcome(_ restarts: Bool) async throws {
+        let storage = try Backend.sqlite.storage()
+        let world = World(storage)
+        let server = try await Server(world)
+        let signature = try server.signature()
+        let request = RecordsModify.Request(operations: [
+            hut(.create, "a", [beds(1)]), hut(.create, nil), hut(.create, "no name"),
+            hut(.create, "_no"),
+        ])
+        func send(_ world: World, _ signature: RequestSignature) async throws -> [RecordResult] {
+            try await world.service.respond(
+                to: RecordsModify.self, request,
+                from: Credentials(apiToken: nil, signature: signature), at: world.address,
+                scope: .public
+            ).answer.records
+        }
+        let first = try await send(world, signature)
+        let again = try await send(restarts ? World(storage) : world, signature)
+        #expect(first.map(\.name) == again.map(\.name))
+        #expect(first.map(\.code) == again.map(\.code))
+        #expect(first[0].record?.recordChangeTag == again[0].record?.recordChangeTag)
+        #expect(again[0].values["beds"] == .int64(1))
+        // A new signature is a new request.
+        let new = try await send(world, try server.signature())
+        #expect(new[0].code == .exists)
     }
 
     @Test func serverUsesPublicDatabaseAsItsOwnUser() async throws {

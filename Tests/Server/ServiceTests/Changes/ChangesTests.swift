@@ -321,6 +321,23 @@ import Testing
 
     // MARK: The database
 
+    /// What is not told takes no place: neither the default zone nor what is gone.
+    @Test func databaseChangesBeginWithAFullPage() async throws {
+        let alice = try await world.person("alice")
+        for name in ["A", "B", "C"] {
+            try await alice.makeZone(name)
+            try await alice.deleteZone(name)
+        }
+        for name in ["D", "E"] { try await alice.makeZone(name) }
+        let first = try await alice.ask(ChangesDatabase.self, .init(resultsLimit: 1))
+        #expect(first.zones.compactMap(\.zone?.zoneID.zoneName) == ["D"])
+        #expect(first.moreComing)
+        let next = try await alice.ask(
+            ChangesDatabase.self, .init(syncToken: first.syncToken, resultsLimit: 1))
+        #expect(next.zones.compactMap(\.zone?.zoneID.zoneName) == ["E"])
+        #expect(!next.moreComing)
+    }
+
     @Test(arguments: Backend.allCases)
     func databaseChangesListChangedZones(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")

@@ -59,8 +59,7 @@ import Testing
         let alice = try await world.person("alice")
         try await alice.makeZone("One")
         try await alice.makeZone("Two")
-        let first = try await alice.ask(ZonesChanges.self, .init(resultsLimit: 2))
-        // The default zone takes a place of the page, though it has no feed to be told of.
+        let first = try await alice.ask(ZonesChanges.self, .init(resultsLimit: 1))
         #expect(first.zones.compactMap(\.zone?.zoneID.zoneName) == ["One"])
         #expect(first.moreComing)
         let next = try await alice.ask(
@@ -74,6 +73,16 @@ import Testing
     }
 
     // MARK: The public database
+
+    @Test func zonesChangesIsServedInPublicDatabase() async throws {
+        let alice = try await world.person("alice").elsewhere
+        let first = try await alice.ask(ZonesChanges.self, .init(), in: .public)
+        #expect(first.zones.isEmpty && !first.moreComing)
+        try await alice.modify([hut(.create, "a")], scope: .public)
+        let next = try await alice.ask(
+            ZonesChanges.self, .init(syncToken: first.syncToken), in: .public)
+        #expect(next.zones.isEmpty && !next.moreComing)
+    }
 
     @Test(arguments: Backend.allCases)
     func publicDatabaseHasFeedOnlyWithExtensions(_ backend: Backend) async throws {

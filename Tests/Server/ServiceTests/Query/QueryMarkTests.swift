@@ -28,6 +28,41 @@ import Testing
         return alice
     }
 
+    /// A type that came into being by a save can be asked for who made and who changed its records.
+    @Test(arguments: ["___createdBy", "___modifiedBy"])
+    func creatorAndModifierAreQueryableInDevelopment(_ field: String) async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        try await alice.modify([hut(.create, "a")], scope: .public)
+        try await bob.modify([hut(.create, "b")], scope: .public)
+        let query: QueryDictionary = try readWire(
+            from: Array(
+                """
+                {"recordType": "Hut", "filterBy": [{"comparator": "EQUALS",
+                 "fieldName": "\(field)", "fieldValue": {"value": {"recordName": "\(bob.name)"}}}]}
+                """.utf8))
+        let found = try await alice.ask(RecordsQuery.self, .init(query: query), in: .public)
+        #expect(found.records.map(\.name) == ["b"])
+    }
+
+    /// The word of other clients for `LIST_CONTAINS_ANY`.
+    @Test func containsAnyFindsListsWithOneOfTheValues() async throws {
+        let alice = try await World().person("alice")
+        func tags(_ values: [String]) -> Field { Field(name: "tags", value: .stringList(values)) }
+        try await alice.modify([
+            hut(.create, "a", [tags(["x", "y"])]), hut(.create, "b", [tags(["z"])]),
+        ])
+        let query: QueryDictionary = try readWire(
+            from: Array(
+                """
+                {"recordType": "Hut", "filterBy": [{"comparator": "CONTAINS_ANY",
+                 "fieldName": "tags", "fieldValue": {"value": ["q", "y"], "type": "STRING_LIST"}}]}
+                """.utf8))
+        let found = try await alice.ask(RecordsQuery.self, .init(query: query))
+        #expect(found.records.map(\.name) == ["a"])
+    }
+
     @Test(
         arguments: [
             ([], [], "Field 'recordName' is not marked queryable"),

@@ -52,7 +52,8 @@ import Testing
 
     @Test func everyEndpointDeclaresAllMembersInOneExtension() throws {
         let members = [
-            "static let access", "static let endsSession", "static let expiredTokens",
+            "static let access", "static let endsSession", "static let isRepeatable",
+            "static let expiredTokens",
             "static func cost(", "static func zoneNames(", "static func link(",
         ]
         var endpoints = 0

@@ -1,0 +1,86 @@
+import HTTPTypes
+import Hummingbird
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// Answers in the protocol's form where no route stands, or none for the request's method.
+struct UnknownAddress: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let service: CloudService
+    let methods: MethodTable
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            let uuid = service.newUUID()
+            let allowed = methods.methods(at: request.uri.path)
+            guard !allowed.isEmpty else {
+                return Response(
+                    RequestFailure(.unknownAddress), uuid: uuid, knowsOurs: request.knowsOurs)
+            }
+            var response = Response(
+                RequestFailure(.wrongMethod), uuid: uuid, knowsOurs: request.knowsOurs)
+            response.status = .methodNotAllowed
+            response.headers[.allow] = allowed.joined(separator: ", ")
+            return response
+        }
+    }
+}
+
+/// Names every answer, so that whoever has a question about one can say which.
+struct AnswerNaming: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let service: CloudService
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        var response = try await next(request, context)
+        if response.headers[.requestUUID] == nil {
+            response.headers[.requestUUID] = service.newUUID()
+        }
+        return response
+    }
+}
+
+/// The methods that addresses have.
+struct MethodTable: Sendable {
+    private let rows: [(segments: [Substring], methods: [String])]
+
+    init(_ routes: [Router<ServerContext>.RouteDescription]) {
+        var methods: [String: [String]] = [:]
+        for route in routes {
+            methods[route.path.description, default: []].append(route.method.rawValue)
+        }
+        rows = methods.map { (Substring($0).split(separator: "/"), $1.sorted()) }
+    }
+
+    /// What a path may be asked with; nothing where no route leads.
+    func methods(at path: String) -> [String] {
+        let segments = path.split(separator: "/")
+        return Set(
+            rows.filter { row in
+                row.segments.count == segments.count
+                    && zip(row.segments, segments).allSatisfy { isCapture($0) || $0 == $1 }
+            }.flatMap(\.methods)
+        ).sorted()
+    }
+
+    private func isCapture(_ segment: Substring) -> Bool {
+        segment.hasPrefix(":") || segment.contains("{")
+    }
+}
+
+extension ServiceError {
+    fileprivate static let wrongMethod = ServiceError(
+        .badRequest,
+        "The address is not asked with this method; the header Allow names those it has.")
+}

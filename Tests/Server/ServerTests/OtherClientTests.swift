@@ -1,0 +1,132 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusWire
+import Testing
+
+/// What clients meet that nobody here wrote.
+@Suite struct OtherClientTests {
+    private static let container = "/database/1/iCloud.org.example.Trails/development"
+
+    private func service() -> CloudService {
+        CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+    }
+
+    /// Somebody with a client.
+    private struct Client {
+        let port: Int
+        var query = "?ckAPIToken=development"
+
+        /// The answer's lines and the JSON behind them.
+        func ask(
+            _ method: String = "POST", _ path: String, _ body: String = "{}"
+        ) async throws -> (head: String, json: [String: Any]) {
+            let text = try await BareConnection(port).ask(
+                post(path + query, body).replacingOccurrences(of: "POST ", with: method + " "))
+            let parts = try #require(text.range(of: "\r\n\r\n"))
+            let json = try? JSONSerialization.jsonObject(with: Data(text[parts.upperBound...].utf8))
+            return (String(text[..<parts.lowerBound]), json as? [String: Any] ?? [:])
+        }
+
+        mutating func signIn() async throws {
+            let answer = try await ask("POST", "/dev/sign-in", #"{"user":"alice"}"#).json
+            let token = try #require(answer["ckWebAuthToken"] as? String)
+            let escaped = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+            query += "&ckWebAuthToken=" + (escaped ?? "")
+        }
+    }
+
+    /// A client whose codes are a closed list decodes no other; ours says that it knows ours.
+    @Test(arguments: [true, false])
+    func expiredTokenIsBadRequestToOtherClients(_ knowsOurs: Bool) async throws {
+        try await withServer(service()) { port in
+            var client = Client(port: port)
+            try await client.signIn()
+            if knowsOurs { client.query += "&stratusExtensions=1" }
+            let zones = Self.container + "/private/zones/modify"
+            let zone = #"{"zoneID":{"zoneName":"Trips"}}"#
+            let make = #"{"operations":[{"operationType":"create","zone":\#(zone)}]}"#
+            let made = try await client.ask("POST", zones, make).json
+            let token = try #require(
+                (made["zones"] as? [[String: Any]])?.first?["syncToken"] as? String)
+            _ = try await client.ask(
+                "POST", zones, #"{"operations":[{"operationType":"delete","zone":\#(zone)}]}"#)
+            _ = try await client.ask("POST", zones, make)
+            let code = knowsOurs ? "CHANGE_TOKEN_EXPIRED" : "BAD_REQUEST"
+            // As an item's error, and as the whole request's.
+            let item = try await client.ask(
+                "POST", Self.container + "/private/changes/zone",
+                #"{"zones":[{"zoneID":{"zoneName":"Trips"},"syncToken":"\#(token)"}]}"#
+            ).json
+            let failed = try #require((item["zones"] as? [[String: Any]])?.first)
+            let whole = try await client.ask(
+                "POST", Self.container + "/private/records/changes",
+                #"{"zoneID":{"zoneName":"Trips"},"syncToken":"\#(token)"}"#)
+            #expect(whole.head.hasPrefix("HTTP/1.1 400"))
+            for error in [failed, whole.json] {
+                #expect(error["serverErrorCode"] as? String == code)
+                #expect(error["stratusErrorCode"] as? Int == 21)
+                #expect(
+                    error["reason"] as? String == "client knowledge differs from server knowledge")
+            }
+        }
+    }
+
+    @Test func everyAnswerHasARequestUUID() async throws {
+        try await withServer(service()) { port in
+            var client = Client(port: port)
+            try await client.signIn()
+            var seen: Set<String> = []
+            for (method, path) in [
+                ("POST", Self.container + "/private/zones/list"),
+                ("POST", Self.container + "/private/records/modify"),
+                ("POST", "/nowhere"), ("GET", "/health"), ("GET", "/assets/get/none"),
+                ("DELETE", Self.container + "/private/zones/list"), ("GET", "/share/x"),
+            ] {
+                let answer = try await client.ask(method, path)
+                let line = answer.head.lowercased().split(separator: "\r\n")
+                    .first { $0.hasPrefix("x-apple-request-uuid: ") }
+                let uuid = try #require(line?.dropFirst(22), "\(method) \(path)")
+                #expect(UUID(uuidString: String(uuid)) != nil)
+                #expect(seen.insert(String(uuid)).inserted)
+                if let told = answer.json["uuid"] as? String {
+                    #expect(told.lowercased() == uuid)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("PUT", "/database/1/c/development/private/records/modify", "POST"),
+        ("GET", "/database/1/c/development/private/records/modify", "POST"),
+        ("DELETE", "/database/1/c/development/private/zones/list", "GET, POST"),
+        ("POST", "/assets/get/x", "GET, HEAD"), ("POST", "/health", "GET"),
+    ])
+    func wrongMethodIsNotAllowed(_ method: String, _ path: String, _ allowed: String) async throws {
+        try await withServer(service()) { port in
+            let answer = try await Client(port: port).ask(method, path)
+            #expect(answer.head.hasPrefix("HTTP/1.1 405"))
+            #expect(
+                answer.head.split(separator: "\r\n").contains("Allow: \(allowed)"),
+                "\(answer.head)")
+            #expect(answer.json["serverErrorCode"] as? String == "BAD_REQUEST")
+            let nowhere = try await Client(port: port).ask(method, "/nowhere")
+            #expect(nowhere.head.hasPrefix("HTTP/1.1 404"))
+        }
+    }
+
+    @Test func pushTokensAreServedUnderADatabaseToo() async throws {
+        try await withServer(service()) { port in
+            var client = Client(port: port)
+            try await client.signIn()
+            let answer = try await client.ask(
+                "POST", Self.container + "/public/tokens/create",
+                #"{"apnsEnvironment":"development"}"#
+            ).json
+            #expect((answer["apnsToken"] as? String)?.isEmpty == false)
+        }
+    }
+}
