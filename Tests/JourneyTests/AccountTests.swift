@@ -24,7 +24,7 @@ import Testing
         let folder = try TemporaryFolder()
         let printed = try CommandRun([
             "token", "create", "--data", folder.path, "--container", Self.container,
-            "--user", "alice",
+            "--user", "alice", "--new-user",
         ]).output
         let pairs = printed.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1) }
         let keys = Dictionary(

@@ -82,7 +82,7 @@ import Testing
             [
                 "token", "create", "--container", Self.container, "--name", "web", "--origin",
                 "https://app.example.org", "--callback-url", "https://app.example.org/in",
-                "--user", "alice",
+                "--user", "alice", "--new-user",
             ], on: folder)
         #expect(made.status == 0, "\(made.error)")
         let token = try made.value("STRATUS_API_TOKEN")
@@ -106,6 +106,62 @@ import Testing
         #expect(again.status != 0 && again.error == "Error: There is no such API token.\n")
         #expect(try await Self.run(["token", "list"], on: folder).output == "")
         #expect(instance.terminate() == 0)
+    }
+
+    /// A mistyped name makes nobody, and no token.
+    @Test func tokenOfUnknownUserIsRefused() async throws {
+        let folder = try TemporaryFolder()
+        let create = ["token", "create", "--container", Self.container, "--user"]
+        let refused = try await Self.run(create + ["alcie"], on: folder)
+        #expect(refused.status != 0)
+        #expect(refused.error.hasPrefix("Error: There is no user alcie; "))
+        #expect(try await Self.run(["token", "list"], on: folder).output == "")
+        #expect(try await Self.run(["user", "list"], on: folder).output == "")
+        #expect(try await Self.run(create + ["alice", "--new-user"], on: folder).status == 0)
+        #expect(try await Self.run(create + ["alice"], on: folder).status == 0)
+        let users = try await Self.run(["user", "list"], on: folder).output
+        let name = try #require(users.split(separator: "\t").first.map(String.init))
+        #expect(try await Self.run(create + [name], on: folder).status == 0)
+        #expect(users.split(separator: "\n").count == 1)
+        let bad = try await Self.run(
+            ["container", "create", "--container", "not a name"], on: folder)
+        #expect(bad.status != 0 && bad.error.hasPrefix("Error: A container's name has at most 127"))
+    }
+
+    @Test func containerIsDeletedWhenItIsNamedTwice() async throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        let container = AccountTests.container
+        let other = "iCloud.org.example.Other"
+        let delete = ["container", "delete", "--container", container]
+        // Not under a running service.
+        #expect(try await Self.run(delete + ["--confirm", container], on: folder).status != 0)
+        #expect(instance.terminate() == 0)
+        for name in [container, other] {
+            let made = try await Self.run(["token", "create", "--container", name], on: folder)
+            #expect(made.status == 0)
+        }
+        let shown = try await Self.run(delete, on: folder)
+        #expect(shown.status == 0, "\(shown.error)")
+        #expect(shown.output.contains("\(container)\tdevelopment\t"))
+        #expect(shown.output.contains("\t1 API tokens\t0 server keys\n"))
+        #expect(shown.output.hasSuffix("Nothing was deleted: add --confirm \(container)\n"))
+        #expect(try await Self.run(delete + ["--confirm", other], on: folder).status != 0)
+        let files = folder.path + "/databases/"
+        let before = try FileManager.default.subpathsOfDirectory(atPath: files)
+        #expect(before.contains { $0.hasSuffix(".sqlite") })
+        let deleted = try await Self.run(delete + ["--confirm", container], on: folder)
+        #expect(deleted.output.hasSuffix("\ndeleted\n"), "\(deleted.error)")
+        let after = try FileManager.default.subpathsOfDirectory(atPath: files)
+        #expect(!after.contains { $0.hasSuffix(".sqlite") })
+        let containers = try await Self.run(["container", "list"], on: folder).output
+        #expect(containers == "\(other)\tdevelopment\n")
+        let tokens = try await Self.run(["token", "list"], on: folder).output
+        #expect(tokens.split(separator: "\n").count == 1 && tokens.contains(other))
+        let again = try await Self.run(delete, on: folder)
+        #expect(again.error == "Error: There is no such container in this environment.\n")
     }
 
     @Test func usersAreManagedWhileServing() async throws {

@@ -33,7 +33,7 @@ import Testing
 
         let tokens = try CommandRun([
             "token", "create", "--data", folder.path, "--container", Self.container,
-            "--environment", "production", "--user", "alice",
+            "--environment", "production", "--user", "alice", "--new-user",
         ])
         let variables = Dictionary(
             tokens.output.split(separator: "\n").compactMap { line in

@@ -84,7 +84,7 @@ import Testing
     private func token(of user: String) throws -> [String: String] {
         let printed = try CommandRun([
             "token", "create", "--data", service.path, "--container", Self.container,
-            "--user", user,
+            "--user", user, "--new-user",
         ]).output
         let pairs = printed.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1) }
         return Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), String($0[1])) })

@@ -54,7 +54,8 @@ import Testing
             }
         }
         let refused = try changes(session, since: lost["syncToken"] as? String)
-        #expect(refused["serverErrorCode"] as? String == "CHANGE_TOKEN_EXPIRED")
+        #expect(refused["serverErrorCode"] as? String == "BAD_REQUEST")
+        #expect(refused["stratusErrorCode"] as? Int == 21)
         #expect(refused["stratusLastIntactVersion"] as? Int == 1)
         let missed = try changes(session, since: intact["syncToken"] as? String)
         #expect((missed["records"] as? [Any])?.count == 5)

@@ -4,7 +4,8 @@ import StratusRecords
 /// `stratus container`: the containers of a data folder.
 struct Container: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make and list containers.", subcommands: [Create.self, List.self])
+        abstract: "Make, list and delete containers.",
+        subcommands: [Create.self, List.self, Delete.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a container.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import StratusRecords
 import StratusService
+import StratusStorage
 
 /// `stratus token`: the API tokens with which apps reach a service that runs without `--dev`.
 struct Token: AsyncParsableCommand {
@@ -13,7 +14,8 @@ struct Token: AsyncParsableCommand {
             abstract: "Make an API token for a container, and a web-auth token for a user.",
             discussion: """
                 Prints STRATUS_API_TOKEN=… and, with --user, STRATUS_WEB_AUTH_TOKEN=…, ready for a \
-                client's environment. The container and the user are made when they do not exist.
+                client's environment. The container is made when it does not exist; the user with --new-user \
+                only.
                 """)
 
         @OptionGroup var folder: CommandFolder
@@ -37,20 +39,43 @@ struct Token: AsyncParsableCommand {
         )
         var callbackURL: String?
 
-        @Option(help: "Also make a web-auth token, for two weeks, for the user of this name.")
+        @Option(
+            help: ArgumentHelp(
+                """
+                Also make a web-auth token, for two weeks, for the user of this sign-in name, e-mail \
+                address or record name.
+                """))
         var user: String?
+
+        @Flag(help: "Make the user when nobody has this sign-in name.")
+        var newUser = false
 
         func run() async throws {
             try await folder.withService(makesFolder: true) { service in
+                let row = try await userRow(service)
                 let token = try await service.accounts.createAPIToken(
                     for: container.address, name: name, allowedOrigins: origins,
                     callbackURL: callbackURL)
                 print("STRATUS_API_TOKEN=\(token)")
-                guard let user else { return }
-                let row = try await service.accounts.user(named: user)
+                guard let row else { return }
                 let session = try await service.createSession(
                     for: row.recordName, staysSignedIn: true, at: container.address)
                 print("STRATUS_WEB_AUTH_TOKEN=\(session.webAuthToken)")
+            }
+        }
+
+        /// Found before anything is made: a name that was mistyped is nobody's, and leaves nothing.
+        private func userRow(_ service: CloudService) async throws -> UserRow? {
+            guard let user else { return nil }
+            do {
+                return try await service.accounts.user(user)
+            } catch let error as ServiceError where error.code == .notFound {
+                guard newUser else {
+                    throw OneSentence(
+                        "There is no user \(user); `stratus user create` makes accounts, and --new-user "
+                            + "a user without a password.")
+                }
+                return try await service.accounts.user(named: user)
             }
         }
     }

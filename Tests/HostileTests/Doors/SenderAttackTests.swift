@@ -15,6 +15,7 @@ import Testing
         for user in users {
             let printed = try AttackedService.run([
                 "token", "create", "--data", folder, "--container", container, "--user", user,
+                "--new-user",
             ]).output
             for line in printed.split(separator: "\n") {
                 let pair = line.split(separator: "=", maxSplits: 1).map(String.init)

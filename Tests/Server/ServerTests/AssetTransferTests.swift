@@ -54,19 +54,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("a.txt", "attachment; filename=\"a.txt\"; filename*=UTF-8''a.txt"),
-        (
-            "%C3%9Cber%22.txt",
-            "attachment; filename=\"_ber_.txt\"; filename*=UTF-8''%C3%9Cber%22.txt"
-        ),
-        (
-            "..%2F..%2Fetc%0D%0Ax",
-            "attachment; filename=\".._.._etc__x\"; filename*=UTF-8''.._.._etc__x"
-        ),
-        ("$%7Bf%7D", nil), ("${f}", nil), ("", nil), ("..", nil), ("%FF", nil),
-        (String(repeating: "x", count: 256), nil),
-    ])
+    @Test(
+        arguments: [
+            ("a.txt", "attachment; filename=\"a.txt\"; filename*=UTF-8''a.txt"),
+            (
+                "%C3%9Cber%22.txt",
+                "attachment; filename=\"_ber_.txt\"; filename*=UTF-8''%C3%9Cber%22.txt"
+            ),
+            (
+                "..%2F..%2Fetc%0D%0Ax",
+                "attachment; filename=\".._.._etc__x\"; filename*=UTF-8''.._.._etc__x"
+            ),
+            ("$%7Bf%7D", nil), ("${f}", nil), ("", nil), ("..", nil), ("%FF", nil),
+            (String(repeating: "x", count: 256), nil),
+        ] as [(String, String?)])
     func downloadIsCalledWhatItsAddressSays(_ segment: String, _ header: String?) {
         #expect(AssetName(inAddress: segment)?.contentDisposition == header)
     }

@@ -27,6 +27,7 @@ import Testing
             let text = try await BareConnection(port).ask(
                 post(path + query, body).replacingOccurrences(of: "POST ", with: method + " "))
             let parts = try #require(text.range(of: "\r\n\r\n"))
+            // A page or nothing is no JSON.
             let json = try? JSONSerialization.jsonObject(with: Data(text[parts.upperBound...].utf8))
             return (String(text[..<parts.lowerBound]), json as? [String: Any] ?? [:])
         }

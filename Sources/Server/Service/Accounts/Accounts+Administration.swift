@@ -10,6 +10,13 @@ extension Accounts {
         try await createContainerIfNeeded(address)
     }
 
+    /// Removes what lets apps into a container's environment, its schema and its links; the databases are
+    /// the storage's to delete.
+    public func deleteContainer(_ address: ContainerAddress) async throws {
+        try await directory.deleteContainer(address)
+        forget()
+    }
+
     public func containers() async throws -> [ContainerAddress] {
         try await directory.containers()
     }

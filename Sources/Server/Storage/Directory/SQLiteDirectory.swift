@@ -47,6 +47,30 @@ struct SQLiteDirectory: Directory {
         }
     }
 
+    func deleteContainer(_ address: ContainerAddress) async throws {
+        try await database.write { database in
+            func delete(_ sentence: String) throws {
+                try SQLStatement(database, sentence)
+                    .bind(1, address.container)
+                    .bind(2, address.environment.rawValue)
+                    .run()
+            }
+            // The users in whose names its servers wrote are nobody else's.
+            try delete(
+                """
+                DELETE FROM user WHERE record_name IN (
+                    SELECT user FROM server_key WHERE container = ? AND environment = ?)
+                """)
+            for table in [
+                "server_key", "api_token", "session", "device", "discoverable", "role_member",
+                "schema_grant", "schema_role", "schema_state", "schema_field", "short_guid",
+                "container",
+            ] {
+                try delete("DELETE FROM \(table) WHERE container = ? AND environment = ?")
+            }
+        }
+    }
+
     static func address(
         _ row: SQLStatement, container: Int32, environment: Int32
     ) throws -> ContainerAddress {

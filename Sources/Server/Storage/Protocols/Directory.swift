@@ -36,6 +36,10 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     func container(_ address: ContainerAddress) async throws -> Bool
     func createContainer(_ address: ContainerAddress) async throws
 
+    /// Removes a container's environment with all that the directory knows of it: API tokens, keys of
+    /// servers with their users, its sessions, devices, schema, roles and links. Its databases stay.
+    func deleteContainer(_ address: ContainerAddress) async throws
+
     func apiToken(_ token: String) async throws -> APITokenRow?
     func put(_ token: APITokenRow) async throws
 

@@ -135,7 +135,7 @@ import Testing
 
     @Test func signatureIsAcceptedOnceInEitherForm() async throws {
         let server = try await Server(World(isForDevelopment: false))
-        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request(operations: []))
+        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request([]))
         let signature = try server.signature()
         #expect(await server.refusal(once, empty, signature) == nil)
         #expect(await server.refusal(once, empty, signature)?.code == .authenticationFailed)
@@ -156,7 +156,7 @@ import Testing
         let storage = try Backend.sqlite.storage()
         let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
-        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request(operations: []))
+        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request([]))
         let early = try server.signature()
         let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
         #expect(await server.refusal(once, empty, early) == nil)

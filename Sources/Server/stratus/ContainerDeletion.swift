@@ -1,0 +1,55 @@
+import ArgumentParser
+import StratusRecords
+import StratusService
+import StratusStorage
+
+extension Container {
+    /// `stratus container delete`: a container's environment with everything in it.
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete an environment of a container, with everything in it.",
+            discussion: """
+                Says what it removes: all databases with their records and assets, API tokens, keys of \
+                servers, sessions, devices, the schema with its roles, and the links of shares. Without \
+                --confirm that is all it does. Accounts stay. The service must not be running on the \
+                folder.
+                """)
+
+        @OptionGroup var folder: CommandFolder
+        @OptionGroup var container: CommandContainer
+
+        @Option(
+            help: ArgumentHelp(
+                "The container's identifier once more: then it is deleted.",
+                valueName: "container"))
+        var confirm: String?
+
+        func run() async throws {
+            let address = container.address
+            try await folder.withStorageEngine(access: .alone) { service, storage in
+                let databases = try await storage.databases()
+                    .filter { $0.containerAddress == address }
+                guard
+                    try await service.accounts.containers().contains(address) || !databases.isEmpty
+                else { throw OneSentence("There is no such container in this environment.") }
+                let tokens = try await service.accounts.apiTokens().count { $0.address == address }
+                let keys = try await service.accounts.serverKeys().count { $0.address == address }
+                print(
+                    "\(address.container)\t\(address.environment.rawValue)\t"
+                        + "\(databases.count) databases\t\(tokens) API tokens\t\(keys) server keys")
+                guard let confirm else {
+                    print("Nothing was deleted: add --confirm \(address.container)")
+                    return
+                }
+                guard confirm == address.container else {
+                    throw OneSentence("Nothing was deleted: --confirm names another container.")
+                }
+                // Who is let in by nothing any more asks for no database meanwhile; what a crash between
+                // leaves, the same command deletes.
+                try await service.accounts.deleteContainer(address)
+                try await storage.deleteDatabases(of: address)
+                print("deleted")
+            }
+        }
+    }
+}
