@@ -8,7 +8,7 @@ import StratusWire
 extension SubscriptionsModify: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
-    public static let isRepeatable = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { Double(request.items.count) / 10 }
@@ -32,10 +32,18 @@ extension SubscriptionsModify: ServedEndpoint {
             throw ServiceError.invalid("Name a subscription in one operation of a request only.")
         }
         let subscriber = try await context.subscriber(in: components.databases)
+        let repeated = try IdempotencyRecord(
+            nil, orSigned: context.caller.signedRequest,
+            of: request.items.map {
+                .init(kind: $0.kind.rawValue, recordName: $0.subscription.subscriptionID)
+            }, in: context)
         let answer = try await subscriber.store.write { writer in
+            if var outcome = try repeated?.outcome(in: writer) {
+                return try readWire(Answer.self, from: try outcome.counted())
+            }
             var changes = try SubscriptionChanges(
                 writer: writer, context: context, subscriber: subscriber.name)
-            return Answer(
+            let answer = Answer(
                 try operations.map { operation in
                     do {
                         return try changes.apply(operation)
@@ -44,6 +52,13 @@ extension SubscriptionsModify: ServedEndpoint {
                         return .failure(subscriptionID: identifier, error)
                     }
                 })
+            if let repeated {
+                var outcome = ByteWriter()
+                outcome.write(counted: wireBytes(of: answer))
+                try repeated.keep(
+                    outcome.bytes, in: writer, nowMilliseconds: context.nowMilliseconds)
+            }
+            return answer
         }
         components.subscriptions.changed(in: subscriber.store.address)
         return answer

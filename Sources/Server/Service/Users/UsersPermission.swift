@@ -3,7 +3,7 @@ import StratusWire
 extension UsersPermission: ServedEndpoint {
     public static let access = EndpointAccess.user
     public static let endsSession = false
-    public static let isRepeatable = false
+    public static let isRepeatable = true
     public static let expiredTokens = ExpiredTokens<Self>.none
 
     public static func cost(of request: Request) -> Double { 0 }

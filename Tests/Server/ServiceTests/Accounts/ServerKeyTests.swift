@@ -135,9 +135,10 @@ import Testing
 
     @Test func signatureIsAcceptedOnceInEitherForm() async throws {
         let server = try await Server(World(isForDevelopment: false))
-        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request([]))
+        // Taken, and refused for another reason.
+        let (once, empty) = (ZonesModify.self, ZonesModify.Request(operations: []))
         let signature = try server.signature()
-        #expect(await server.refusal(once, empty, signature) == nil)
+        #expect(await server.refusal(once, empty, signature)?.code == .badRequest)
         #expect(await server.refusal(once, empty, signature)?.code == .authenticationFailed)
         // (r, n − s) is as good a signature as (r, s), and is made without the key.
         var twin = signature
@@ -148,7 +149,7 @@ import Testing
         let other = try server.signature()
         var otherTwin = other
         otherTwin.signature = try Self.twin(of: other.signature)
-        #expect(await server.refusal(once, empty, otherTwin) == nil)
+        #expect(await server.refusal(once, empty, otherTwin)?.code == .badRequest)
         #expect(await server.refusal(once, empty, other)?.code == .authenticationFailed)
     }
 
@@ -156,11 +157,12 @@ import Testing
         let storage = try Backend.sqlite.storage()
         let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
-        let (once, empty) = (SubscriptionsModify.self, SubscriptionsModify.Request([]))
+        // Taken, and refused for another reason.
+        let (once, empty) = (ZonesModify.self, ZonesModify.Request(operations: []))
         let early = try server.signature()
         let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
-        #expect(await server.refusal(once, empty, early) == nil)
-        #expect(await server.refusal(once, empty, late) == nil)
+        #expect(await server.refusal(once, empty, early)?.code == .badRequest)
+        #expect(await server.refusal(once, empty, late)?.code == .badRequest)
         let again = World(storage, isForDevelopment: false)
         func refusal(_ signature: RequestSignature) async -> ServiceError? {
             do {
@@ -176,7 +178,7 @@ import Testing
         #expect(await refusal(early)?.code == .authenticationFailed)
         #expect(await refusal(late)?.code == .authenticationFailed)
         let fresh = try server.signature(date: Server.date(world.nowMilliseconds + 306_000))
-        #expect(await refusal(fresh) == nil)
+        #expect(await refusal(fresh)?.code == .badRequest)
     }
 
     /// Who has read no answer sends the request again as it was.
@@ -193,6 +195,36 @@ import Testing
         #expect(await server.refusal(other)?.code == .authenticationFailed)
         server.world.advance(seconds: 601)
         #expect(await server.refusal(signature)?.code == .authenticationFailed)
+    }
+
+    @Test func repeatedSignedSubscriptionIsAnsweredWithItsFirstOutcome() async throws {
+        let world = World(isForDevelopment: true)
+        let server = try await Server(world)
+        func send(
+            _ operations: [SubscriptionsModify.Operation], _ signature: RequestSignature
+        ) async throws -> SubscriptionsModify.Answer {
+            try await world.service.respond(
+                to: SubscriptionsModify.self, .init(operations),
+                from: Credentials(apiToken: nil, signature: signature), at: world.address,
+                scope: .public
+            ).answer
+        }
+        let huts = SubscriptionDictionary(
+            subscriptionID: "huts", kind: .query, query: QueryDictionary(recordType: "Hut"),
+            firesOn: [.create])
+        let create = try server.signature()
+        let first = try await send([.init(.create, huts)], create)
+        let delete = try server.signature()
+        let deleted = try await send([.init(.delete, huts)], delete)
+        // Neither is carried out anew: the subscription stays deleted.
+        #expect(try await send([.init(.create, huts)], create) == first)
+        #expect(try await send([.init(.delete, huts)], delete) == deleted)
+        let left = try await world.service.respond(
+            to: SubscriptionsList.self, .init(),
+            from: Credentials(apiToken: nil, signature: try server.signature()),
+            at: world.address, scope: .public
+        ).answer
+        #expect(left.items.isEmpty)
     }
 
     @Test(arguments: [false, true])
