@@ -86,7 +86,7 @@ struct SignInCounter: Sendable {
         do {
             try await watch.refresh()
             _ = try await accounts.authenticate(
-                credentials, at: address, signer: signerSource.signer())
+                credentials, at: address, signer: signerSource.signer(), mayRepeat: false)
             let attempt = try accounts.guesses.take(from: networkAddress)
             let identity = try await accounts.identityTokens.identity(identityToken, nonce: nonce)
             attempt.succeeded()
