@@ -93,8 +93,8 @@ import Testing
                 let uuid = try #require(line?.dropFirst(22), "\(method) \(path)")
                 #expect(UUID(uuidString: String(uuid)) != nil)
                 #expect(seen.insert(String(uuid)).inserted)
-                if let told = answer.json["uuid"] as? String {
-                    #expect(told.lowercased() == uuid)
+                if let named = answer.json["uuid"] as? String {
+                    #expect(named.lowercased() == uuid)
                 }
             }
         }

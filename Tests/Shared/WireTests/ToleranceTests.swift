@@ -92,15 +92,15 @@ import Testing
         #expect(tagged.isEncrypted)
     }
 
-    @Test(
-        "A value comes back under the type it was sent with",
-        arguments: [
-            #"{"value":"AQI=","type":"ENCRYPTED_BYTES"}"#,
-            #"{"value":"x","type":"ENCRYPTED_STRING"}"#,
-            #"{"value":7,"type":"ENCRYPTED_INT64"}"#,
-            #"{"value":["x"],"type":"ENCRYPTED_STRING_LIST"}"#,
-            #"{"value":"AQI=","type":"BYTES","isEncrypted":true}"#,
-        ])
+    static let encryptedValues = [
+        #"{"value":"AQI=","type":"ENCRYPTED_BYTES"}"#,
+        #"{"value":"x","type":"ENCRYPTED_STRING"}"#,
+        #"{"value":7,"type":"ENCRYPTED_INT64"}"#,
+        #"{"value":["x"],"type":"ENCRYPTED_STRING_LIST"}"#,
+        #"{"value":"AQI=","type":"BYTES","isEncrypted":true}"#,
+    ]
+
+    @Test("A value comes back under the type it was sent with", arguments: encryptedValues)
     func encryptedTypeComesBack(_ json: String) throws {
         #expect(String(decoding: wireBytes(of: try field(json)), as: UTF8.self) == json)
     }

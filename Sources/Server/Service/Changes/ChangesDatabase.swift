@@ -58,13 +58,13 @@ extension ChangesDatabase: ServedEndpoint {
         }
     }
 
-    /// Zones after a cursor that are to be told, and where the page ends; nil when it is the last one.
+    /// Zones after a cursor that are to be listed, and where the page ends; nil when it is the last one.
     ///
     /// Zones that one request changed bear the same database version, and no page ends between them. What is
-    /// not told takes no place, so that no page is empty while more is coming.
+    /// not listed takes no place, so that no page is empty while more is coming.
     private static func page(
         of reader: any StoreReader, after cursor: Int64, limit: Int,
-        telling isTold: (ZoneRow) -> Bool
+        listing isListed: (ZoneRow) -> Bool
     ) throws -> (rows: [ZoneRow], end: Int64?) {
         var asked = limit + 1
         while true {
@@ -74,13 +74,13 @@ extension ChangesDatabase: ServedEndpoint {
             let whole = rows.filter {
                 isAll || $0.changedAtDatabaseVersion < rows[rows.count - 1].changedAtDatabaseVersion
             }
-            let told = whole.filter(isTold)
-            if told.count > limit || told.count == limit && !isAll {
-                let end = told[limit - 1].changedAtDatabaseVersion
-                let page = told.filter { $0.changedAtDatabaseVersion <= end }
-                return (page, isAll && page.count == told.count ? nil : end)
+            let listed = whole.filter(isListed)
+            if listed.count > limit || listed.count == limit && !isAll {
+                let end = listed[limit - 1].changedAtDatabaseVersion
+                let page = listed.filter { $0.changedAtDatabaseVersion <= end }
+                return (page, isAll && page.count == listed.count ? nil : end)
             }
-            if isAll { return (told, nil) }
+            if isAll { return (listed, nil) }
             asked *= 2
         }
     }

@@ -160,9 +160,9 @@ extension ChangesDatabase {
         let changes = try await database.changes(after: token?.cursor ?? 0)
         let skip = token?.skipTombstonesThrough ?? changes.version
         // Every change has a database version of its own: a page may end anywhere.
-        let told = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
-        let page = told.prefix(context.pageLength(request.resultsLimit))
-        let moreComing = page.count < told.count
+        let listed = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
+        let page = listed.prefix(context.pageLength(request.resultsLimit))
+        let moreComing = page.count < listed.count
         let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
         let syncToken = try await database.own.read { reader in
             try tokens(reader).databaseToken(

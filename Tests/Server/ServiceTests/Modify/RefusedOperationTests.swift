@@ -42,9 +42,8 @@ import Testing
         let names = refused?.records?.compactMap { $0.failed?.recordName } ?? []
         #expect(names.count == 2)
         #expect(Set(names).count == 2)
-        let nowhere = await alice.refusal(
-            RecordsModify.self,
-            .init(operations: [hut(.create, nil)], zoneID: zone("Nowhere")))
-        #expect(nowhere?.records?.first?.failed?.recordName?.isEmpty == false)
+        let nowhere = try await alice.modify([hut(.create, nil)], in: "Nowhere")[0]
+        #expect(nowhere.code == .zoneNotFound)
+        #expect(nowhere.failed?.recordName?.isEmpty == false)
     }
 }

@@ -132,7 +132,7 @@ import Testing
         }
         let schema = try await world.service.schemaDeployment(of: World.container)
             .schema(in: .development)
-        #expect(schema.types["Hut"]?.count == 40 + 1 + 3)
+        #expect(schema.types["Hut"]?.count == 40 + 1 + 5)
         #expect(try await alice.modify([hut(.create, "last", [text("f7", "y")])])[0].code == nil)
     }
 
@@ -215,9 +215,11 @@ import Testing
         }
         #expect(marks["secret"] == [])
         #expect(marks["___recordID"] == .queryable)
+        #expect(marks["___createdBy"] == .queryable)
+        #expect(marks["___modifiedBy"] == .queryable)
         #expect(marks["___createTime"] == [.queryable, .sortable])
         #expect(marks["___modTime"] == [.queryable, .sortable])
-        #expect(marks.count == fields.count + 4)
+        #expect(marks.count == fields.count + 6)
     }
 
     @Test func invalidFieldNameIsRefused() async throws {
