@@ -134,8 +134,8 @@ import Testing
         all.recordZoneWithIDChangedBlock = { _ in log.add("zone") }
         all.changeTokenUpdatedBlock = { _ in log.add("token") }
         await run(all, on: database)
-        // The default zone takes its place in the feed, and is not told.
-        #expect(log.all == ["token", "zone", "token", "zone", "token", "zone"], "\(log.all)")
+        // The default zone takes no place in the feed.
+        #expect(log.all == ["zone", "token", "zone", "token", "zone"], "\(log.all)")
     }
 
     @Test func zoneChangesArePagedWithDesiredKeys() async throws {
