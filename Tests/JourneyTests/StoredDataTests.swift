@@ -6,18 +6,11 @@ import Testing
 /// `stratus` and `shopping` on the files that an earlier build left (Tests/Fixtures/Formats).
 @Suite struct StoredDataTests {
     private static let container = "iCloud.org.example.Formats"
-    private let fixture: StoredFormatFixture
-
-    init() throws {
-        fixture = try StoredFormatFixture()
-    }
-
     /// Old tombstones stay, however long ago the files were made.
-    private func serve(standardError: Pipe? = nil) throws -> ServedInstance {
+    private func serve(_ fixture: StoredFormatFixture) throws -> ServedInstance {
         try ServedInstance(
             dataFolder: fixture.dataFolder,
-            arguments: ["--dev", "--limit", "tombstoneSeconds=3000000000"],
-            standardError: standardError)
+            arguments: ["--dev", "--limit", "tombstoneSeconds=3000000000"])
     }
 
     /// Asks as a user of the stored folder.
@@ -54,14 +47,18 @@ import Testing
         }
     }
 
-    @Test func doctorFindsNothing() throws {
+    @Test(arguments: StoredFormatFixture.services)
+    func doctorFindsNothing(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
         let run = try CommandRun(["doctor", "--data", fixture.dataFolder])
         #expect(run.status == 0, "\(run.output)")
         #expect(run.output.hasPrefix("healthy: "), "\(run.output)")
     }
 
-    @Test func recordsChangesAndQueriesReadBack() throws {
-        let instance = try serve()
+    @Test(arguments: StoredFormatFixture.services)
+    func recordsChangesAndQueriesReadBack(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
+        let instance = try serve(fixture)
         let alice = try Person(instance, "alice@example.org")
         #expect(try alice.recordName == fixture.fact("alice"))
         let looked = try alice.post(
@@ -103,8 +100,10 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func assetsReadBack() throws {
-        let instance = try serve()
+    @Test(arguments: StoredFormatFixture.services)
+    func assetsReadBack(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
+        let instance = try serve(fixture)
         let alice = try Person(instance, "alice@example.org")
         let looked = try alice.post(
             "records/lookup", #"{"zoneID":{"zoneName":"Trips"},"records":[{"recordName":"hut"}]}"#)
@@ -122,8 +121,10 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func sharesReadBackAndTakeNewParticipants() throws {
-        let instance = try serve()
+    @Test(arguments: StoredFormatFixture.services)
+    func sharesReadBackAndTakeNewParticipants(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
+        let instance = try serve(fixture)
         let bob = try Person(instance, "bob")
         let alice = try fixture.fact("alice")
         let zone = #"{"zoneName":"Trips","ownerRecordName":"\#(alice)"}"#
@@ -149,7 +150,9 @@ import Testing
     }
 
     /// What waited to be told is told, and leaves the outbox.
-    @Test(.timeLimit(.minutes(5))) func outboxIsEmptied() async throws {
+    @Test(.timeLimit(.minutes(5)), arguments: StoredFormatFixture.services)
+    func outboxIsEmptied(_ name: String) async throws {
+        let fixture = try StoredFormatFixture(name)
         // The first of her files is that of the container Formats in development.
         let ending = "/" + (try fixture.fact("alice")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
@@ -158,15 +161,44 @@ import Testing
             try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM outbox") }
         }
         #expect(try waiting() == 1)
-        let instance = try serve()
+        let instance = try serve(fixture)
         while try waiting() != 0 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(instance.terminate() == 0)
         try queue.close()
     }
 
+    /// A share, a cascade and a zone's removal go on where a killed service left them.
+    @Test(.timeLimit(.minutes(5))) func longChangesAreCarriedOut() async throws {
+        let fixture = try StoredFormatFixture("2026-11-epochs")
+        let ending = "/" + (try fixture.fact("carol")) + ".sqlite"
+        let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
+        let queue = try DatabaseQueue(path: file)
+        func kinds() throws -> Set<Int> {
+            try queue.read { try Set(Int.fetchAll($0, sql: "SELECT kind FROM long_change")) }
+        }
+        #expect(try kinds() == [1, 2, 3])
+        let instance = try serve(fixture)
+        while try !kinds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        let counts = try queue.read {
+            try Int.fetchAll(
+                $0,
+                sql: """
+                    SELECT count(*) FROM record WHERE deleted = 0 AND share_root = 'root'
+                    UNION ALL SELECT count(*) FROM reference_
+                    """)
+        }
+        // The root, its children and the share; nobody refers to what was deleted.
+        #expect(counts == [62, 0])
+        #expect(instance.terminate() == 0)
+        try queue.close()
+        #expect(try CommandRun(["doctor", "--data", fixture.dataFolder]).status == 0)
+    }
+
     /// The shopping app goes on where the earlier one stopped: its queue reaches the stored service.
-    @Test func shoppingAppSendsWhatWaited() throws {
-        let instance = try serve()
+    @Test(arguments: StoredFormatFixture.services)
+    func shoppingAppSendsWhatWaited(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
+        let instance = try serve(fixture)
         let device = try TemporaryFolder()
         try FileManager.default.copyItem(
             atPath: fixture.shoppingPath,
@@ -197,7 +229,9 @@ import Testing
     }
 
     /// A folder of a newer format is refused in one sentence.
-    @Test func newerFolderIsRefused() throws {
+    @Test(arguments: StoredFormatFixture.services)
+    func newerFolderIsRefused(_ name: String) throws {
+        let fixture = try StoredFormatFixture(name)
         let path = fixture.dataFolder + "/format"
         try Data("stratus data 99\n".utf8).write(to: URL(fileURLWithPath: path))
         let error = Pipe()

@@ -21,7 +21,7 @@ import Testing
             #expect(try size(of: file) == 1_000_000)
             #expect(!reserve.isReadOnly)
 
-            // A write may find no room for another reason: a quota.
+            // A write may find no room for another reason: the size of its file.
             #expect(!reserve.noteFull())
             #expect(!reserve.isReadOnly)
 
@@ -41,6 +41,28 @@ import Testing
             #expect(try size(of: file) == 1_000_000)
             try reserve.admitFile(folder + "/new.sqlite")
             #expect(handler.entries.count == 2)
+        }
+    }
+
+    /// What the system's user may write is used up, while the disk has room.
+    @Test func usedUpQuotaIsAFullDisk() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            let left = Mutex<Int64>(.max)
+            let reserve = DiskReserve(
+                folder: folder, bytes: 1_000_000, freeBytes: { 100_000_000 },
+                takes: { bytes in left.withLock { bytes <= $0 } },
+                logger: Logger(label: "test") { _ in InMemoryLogHandler() })
+            left.withLock { $0 = 1_999_999 }
+            #expect(reserve.noteFull())
+            #expect(reserve.isReadOnly)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/reserve"))
+            left.withLock { $0 = 2_000_000 }
+            #expect(!reserve.isReadOnly)
+            #expect(try size(of: folder + "/reserve") == 1_000_000)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder) == ["reserve"])
         }
     }
 

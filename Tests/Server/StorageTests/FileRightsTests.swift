@@ -45,15 +45,21 @@ private let address = DatabaseAddress(
         try await withTemporaryFolder { try await fill($0, umask: mask) }
     }
 
-    @Test(arguments: ["", "/directory.sqlite", "/format", "/databases", "/databases/*"])
+    @Test(arguments: [
+        "", "/directory.sqlite", "/format", "/databases", "/databases/*",
+        "/databases/*/production/_alice.assets/01",
+        "/databases/*/production/_alice.assets/01/01/*",
+    ])
     func folderThatOthersMayReadIsRefusedWithTheCommandThatMendsIt(_ name: String) async throws {
         try await withTemporaryFolder { folder in
             try await fill(folder, umask: 0)
             let data = folder + "/data"
-            let containers = try FileManager.default.contentsOfDirectory(
-                atPath: data + "/databases")
-            let container = try #require(containers.first)
-            chmod(data + name.replacingOccurrences(of: "*", with: container), 0o740)
+            var path = data
+            for part in name.split(separator: "/") {
+                let names = try FileManager.default.contentsOfDirectory(atPath: path)
+                path += "/" + (part == "*" ? try #require(names.first) : String(part))
+            }
+            chmod(path, 0o740)
             let error = #expect(throws: StorageError.self) {
                 try SQLiteStorageEngine(folder: data)
             }

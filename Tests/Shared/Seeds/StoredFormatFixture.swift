@@ -11,6 +11,9 @@ public final class StoredFormatFixture: Sendable {
     /// What the files hold that no name in a test can say: record names, change tokens, links.
     public let facts: [String: String]
 
+    /// The folders that have a service's data folder, the oldest first.
+    public static let services = ["2026-11", "2026-11-epochs"]
+
     /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.
     public init(_ name: String = "2026-11") throws {
         let source = URL(fileURLWithPath: #filePath)
@@ -38,7 +41,7 @@ public final class StoredFormatFixture: Sendable {
 
     /// The data folder of a service.
     public var dataFolder: String { folder + "/data" }
-    /// A cache file with every kind of row.
+    /// A cache file with every kind of row; in 2026-11 alone.
     public var cachePath: String { folder + "/cache.sqlite" }
     /// The shopping app's file, whose user is in the data folder.
     public var shoppingPath: String { folder + "/shopping.sqlite" }

@@ -43,6 +43,19 @@ package final class Throttle: Sendable {
         }
     }
 
+    /// A sender with its hash, which is asked for more than once a request: its texts are hashed once.
+    private struct Key: Hashable {
+        let sender: Sender
+        let hash: Int
+
+        init(_ sender: Sender) {
+            self.sender = sender
+            hash = sender.hashValue
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    }
+
     private struct Bucket {
         var tokens: TokenBucket
         /// Bad requests, less what good ones and time made up for.
@@ -51,7 +64,7 @@ package final class Throttle: Sendable {
 
     /// A part of the senders under a lock of its own.
     private final class Shard: Sendable {
-        let buckets = Mutex<[Sender: Bucket]>([:])
+        let buckets = Mutex<[Key: Bucket]>([:])
     }
 
     private static let shardCount = 16
@@ -142,13 +155,16 @@ package final class Throttle: Sendable {
         _ sender: Sender, _ body: (inout Bucket, TokenBucket.Rate) -> Outcome
     ) -> Outcome {
         let now = world.uptimeMilliseconds
-        return shard(of: sender).buckets.withLock { buckets in
-            if buckets[sender] == nil, buckets.count >= bucketsPerShard {
-                evict(from: &buckets, at: now)
+        let key = Key(sender)
+        return shard(of: key).buckets.withLock { buckets in
+            if let place = buckets.index(forKey: key) {
+                let rate = fill(&buckets.values[place], of: sender, at: now)
+                return body(&buckets.values[place], rate)
             }
-            var bucket = buckets[sender] ?? Bucket(tokens: TokenBucket(atMilliseconds: now))
+            if buckets.count >= bucketsPerShard { evict(from: &buckets, at: now) }
+            var bucket = Bucket(tokens: TokenBucket(atMilliseconds: now))
             let rate = fill(&bucket, of: sender, at: now)
-            defer { buckets[sender] = bucket }
+            defer { buckets[key] = bucket }
             return body(&bucket, rate)
         }
     }
@@ -157,16 +173,16 @@ package final class Throttle: Sendable {
         _ sender: Sender, _ body: (inout Bucket, TokenBucket.Rate) -> Outcome
     ) -> Outcome? {
         let now = world.uptimeMilliseconds
-        return shard(of: sender).buckets.withLock { buckets in
-            guard var bucket = buckets[sender] else { return nil }
-            let rate = fill(&bucket, of: sender, at: now)
-            defer { buckets[sender] = bucket }
-            return body(&bucket, rate)
+        let key = Key(sender)
+        return shard(of: key).buckets.withLock { buckets in
+            guard let place = buckets.index(forKey: key) else { return nil }
+            let rate = fill(&buckets.values[place], of: sender, at: now)
+            return body(&buckets.values[place], rate)
         }
     }
 
-    private func shard(of sender: Sender) -> Shard {
-        shards[Int(UInt(bitPattern: sender.hashValue) % UInt(Self.shardCount))]
+    private func shard(of key: Key) -> Shard {
+        shards[Int(UInt(bitPattern: key.hash) % UInt(Self.shardCount))]
     }
 
     /// Adds the tokens and forgives the strikes of the time since the last look.
@@ -186,22 +202,22 @@ package final class Throttle: Sendable {
     }
 
     /// Makes room: an eighth of the shard at least, so that a flood of senders does not sweep each time.
-    private func evict(from buckets: inout [Sender: Bucket], at now: Int64) {
-        var waits: [(sender: Sender, seconds: Double)] = []
-        for (sender, bucket) in buckets {
+    private func evict(from buckets: inout [Key: Bucket], at now: Int64) {
+        var waits: [(key: Key, seconds: Double)] = []
+        for (key, bucket) in buckets {
             var bucket = bucket
-            let rate = fill(&bucket, of: sender, at: now)
+            let rate = fill(&bucket, of: key.sender, at: now)
             let seconds = bucket.tokens.secondsUntil(rate.burst, rate)
             if seconds <= 0, bucket.strikes < 1 {
-                buckets[sender] = nil
+                buckets[key] = nil
             } else {
-                waits.append((sender, seconds + bucket.strikes))
+                waits.append((key, seconds + bucket.strikes))
             }
         }
         let excess = buckets.count - bucketsPerShard * 7 / 8
         guard excess > 0 else { return }
         waits.sort { $0.seconds < $1.seconds }
-        for (sender, _) in waits.prefix(excess) { buckets[sender] = nil }
+        for (key, _) in waits.prefix(excess) { buckets[key] = nil }
     }
 }
 

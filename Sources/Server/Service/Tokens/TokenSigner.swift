@@ -29,9 +29,12 @@ struct TokenSigner: Sendable {
     private static let codeBytes = 16
 
     private let key: SymmetricKey
+    /// With the key in it, copied for each code: putting it in costs more than a code.
+    private let keyed: HMAC<SHA256>
 
     init(key: [UInt8]) {
         self.key = SymmetricKey(data: key)
+        keyed = HMAC<SHA256>(key: self.key)
     }
 
     func sealed(_ bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
@@ -82,7 +85,7 @@ struct TokenSigner: Sendable {
     }
 
     private func fullCode(_ bytes: ArraySlice<UInt8>, _ purpose: Purpose) -> [UInt8] {
-        var authentication = HMAC<SHA256>(key: key)
+        var authentication = keyed
         authentication.update(data: [purpose.rawValue])
         authentication.update(data: bytes)
         return Array(authentication.finalize())

@@ -70,6 +70,13 @@ package struct FolderBackup: Sendable {
             let assets = String(path.dropLast(".sqlite".count)) + ".assets"
             for file in try FolderFiles.files(below: assets, in: source) { try copyAsset(file) }
         }
+        // A database whose file is gone is known by its mark.
+        for name in names where name.hasSuffix(".mark") {
+            let path = folder + "/" + name.dropLast(".mark".count) + ".sqlite"
+            if let loss = try SQLiteCopy.loss(ofMissing: source + "/" + path) {
+                manifest.missing.append(.init(path: path, reason: loss.message))
+            }
+        }
     }
 
     private mutating func copyDatabase(_ path: String) throws {

@@ -4,20 +4,16 @@ import StratusStorage
 
 /// Puts a backup in the place of a data folder's content.
 ///
-/// In this order, so that a crash at any moment loses nothing and lets no service begin on half of it:
+/// In this order, so that a crash at any moment leaves what was there or what was restored:
 /// 1. The folder is locked, as a service locks it.
 /// 2. The files are copied into `restoring` and compared with the manifest.
 /// 3. `begin` gives each database a new history there: devices have seen changes that the backup lacks.
-/// 4. `format` says that a restore is under way: nothing opens the folder from now on.
-/// 5. What was there moves to `replaced-<time>`; nothing is deleted.
-/// 6. What was restored moves in, and `format` last.
+/// 4. `FolderExchange` moves what was there to `replaced-<time>`, and what was restored in its place. What
+///    interrupts it, the next service or restore completes.
 package struct FolderRestore: Sendable {
     private let backup: String
     private let folder: String
     private let nowMilliseconds: Int64
-    private static let stageName = "restoring"
-    private static let formatName = "format"
-    private static let underWay = "stratus restore under way: run stratus restore again\n"
 
     /// What a restore came to.
     package struct Outcome: Hashable, Sendable {
@@ -40,8 +36,8 @@ package struct FolderRestore: Sendable {
     /// - Parameters:
     ///   - takesPart: whether a backup is put back that lacks databases.
     ///   - begin: begins new histories in the folder that it is given.
-    /// - Throws: ``BackupRefusal``; the folder is as it was then, unless step 4 was reached, which the
-    ///   next restore completes.
+    /// - Throws: ``BackupRefusal`` or `StorageError`; the folder is as it was then, unless step 4 was
+    ///   reached, which whoever opens the folder next completes.
     package func put(
         takesPart: Bool = false, begin: (_ folder: String) async throws -> Void
     ) async throws -> Outcome {
@@ -55,7 +51,8 @@ package struct FolderRestore: Sendable {
         // Until the end: no service begins meanwhile.
         let lock = try FolderLock(folder)
         defer { withExtendedLifetime(lock) {} }
-        let stage = folder + "/" + Self.stageName
+        try FolderExchange(folder).complete()
+        let stage = folder + "/" + FolderExchange.stageName
         try Self.remove(stage)
         try PrivateFile.makeFolder(stage)
         do {
@@ -69,7 +66,9 @@ package struct FolderRestore: Sendable {
             throw error
         }
         var outcome = Outcome(files: manifest.files.count, missing: manifest.missing)
-        outcome.replaced = try exchange(stage)
+        let aside = newName()
+        try FolderExchange(folder).begin(aside: aside)
+        if access(folder + "/" + aside, F_OK) == 0 { outcome.replaced = folder + "/" + aside }
         return outcome
     }
 
@@ -95,52 +94,16 @@ package struct FolderRestore: Sendable {
         }
     }
 
-    /// - Returns: where what was there is now.
-    private func exchange(_ stage: String) throws -> String? {
-        let format = folder + "/" + Self.formatName
-        let draft = format + ".new"
-        try Self.remove(draft)
-        let former =
-            access(format, F_OK) == 0
-            ? [UInt8](FileManager.default.contents(atPath: format) ?? Data()) : nil
-        try PrivateFile.write(Array(Self.underWay.utf8), to: draft)
-        let names = try FolderFiles.names(in: folder).filter {
-            !["lock", Self.formatName, Self.formatName + ".new", Self.stageName].contains($0)
-                && !$0.hasPrefix("replaced-")
-        }
-        try move(draft, to: format)
-        try PrivateFile.sync(folder)
-        var replaced: String?
-        if !names.isEmpty {
-            let aside = try newFolder()
-            replaced = aside
-            for name in names { try move(folder + "/" + name, to: aside + "/" + name) }
-            if let former { try PrivateFile.write(former, to: aside + "/" + Self.formatName) }
-            try PrivateFile.sync(aside)
-        }
-        for name in try FolderFiles.names(in: stage) where name != Self.formatName {
-            try move(stage + "/" + name, to: folder + "/" + name)
-        }
-        try PrivateFile.sync(folder)
-        try move(stage + "/" + Self.formatName, to: format)
-        try Self.remove(stage)
-        try PrivateFile.sync(folder)
-        return replaced
-    }
-
-    private func newFolder() throws -> String {
+    /// A name in the folder that nothing has.
+    private func newName() -> String {
         let date = Date(timeIntervalSince1970: Double(nowMilliseconds) / 1_000)
-        let time = date.formatted(.iso8601).replacingOccurrences(of: ":", with: "-")
-        for attempt in 0..<1_000 {
-            let path = folder + "/replaced-" + time + (attempt == 0 ? "" : "-\(attempt)")
-            if mkdir(path, 0o700) == 0 { return path }
-            guard errno == EEXIST else { throw BackupRefusal.unwritable(path) }
+        let name = "replaced-" + date.formatted(.iso8601).replacingOccurrences(of: ":", with: "-")
+        var number = 0
+        while true {
+            let candidate = number == 0 ? name : "\(name)-\(number)"
+            if access(folder + "/" + candidate, F_OK) != 0 { return candidate }
+            number += 1
         }
-        throw BackupRefusal("\(folder) has too many replaced folders. Remove some.")
-    }
-
-    private func move(_ from: String, to: String) throws {
-        guard rename(from, to) == 0 else { throw BackupRefusal.unwritable(to) }
     }
 
     private static func remove(_ path: String) throws {

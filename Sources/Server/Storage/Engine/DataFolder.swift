@@ -28,17 +28,21 @@ final class DataFolder: Sendable {
     /// itself, which cannot be unlinked while it has files. The system releases them when the process
     /// dies.
     private let locks: Mutex<[Int32]>
+    /// Whether a restore that was interrupted was completed.
+    let completedRestore: Bool
 
     /// Makes the folder when it is not there, and locks it for a service.
     init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
         try Self.checkRights(path)
-        locks = Mutex(isLocked ? try Self.lock(folder: path) : [])
+        let locked = isLocked ? try Self.lock(folder: path) : []
+        locks = Mutex(locked)
         do {
+            completedRestore = isLocked ? try FolderExchange(path).complete() : false
             try Self.checkFormat(path + "/format")
         } catch {
-            release()
+            for file in locked { close(file) }
             throw error
         }
     }
@@ -240,6 +244,13 @@ final class DataFolder: Sendable {
     private static func checkFormat(_ path: String) throws {
         if let found = FileManager.default.contents(atPath: path) {
             if found == Data(format.utf8) { return }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            if FolderExchange.isUnderWay(in: folder) {
+                throw StorageError(
+                    .unknownFormat,
+                    "A restore of the data folder was interrupted. Start the service, which completes "
+                        + "it, or run stratus restore again.", path: folder)
+            }
             let text = String(decoding: found, as: UTF8.self)
             guard text.hasPrefix(formatPrefix), text.hasSuffix("\n"),
                 let number = Int(text.dropFirst(formatPrefix.count).dropLast()),

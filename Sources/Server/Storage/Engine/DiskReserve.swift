@@ -26,18 +26,24 @@ final class DiskReserve: Sendable {
     private let path: String
     private let bytes: Int64
     private let freeBytes: @Sendable () -> Int64
+    private let takes: @Sendable (Int64) -> Bool
     private let logger: Logger
     private let state: Mutex<State>
     /// As in the state, for those who only look.
     private let isFull = Atomic(false)
 
-    /// - Parameter freeBytes: What a process may still write; asked of the system where it is nil.
+    /// - Parameters:
+    ///   - freeBytes: What a process may still write; asked of the system where it is nil.
+    ///   - takes: Whether a new file of so many bytes finds room, which a quota may refuse while there is
+    ///     some; tried where it is nil.
     init(
-        folder: String, bytes: Int64, freeBytes: (@Sendable () -> Int64)? = nil, logger: Logger
+        folder: String, bytes: Int64, freeBytes: (@Sendable () -> Int64)? = nil,
+        takes: (@Sendable (Int64) -> Bool)? = nil, logger: Logger
     ) {
         path = folder + "/reserve"
         self.bytes = bytes
         self.freeBytes = freeBytes ?? { Self.freeBytes(in: folder) }
+        self.takes = takes ?? { Self.takes($0, at: folder + "/reserve.try") }
         self.logger = logger
         state = Mutex(State(keptBytes: Self.leastBytes))
         state.withLock { state in
@@ -67,7 +73,7 @@ final class DiskReserve: Sendable {
     /// - Returns: Whether room was made by it, so that what failed may be tried again.
     func noteFull() -> Bool {
         state.withLock { state in
-            // A quota of one file or of the system's user may be used up while the disk has room.
+            // What is refused for another reason, such as the size of one file, finds room elsewhere.
             guard !state.isReadOnly, !hasRoom(state) else { return false }
             beginReadOnly(&state)
             return true
@@ -92,13 +98,27 @@ final class DiskReserve: Sendable {
     }
 
     private func hasRoom(_ state: State) -> Bool {
-        freeBytes() >= state.keptBytes * Self.timesFree
+        let wanted = state.keptBytes * Self.timesFree
+        // A quota is not in what the system says of the disk.
+        return freeBytes() >= wanted && takes(wanted)
     }
 
     /// Takes the reserve from what is free.
     private func keep(_ state: inout State) -> Bool {
         let wanted = min(bytes, freeBytes() / Self.partOfFree)
         guard wanted >= min(Self.leastBytes, bytes) else { return false }
+        guard Self.allocate(wanted, at: path) else { return false }
+        state.keptBytes = wanted
+        return true
+    }
+
+    private static func takes(_ bytes: Int64, at path: String) -> Bool {
+        defer { unlink(path) }
+        return allocate(bytes, at: path)
+    }
+
+    /// Makes a file that has its room on the disk; none where there is no room.
+    private static func allocate(_ bytes: Int64, at path: String) -> Bool {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { return false }
         defer { close(file) }
@@ -108,16 +128,12 @@ final class DiskReserve: Sendable {
             // An empty file of zeros tells nobody anything; the next start refuses what others may write.
         }
         #if canImport(Darwin)
-            let isKept = ftruncate(file, off_t(wanted)) == 0
+            let isKept = ftruncate(file, off_t(bytes)) == 0
         #else
-            let isKept = posix_fallocate(file, 0, off_t(wanted)) == 0
+            let isKept = posix_fallocate(file, 0, off_t(bytes)) == 0
         #endif
-        guard isKept else {
-            unlink(path)
-            return false
-        }
-        state.keptBytes = wanted
-        return true
+        if !isKept { unlink(path) }
+        return isKept
     }
 
     private static func freeBytes(in folder: String) -> Int64 {

@@ -65,6 +65,25 @@ enum FileRights {
             path: path)
     }
 
+    /// Refuses a folder with a file or folder in it, however deep, that others than its owner may read or
+    /// write. One look at each: some microseconds.
+    static func checkAll(below path: String, mendedBy command: String) throws {
+        try check(path, mendedBy: command)
+        guard let folder = opendir(path) else { return }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != ".." else { continue }
+            if Int(entry.pointee.d_type) == Int(DT_REG) {
+                try check(path + "/" + name, mendedBy: command)
+            } else {
+                try checkAll(below: path + "/" + name, mendedBy: command)
+            }
+        }
+    }
+
     private static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -82,12 +101,12 @@ enum FileRights {
 extension DataFolder {
     /// What lies in a data folder. What an operator puts beside it is nobody's business.
     private static let ownNames = [
-        "format", "lock", "reserve", "incoming", "databases", "directory.sqlite",
+        "format", "lock", "reserve", "reserve.try", "incoming", "databases", "directory.sqlite",
         "directory.sqlite-wal", "directory.sqlite-shm", "directory.mark",
     ]
 
     /// Refuses a folder that others may read or write: the folders down to the databases', and its own
-    /// files beside them. A database's own file is looked at when it is opened.
+    /// files beside them, and assets. A database's own file is looked at when it is opened.
     static func checkRights(_ path: String) throws {
         try FileRights.check(path)
         for name in ownNames { try FileRights.check(path + "/" + name, mendedBy: path) }
@@ -95,8 +114,11 @@ extension DataFolder {
         for container in try names(in: databases) {
             try FileRights.check(databases + "/" + container, mendedBy: path)
             for environment in try names(in: databases + "/" + container) {
-                try FileRights.check(
-                    databases + "/" + container + "/" + environment, mendedBy: path)
+                let folder = databases + "/" + container + "/" + environment
+                try FileRights.check(folder, mendedBy: path)
+                for name in try names(in: folder) where name.hasSuffix(assetsEnding) {
+                    try FileRights.checkAll(below: folder + "/" + name, mendedBy: path)
+                }
             }
         }
     }

@@ -49,6 +49,10 @@ public final class SQLiteStorageEngine: StorageEngine {
         logger: Logger = Logger(label: "stratus.storage")
     ) throws {
         let folder = try DataFolder(path: path, isLocked: access == .alone)
+        if folder.completedRestore {
+            logger.notice(
+                "A restore that was interrupted is complete now.", metadata: ["path": "\(path)"])
+        }
         self.init(
             try FolderPlacement(
                 folder, limits: limits, world: world, logger: logger),

@@ -1,7 +1,6 @@
-import CStorage
 import Foundation
 
-/// How many commits of a database were acknowledged, in a small file beside it that is mapped into memory.
+/// How many commits of a database were acknowledged, in a small file beside it.
 ///
 /// The number is raised after each commit has reached the disk, and is never itself synchronised, so that it
 /// costs no wait. The system keeps the page when the process is killed: then the number is exact. After a
@@ -9,10 +8,9 @@ import Foundation
 /// has lost some.
 ///
 /// The file has 64 bytes: 16 that name the format, the database's identifier, the commits, and zeros.
-/// Several processes may have it mapped; the number is raised by an atomic maximum.
-///
-/// `@unchecked`: the memory is read and written atomically alone.
-final class HighWaterMark: @unchecked Sendable {
+/// Several processes may raise it, each while it has the file's lock. No descriptor stays open, and it is
+/// not mapped: a mapped page whose file somebody cuts short ends the process that touches it.
+struct HighWaterMark: Hashable, Sendable {
     static let fileEnding = ".mark"
 
     private static let format = Array("stratus mark 1\n\0".utf8)
@@ -20,48 +18,62 @@ final class HighWaterMark: @unchecked Sendable {
     private static let commitsOffset = 24
     private static let size = 64
 
-    private let memory: UnsafeMutableRawPointer
-
-    private init(_ memory: UnsafeMutableRawPointer) {
-        self.memory = memory
-    }
-
-    deinit {
-        munmap(memory, Self.size)
-    }
+    private let path: String
+    let identifier: UInt64
+    /// As the file said when it was read.
+    let commits: UInt64
 
     /// The path of the mark of a database's file.
     static func path(ofDatabase path: String) -> String {
         path.dropLast(DataFolder.fileEnding.utf8.count) + fileEnding
     }
 
-    var identifier: UInt64 { stratus_mapped_load(memory + Self.identifierOffset) }
-
-    var commits: UInt64 { stratus_mapped_load(memory + Self.commitsOffset) }
-
     /// Says that so many commits are on the disk.
+    ///
+    /// A file that was emptied or removed meanwhile is made anew. When the system refuses, the mark is as
+    /// good as after a power cut, and the next commit tries again.
     func raise(to commits: UInt64) {
         guard commits > 0 else { return }
-        // Once in a database's life it waits for the disk: from then on a database that is missing is
-        // noticed after a power cut too. When the disk refuses, the mark is as good as after a power cut.
-        if stratus_mapped_raise(memory + Self.commitsOffset, commits) == 0 {
-            msync(memory, Self.size, MS_SYNC)
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        guard flock(file, LOCK_EX) == 0 else { return }
+        withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
+            let found = pread(file, bytes.baseAddress, Self.size, 0)
+            guard found == Self.size, bytes.starts(with: Self.format) else {
+                // Whoever damages it later than now meets a whole one again.
+                Self.fill(bytes, identifier, commits)
+                if pwrite(file, bytes.baseAddress, Self.size, 0) == Self.size { fsync(file) }
+                return
+            }
+            let before = Self.number(in: bytes, at: Self.commitsOffset)
+            // Another mark was put in its place with a loss that somebody accepted.
+            guard Self.number(in: bytes, at: Self.identifierOffset) == identifier,
+                before < commits
+            else { return }
+            var number = commits
+            let written = pwrite(
+                file, &number, MemoryLayout<UInt64>.size, off_t(Self.commitsOffset))
+            // Once in a database's life it waits for the disk: from then on a database that is missing is
+            // noticed after a power cut too.
+            if before == 0, written > 0 { fsync(file) }
         }
     }
 
-    /// Maps the mark of a database.
+    /// Reads the mark of a database.
     ///
     /// - Returns: Nil when there is none, or one that was about to be made when the power went.
     /// - Throws: ``LossRefusal/Reason/damagedMark`` and ``StorageError``.
     static func existing(at path: String) throws -> HighWaterMark? {
-        let file = open(path, O_RDWR | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_CLOEXEC)
         if file < 0, errno == ENOENT { return nil }
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
         defer { close(file) }
-        return try map(file, path)
+        return try read(file, path)
     }
 
-    /// Makes a mark, or maps the one that another process has made, and returns when its name is on the disk.
+    /// Makes a mark, or reads the one that another process has made, and returns when its name is on the
+    /// disk.
     static func make(
         at path: String, identifier: UInt64, commits: UInt64
     ) throws -> HighWaterMark {
@@ -83,32 +95,55 @@ final class HighWaterMark: @unchecked Sendable {
         guard flock(file, LOCK_EX) == 0 else {
             throw StorageError.translating(errno: errno, path: path)
         }
-        if !replaces, let made = try map(file, path) { return made }
-        var bytes = [UInt8](repeating: 0, count: size)
-        bytes.replaceSubrange(0..<format.count, with: format)
-        bytes.withUnsafeMutableBytes { bytes in
-            guard let start = bytes.baseAddress else { return }
-            stratus_mapped_store(start + identifierOffset, identifier)
-            stratus_mapped_store(start + commitsOffset, commits)
+        if !replaces, let made = try read(file, path) { return made }
+        let isWritten = withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
+            fill(bytes, identifier, commits)
+            return pwrite(file, bytes.baseAddress, size, 0) == size
         }
-        guard pwrite(file, bytes, size, 0) == size, ftruncate(file, off_t(size)) == 0,
-            fsync(file) == 0
+        guard isWritten, ftruncate(file, off_t(size)) == 0, fsync(file) == 0
         else { throw StorageError.translating(errno: errno, path: path) }
         try DataFolder.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
-        guard let made = try map(file, path) else { throw LossRefusal(.damagedMark) }
-        return made
+        return HighWaterMark(path: path, identifier: identifier, commits: commits)
     }
 
     /// - Returns: Nil for a file that has nothing in it yet.
-    private static func map(_ file: Int32, _ path: String) throws -> HighWaterMark? {
-        var bytes = [UInt8](repeating: 0, count: size + 1)
-        let count = pread(file, &bytes, size + 1, 0)
-        guard count >= 0 else { throw StorageError.translating(errno: errno, path: path) }
-        if !bytes.contains(where: { $0 != 0 }) { return nil }
-        guard count == size, bytes.starts(with: format) else { throw LossRefusal(.damagedMark) }
-        guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
-            memory != MAP_FAILED
-        else { throw StorageError.translating(errno: errno, path: path) }
-        return HighWaterMark(memory)
+    private static func read(_ file: Int32, _ path: String) throws -> HighWaterMark? {
+        try withUnsafeTemporaryAllocation(byteCount: size + 1, alignment: 8) { bytes in
+            let count = pread(file, bytes.baseAddress, size + 1, 0)
+            guard count >= 0 else { throw StorageError.translating(errno: errno, path: path) }
+            if !bytes[..<count].contains(where: { $0 != 0 }) { return nil }
+            guard count == size, bytes.starts(with: format) else {
+                throw LossRefusal(.damagedMark)
+            }
+            return HighWaterMark(
+                path: path, identifier: number(in: bytes, at: identifierOffset),
+                commits: number(in: bytes, at: commitsOffset))
+        }
+    }
+
+    private static func number(in bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    private static func fill(
+        _ bytes: UnsafeMutableRawBufferPointer, _ identifier: UInt64, _ commits: UInt64
+    ) {
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        bytes.copyBytes(from: format)
+        bytes.storeBytes(of: identifier, toByteOffset: identifierOffset, as: UInt64.self)
+        bytes.storeBytes(of: commits, toByteOffset: commitsOffset, as: UInt64.self)
+    }
+}
+
+extension HighWaterMark {
+    /// Refuses a database that is another one than the mark's, or has fewer commits than were acknowledged
+    /// when the mark was read.
+    ///
+    /// - Throws: ``LossRefusal``.
+    func check(_ stamp: FileStamp) throws {
+        guard stamp.identity.identifier == identifier else { throw LossRefusal(.replaced) }
+        guard stamp.commits >= commits else {
+            throw LossRefusal(.behind(acknowledged: commits, found: stamp.commits))
+        }
     }
 }

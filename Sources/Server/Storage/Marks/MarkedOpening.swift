@@ -44,8 +44,8 @@ struct MarkedOpening {
     }
 
     private func openMarked() throws -> SQLiteFile {
-        var mark = try HighWaterMark.existing(at: markPath)
         // Before the database is read: another process may commit and raise the mark in between.
+        var mark = try HighWaterMark.existing(at: markPath)
         let acknowledged = mark?.commits ?? 0
         if isMissing {
             if acknowledged > 0 { throw LossRefusal(.missing(acknowledged: acknowledged)) }
@@ -60,7 +60,7 @@ struct MarkedOpening {
             path: path, format: format(identity), limits: limits, reserve: reserve,
             recordBytes: recordBytes, logger: logger
         ) { [mark] database in
-            let mark = try verified(FileStamp.read(from: database), mark, acknowledged)
+            let mark = try verified(FileStamp.read(from: database), mark)
             if isNeeded != nil, mark.commits == 0 { try begin(database, mark) }
             return mark
         }
@@ -77,7 +77,7 @@ struct MarkedOpening {
     }
 
     private func verified(
-        _ stamp: FileStamp, _ mark: HighWaterMark?, _ acknowledged: UInt64
+        _ stamp: FileStamp, _ mark: HighWaterMark?
     ) throws -> HighWaterMark {
         guard stamp.identity.address == address else {
             throw LossRefusal(
@@ -86,10 +86,7 @@ struct MarkedOpening {
         guard let mark else {
             return try makeMark(stamp.identity.identifier, commits: stamp.commits)
         }
-        guard stamp.identity.identifier == mark.identifier else { throw LossRefusal(.replaced) }
-        guard stamp.commits >= acknowledged else {
-            throw LossRefusal(.behind(acknowledged: acknowledged, found: stamp.commits))
-        }
+        try mark.check(stamp)
         // A mark that is behind stays so until the next commit: what is found in a log after a failed
         // synchronisation was not acknowledged, and may be gone the next time.
         return mark

@@ -77,20 +77,24 @@ extension SQLiteTransaction {
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {
         guard count > 0 else { throw StorageError.noVersions() }
-        let taken = try statement(
-            """
-            UPDATE zone SET version = version + ?, changed_at_database_version = ?
-            WHERE zone = ? AND deletion IS NULL RETURNING version, epoch
-            """
+        // Not by RETURNING, which makes a table of its own for its one row.
+        let found = try statement(
+            "SELECT version, epoch FROM zone WHERE zone = ? AND deletion IS NULL"
         )
-        .bind(1, Int64(count))
+        .bind(1, zone.rawValue)
+        .first { (version: $0.integer(0), epoch: $0.integer(1)) }
+        guard let found else { throw StorageError.zoneMissing() }
+        let before = found.version
+        let last = before + Int64(count)
+        try statement(
+            "UPDATE zone SET version = ?, changed_at_database_version = ? WHERE zone = ?"
+        )
+        .bind(1, last)
         .bind(2, takeDatabaseVersion())
         .bind(3, zone.rawValue)
-        .first { (last: $0.integer(0), epoch: $0.integer(1)) }
-        guard let taken else { throw StorageError.zoneMissing() }
-        let before = taken.last - Int64(count)
-        if try taken.epoch != epoch.number { try enterEpoch(zone, at: before) }
-        return (before + 1)...taken.last
+        .run()
+        if try found.epoch != epoch.number { try enterEpoch(zone, at: before) }
+        return (before + 1)...last
     }
 
     /// The zone's version; nil when there is no such zone.

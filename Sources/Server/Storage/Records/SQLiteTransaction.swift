@@ -67,13 +67,11 @@ final class SQLiteTransaction: RecordTransaction {
     ///
     /// The first of a transaction makes sure that it is written in an epoch of this process.
     func takeDatabaseVersion() throws -> Int64 {
+        // Not by RETURNING, which makes a table of its own for its one row.
         let (version, found) = try existing(
-            statement(
-                """
-                UPDATE history SET version = version + 1
-                RETURNING version, epoch_number, epoch_identifier
-                """
-            ).first { ($0.integer(0), Self.epoch($0, at: 1)) })
+            statement("SELECT version + 1, epoch_number, epoch_identifier FROM history")
+                .first { ($0.integer(0), Self.epoch($0, at: 1)) })
+        try statement("UPDATE history SET version = ?").bind(1, version).run()
         if writtenEpoch == nil { try enterEpoch(after: found, at: version - 1) }
         takenVersion = version
         return version

@@ -15,6 +15,10 @@ final class Checkpointer: Sendable {
     private let queue: DispatchQueue
     private let isScheduled = Mutex(false)
     private let logPages = Atomic<Int>(0)
+    /// How long the log was when the last checkpoint beside the writer began.
+    private let checkpointedPages = Atomic<Int>(0)
+    /// The part of the pages before a checkpoint that come before the next one, where the log went on.
+    private static let partBeforeNext = 8
     private let pages: Mutex<PageGrowth>
 
     init(path: String, configuration: Configuration, limits: StorageLimits) {
@@ -44,9 +48,7 @@ final class Checkpointer: Sendable {
     /// Called by the writer when it has no more work.
     func writerIsIdle(_ writer: Database, _ reads: ReadingConnections) {
         pages.withLock { $0.growIfDue(writer, reads, logPages: logPages.load(ordering: .relaxed)) }
-        guard logPages.load(ordering: .relaxed) >= inPages(limits.logPagesBeforeCheckpoint) else {
-            return
-        }
+        guard isDue(logPages.load(ordering: .relaxed)) else { return }
         let isFirst = isScheduled.withLock { isScheduled in
             defer { isScheduled = true }
             return !isScheduled
@@ -56,6 +58,20 @@ final class Checkpointer: Sendable {
             checkpointBesideWriter()
             isScheduled.withLock { $0 = false }
         }
+    }
+
+    /// Where saves come without a pause, a checkpoint does not reach the log's end, and the log goes on: then
+    /// one that follows at once would open a connection for a few pages.
+    private func isDue(_ pages: Int) -> Bool {
+        let due = inPages(limits.logPagesBeforeCheckpoint)
+        guard pages >= due else { return false }
+        let former = checkpointedPages.load(ordering: .relaxed)
+        // A log that began anew is shorter.
+        guard pages < former || former == 0 || pages - former >= due / Self.partBeforeNext else {
+            return false
+        }
+        checkpointedPages.store(pages, ordering: .relaxed)
+        return true
     }
 
     /// Called by the writer before the next commit; checkpoints on its connection when the log is too long.

@@ -51,16 +51,25 @@ def stratus(*arguments, text=None):
 class Service:
     """`stratus serve --dev` on the data folder, until it is stopped cleanly."""
 
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
     def __enter__(self):
         self.process = subprocess.Popen(
             [PRODUCTS + "/stratus", "serve", "--dev", "--port", str(PORT), "--data", DATA,
-             "--identity-providers", SCRATCH + "/providers.json"], stdout=subprocess.PIPE)
+             "--identity-providers", SCRATCH + "/providers.json", *self.arguments],
+            stdout=subprocess.PIPE)
         assert b"listening" in self.process.stdout.readline()
         return self
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
     def __exit__(self, *_):
-        self.process.terminate()
-        assert self.process.wait() == 0
+        if self.process.returncode is None:
+            self.process.terminate()
+            assert self.process.wait() == 0
 
 
 def call(path, body, raw=False):
@@ -267,6 +276,30 @@ def make_records(alice, bob, carol, api_token):
     return facts
 
 
+LONG = 60
+
+
+def begin_long_changes(carol):
+    """A share, a cascade and a zone's removal whose steps are not done; for a service that takes one record
+    a step, and is killed then."""
+    reference = {"value": {"recordName": "target", "action": "DELETE_SELF"}, "type": "REFERENCE"}
+    for zone, root, fields in [("Shared", "root", {}), ("Cascading", "target", {"guide": reference}),
+                               ("Removed", "first", {})]:
+        carol.make_zone(zone)
+        carol.create(root, zone, name=text(root))
+        parent = {"parent": {"recordName": root}} if zone == "Shared" else {}
+        carol.modify([{"operationType": "create", "record": {
+            "recordName": f"{number:02}", "recordType": "Hut", "fields": fields, **parent}}
+            for number in range(LONG)], zone)
+    tag = carol.ask("records/lookup", {"zoneID": {"zoneName": "Shared"}, "records": [
+        {"recordName": "root"}]})["records"][0]["recordChangeTag"]
+    carol.ask("zones/modify", {"operations": [
+        {"operationType": "delete", "zone": {"zoneID": {"zoneName": "Removed"}}}]})
+    carol.create("share", "Shared", record_type="cloudkit.share", more={
+        "forRecord": {"recordName": "root", "recordChangeTag": tag}, "publicPermission": "READ_ONLY"})
+    carol.modify([{"operationType": "forceDelete", "record": {"recordName": "target"}}], "Cascading")
+
+
 def shop(name, *lines):
     environment = {**os.environ, "STRATUS_URL": ORIGIN, "STRATUS_API_TOKEN": "development",
                    "STRATUS_DEV_USER": "alice@example.org", "STRATUS_DEVICE_ID": name}
@@ -296,6 +329,13 @@ def main():
              "tick Bread", "untick Bread", "rename Bread to Rye bread", "move Eggs after Milk",
              "colour green", "add Salt", "remove Salt", "title Weekly shopping", "sync",
              "offline", "add Coffee", "tick Eggs", "new Camping", "add Gas", "show", "status")
+    service = Service("--limit", "recordsPerStep=1", "--limit", "recordsPerCascade=10",
+                      "--limit", "recordsPerShareChange=10")
+    with service:
+        carol = Person("carol")
+        facts["carol"] = carol.record_name
+        begin_long_changes(carol)
+        service.kill()
     # Without the service nothing is told, so what is to be told stays in the outbox.
     stratus("zone", "purge", "--data", DATA, "--container", CONTAINER, "--environment",
             "development", "--user", "alice@example.org", "--zone", "Purged")

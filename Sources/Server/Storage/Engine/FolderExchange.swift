@@ -1,0 +1,134 @@
+import Foundation
+
+/// Puts new content in the place of a data folder's, so that a crash at any moment leaves one or the other.
+///
+/// The new content lies in the folder ``stageName``, whole and on the disk. The file `format` says how far it
+/// is; while it does, nothing opens the folder, and whoever has it alone completes the exchange first:
+/// 1. what was there moves to the folder that `format` names; nothing is deleted;
+/// 2. what is new moves in, `format` last.
+package struct FolderExchange: Sendable {
+    package static let stageName = "restoring"
+    private static let formatName = "format"
+    private static let word = "stratus restore "
+
+    private struct Progress {
+        var step: Int
+        /// The folder's name for what was there.
+        var aside: String
+        /// What `format` said before; empty where there was nothing.
+        var former: String
+    }
+
+    private let folder: String
+    private let willStep: @Sendable () throws -> Void
+
+    /// - Parameter willStep: Called before each change of the folder, for tests: what it throws is where the
+    ///   process would have ended.
+    package init(
+        _ folder: String, willStep: @escaping @Sendable () throws -> Void = {}
+    ) {
+        self.folder = folder
+        self.willStep = willStep
+    }
+
+    /// Puts the staged content in the place of what is there. Needs the folder alone.
+    ///
+    /// - Parameter aside: The name of a folder that does not exist yet.
+    /// - Throws: ``StorageError``. Once `format` says so, the next who opens the folder completes it.
+    package func begin(aside: String) throws {
+        let former = FileManager.default.contents(atPath: path(Self.formatName)) ?? Data()
+        try note(Progress(step: 1, aside: aside, former: String(decoding: former, as: UTF8.self)))
+        try complete()
+    }
+
+    /// Completes an exchange that was interrupted. Needs the folder alone.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    package func complete() throws -> Bool {
+        guard var progress = Self.progress(in: folder) else { return false }
+        if progress.step == 1 {
+            try moveAside(progress)
+            progress.step = 2
+            try note(progress)
+        }
+        let stage = path(Self.stageName)
+        for name in try DataFolder.names(in: stage) where name != Self.formatName {
+            try move(stage + "/" + name, to: path(name))
+        }
+        try DataFolder.sync(folder)
+        try move(stage + "/" + Self.formatName, to: path(Self.formatName))
+        try DataFolder.sync(folder)
+        try willStep()
+        rmdir(stage)
+        return true
+    }
+
+    /// Whether an exchange of a folder was interrupted.
+    static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
+
+    private func moveAside(_ progress: Progress) throws {
+        let own = ["lock", Self.formatName, Self.formatName + ".new", Self.stageName]
+        let names = try DataFolder.names(in: folder).filter {
+            !own.contains($0) && !$0.hasPrefix("replaced-")
+        }
+        let aside = path(progress.aside)
+        if !names.isEmpty {
+            try willStep()
+            guard mkdir(aside, 0o700) == 0 || errno == EEXIST else {
+                throw StorageError.translating(errno: errno, path: aside)
+            }
+        }
+        for name in names { try move(path(name), to: aside + "/" + name) }
+        guard access(aside, F_OK) == 0 else { return }
+        if !progress.former.isEmpty {
+            try write(progress.former, to: aside + "/" + Self.formatName)
+        }
+        try DataFolder.sync(aside)
+        try DataFolder.sync(folder)
+    }
+
+    // MARK: Files
+
+    private static func progress(in folder: String) -> Progress? {
+        guard let data = FileManager.default.contents(atPath: folder + "/" + formatName) else {
+            return nil
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        let words = lines[0].dropFirst(word.count).split(separator: " ")
+        guard text.hasPrefix(word), lines.count == 2, words.count == 2, let step = Int(words[0]),
+            words[1].hasPrefix("replaced-"), !words[1].contains("/")
+        else { return nil }
+        return Progress(step: step, aside: String(words[1]), former: String(lines[1]))
+    }
+
+    private func note(_ progress: Progress) throws {
+        try write(
+            "\(Self.word)\(progress.step) \(progress.aside)\n\(progress.former)",
+            to: path(Self.formatName))
+    }
+
+    /// Under another name first, so that a file of that name is whole.
+    private func write(_ text: String, to path: String) throws {
+        try willStep()
+        let draft = path + ".new"
+        unlink(draft)
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: draft) }
+        defer { close(file) }
+        let bytes = Array(text.utf8)
+        guard Foundation.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
+            throw StorageError.translating(errno: errno, path: draft)
+        }
+        try move(draft, to: path)
+        try DataFolder.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+
+    private func move(_ from: String, to: String) throws {
+        try willStep()
+        guard rename(from, to) == 0 else { throw StorageError.translating(errno: errno, path: to) }
+    }
+
+    private func path(_ name: String) -> String { folder + "/" + name }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import Testing
+
+@testable import StratusServer
+
+/// What `/health` says over HTTP, to whoever watches the service.
+@Suite struct HealthTests {
+    private static let query = """
+        {"query":{"recordType":"Hut"}}
+        """
+
+    /// A storage whose folder cannot be written once it is told so.
+    private struct FailingStorage: StorageEngine {
+        private let storage = SQLiteStorageEngine.inMemory()
+
+        var directory: any Directory { storage.directory }
+        func store(for address: DatabaseAddress) async throws -> any RecordStore {
+            throw StorageError(.notWritable, "The data folder cannot be written.")
+        }
+        func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+            try await storage.blobs(for: address)
+        }
+        func databasesWithBlobs() async throws -> [DatabaseAddress] { [] }
+        func databases() async throws -> [DatabaseAddress] { [] }
+        func close() async throws {}
+    }
+
+    @Test func serviceThatIsAboutToStopIsNotReady() async throws {
+        let service = CloudService(
+            storage: FailingStorage(), settings: ServiceSettings(isForDevelopment: true))
+        try await withServer(service) { port in
+            let connection = try BareConnection(port)
+            let get = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let before = try await connection.ask(get)
+            #expect(before.hasPrefix("HTTP/1.1 200"))
+            #expect(before.hasSuffix(#"{"status":"ready"}"#))
+            let refused = try await connection.ask(
+                "POST /database/1/iCloud.org.example.Health/development/public/records/query"
+                    + "?ckAPIToken=development HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Content-Type: text/plain\r\n"
+                    + "Content-Length: \(Self.query.utf8.count)\r\n\r\n\(Self.query)")
+            #expect(refused.hasPrefix("HTTP/1.1 503"), "\(refused)")
+            let after = try await connection.ask(get)
+            #expect(after.hasPrefix("HTTP/1.1 503"), "\(after)")
+            #expect(
+                after.hasSuffix(
+                    #"{"status":"not ready","damagedDatabases":0,"readOnly":false}"#))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import StratusRecords
+import Testing
+
+@testable import StratusStorage
+
+/// What somebody does to a mark's file while its database is open.
+@Suite struct MarkFileTests {
+    /// A page that was mapped from a file that is cut short ends the process that touches it.
+    @Test(arguments: ["emptied", "cut short", "removed"])
+    func damagedMarkIsMadeAnewByTheNextCommit(_ what: String) async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let file = folder.file(of: MarkedFolder.alice)
+            let mark = file.replacing(".sqlite", with: ".mark")
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["a", "b"], to: store)
+                switch what {
+                case "emptied": #expect(truncate(mark, 0) == 0)
+                case "cut short": #expect(truncate(mark, 20) == 0)
+                default: #expect(unlink(mark) == 0)
+                }
+                _ = try await MarkedFolder.save(["c"], to: store)
+                #expect(try HighWaterMark.existing(at: mark)?.commits == 3)
+                // Others have no rights on it.
+                var status = stat()
+                #expect(stat(mark, &status) == 0 && status.st_mode & 0o777 == 0o600)
+                #expect(status.st_size == 64)
+            }
+            // It is the database's own again, and notices a loss.
+            let files = folder.files(of: MarkedFolder.alice)
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["d"], to: store)
+            }
+            try #require(files[file]).write(to: URL(fileURLWithPath: file))
+            let error = await #expect(throws: StorageError.self) {
+                try await folder.withStorage { _ = try await $0.store(for: MarkedFolder.alice) }
+            }
+            #expect(error?.message.contains("1 commits fewer than were acknowledged") == true)
+        }
+    }
+
+    @Test func raisingNeverLowers() async throws {
+        try await withTemporaryFolder { path in
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+            let file = path + "/a.mark"
+            let mark = try HighWaterMark.make(at: file, identifier: 7, commits: 5)
+            mark.raise(to: 9)
+            mark.raise(to: 8)
+            #expect(try HighWaterMark.existing(at: file)?.commits == 9)
+            // One whose loss was accepted meanwhile is another's.
+            try HighWaterMark.replace(at: file, identifier: 8, commits: 2)
+            mark.raise(to: 10)
+            #expect(try HighWaterMark.existing(at: file)?.commits == 2)
+        }
+    }
+
+    /// A backup without what was acknowledged would be taken for a whole one.
+    @Test func copyOfDatabaseThatIsBehindIsRefused() async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let file = folder.file(of: MarkedFolder.alice)
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["a"], to: store)
+            }
+            let before = try #require(folder.files(of: MarkedFolder.alice)[file])
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["b"], to: store)
+            }
+            try SQLiteCopy.copy(file, to: path + "/whole.sqlite")
+            try before.write(to: URL(fileURLWithPath: file))
+            for content in [before, Data()] {
+                try content.write(to: URL(fileURLWithPath: file))
+                let error = #expect(throws: StorageError.self) {
+                    try SQLiteCopy.copy(file, to: path + "/copy\(content.count).sqlite")
+                }
+                #expect(error?.code == .corrupt)
+                #expect(error?.message.contains("fewer than were acknowledged") == true)
+            }
+            #expect(try SQLiteCopy.loss(ofMissing: file) == nil)
+            #expect(unlink(file) == 0)
+            let loss = try SQLiteCopy.loss(ofMissing: file)
+            #expect(loss?.message.contains("2 commits of it were acknowledged") == true)
+        }
+    }
+}
