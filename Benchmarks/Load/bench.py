@@ -3,7 +3,7 @@
 
 Documentation/Benchmarks.md says what each work does.
 
-Usage: Scripts/bench [all|works|W1|…|W6|greedy|instructions] [--quick] [--rounds N]
+Usage: Scripts/bench [all|works|W1|…|W6|greedy|openings|instructions] [--quick] [--rounds N]
                      [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
@@ -21,6 +21,7 @@ import time
 
 import greedy
 import instructions
+import openings
 from figures import Figures
 from generator import Generator
 from machine import Invalid
@@ -32,7 +33,8 @@ from works import LARGE, MIDDLE, SMALL, Works
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="?", default="all",
-                        choices=["all", "works", *Works.BY_NAME, "greedy", "instructions"])
+                        choices=["all", "works", *Works.BY_NAME, "greedy", "openings",
+                                 "instructions"])
     parser.add_argument("--kinds", default=",".join(greedy.KINDS),
                         help="of greedy clients, separated by commas")
     parser.add_argument("--quick", action="store_true", help="without 1,000,000 records and etcd")
@@ -97,6 +99,8 @@ def run(options):
         if options.what == "greedy":
             lines = greedy.measure(options.stratus, folder, options.kinds.split(","),
                                    options.rounds)
+        elif options.what == "openings":
+            lines = openings.measure(options.stratus, folder, options.rounds)
         elif options.what != "instructions":
             figures, generator = measure_works(options, folder)
             lines = [*describe(options, began), "", *figures.lines(), "",

@@ -3,17 +3,25 @@ import Testing
 
 /// A byte of a stored record is changed while the service is stopped.
 @Suite struct DamagedRecordTests {
+    private static let changes = #"{"zones":[{"zoneID":{"zoneName":"Trips"}}]}"#
+
+    private static func lookup(_ name: String) -> String {
+        #"{"zoneID":{"zoneName":"Trips"},"records":[{"recordName":"\#(name)"}]}"#
+    }
+
     /// Neither the changed value nor an answer that is no JSON is served; what is beside it is.
     @Test(arguments: [#""value":"the way to a""#, #"{"title""#])
     func damagedRecordAnswersErrorAndOthersAreServed(_ text: String) throws {
         let folder = try TemporaryFolder()
         var instance = try ServedInstance(dataFolder: folder.path)
         var session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
         for name in ["a", "b"] {
             let saved = try session.post(
                 "records/modify",
-                #"{"operations":[{"operationType":"create","record":{"recordName":"\#(name)","#
-                    + #""recordType":"Trip","fields":{"title":{"value":"the way to \#(name)"}}}}]}"#
+                #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","#
+                    + #""record":{"recordName":"\#(name)","recordType":"Trip","#
+                    + #""fields":{"title":{"value":"the way to \#(name)"}}}}]}"#
             )
             #expect(saved.status == 200)
         }
@@ -36,7 +44,7 @@ import Testing
         var statuses: [Int] = []
         for name in ["a", "b"] {
             let found = try session.post(
-                "records/lookup", #"{"records":[{"recordName":"\#(name)"}]}"#)
+                "records/lookup", Self.lookup(name))
             statuses.append(found.status)
             if found.status == 200 {
                 #expect(found.body.contains(#""value":"the way to \#(name)""#))
@@ -46,6 +54,33 @@ import Testing
         }
         // Which of the two has the first bytes like that is SQLite's affair.
         #expect(statuses.sorted() == [200, 503])
+        #expect(try session.post("changes/zone", Self.changes).body.contains("1001"))
+        #expect(instance.terminate() == 0)
+
+        try expectDropped(in: folder.path, beside: statuses[0] == 200 ? "a" : "b")
+    }
+
+    /// The operator gives the row up: the changes of the zone go on, with a tombstone of the record.
+    private func expectDropped(in folder: String, beside name: String) throws {
+        #expect(try CommandRun(["doctor", "--data", folder, "--drop-damaged"]).status != 0)
+        let kept = try CommandRun(["doctor", "--data", folder, "--repair"])
+        #expect(kept.status == 1 && kept.output.contains("--repair --drop-damaged"))
+        let run = try CommandRun(["doctor", "--data", folder, "--repair", "--drop-damaged"])
+        let lost = name == "a" ? "b" : "a"
+        #expect(run.status == 0, "\(run.output)")
+        #expect(run.output.contains("dropped: "), "\(run.output)")
+        #expect(run.output.contains(".sqlite: the record \(lost)\n"), "\(run.output)")
+        let instance = try ServedInstance(dataFolder: folder)
+        let session = try Session(instance, user: "alice")
+        for (record, code) in [(name, nil), (lost, "NOT_FOUND")] {
+            let found = try session.post(
+                "records/lookup", Self.lookup(record))
+            #expect(try found.errorCode() == code)
+        }
+        let changes = try session.post("changes/zone", Self.changes)
+        #expect(changes.status == 200 && changes.body.contains("the way to \(name)"))
+        #expect(!changes.body.contains("the way to \(lost)"))
+        #expect(changes.body.contains(#""deleted":true"#), "\(changes.body)")
         #expect(instance.terminate() == 0)
     }
 }

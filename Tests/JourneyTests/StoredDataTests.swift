@@ -179,7 +179,7 @@ import Testing
         #expect(try kinds() == [1, 2, 3])
         let instance = try serve(fixture)
         while try !kinds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
-        let counts = try queue.read {
+        let counts = try await queue.read {
             try Int.fetchAll(
                 $0,
                 sql: """

@@ -29,6 +29,19 @@ struct Examine: AsyncParsableCommand {
     @Flag(help: "Rebuild what is derived from records where it is wrong. No service may run.")
     var repair = false
 
+    @Flag(
+        help: """
+            With --repair: give up rows whose checksum does not match. A tombstone takes a record's place, \
+            so that the changes of its zone can be fetched again.
+            """)
+    var dropDamaged = false
+
+    func validate() throws {
+        if dropDamaged, !repair {
+            throw ValidationError("--drop-damaged is a part of --repair. Say both.")
+        }
+    }
+
     func run() async throws {
         // Looking must not make a folder.
         guard FileManager.default.fileExists(atPath: data + "/format") else {
@@ -40,8 +53,9 @@ struct Examine: AsyncParsableCommand {
             let doctor = Doctor(storage: storage)
             let diagnosis: Doctor.Diagnosis
             if repair {
-                let repaired = try await doctor.repair()
+                let repaired = try await doctor.repair(dropsDamaged: dropDamaged)
                 diagnosis = repaired.diagnosis
+                for row in repaired.dropped { print("dropped: \(row)") }
                 for path in repaired.rebuilt { print("rebuilt: \(path)") }
             } else {
                 diagnosis = try await doctor.examine()

@@ -165,7 +165,7 @@ struct Serve: AsyncParsableCommand {
             identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
         // One processor is left to everybody who asks for little.
         settings.heavyThreads = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
-        let storage: any StorageEngine
+        let storage: SQLiteStorageEngine
         do {
             storage = try openStorageEngine(logger)
         } catch let error as StorageError {
@@ -182,6 +182,7 @@ struct Serve: AsyncParsableCommand {
                 .init(service: OutboxLifecycle(service: service, logger: logger)),
                 .init(service: try makeServer(service, tls, metrics, logger)),
                 .init(service: AssetCollector(service: service)),
+                .init(service: ScrubLifecycle(storage: storage, logger: logger)),
                 .init(
                     service: StopWatch(reason: stop),
                     successTerminationBehavior: .gracefullyShutdownGroup),
@@ -259,7 +260,7 @@ struct Serve: AsyncParsableCommand {
         return proxies
     }
 
-    private func openStorageEngine(_ logger: Logger) throws -> any StorageEngine {
+    private func openStorageEngine(_ logger: Logger) throws -> SQLiteStorageEngine {
         if memory { return SQLiteStorageEngine.inMemory() }
         let folder = data ?? Self.defaultFolder
         let limits = try self.limits()

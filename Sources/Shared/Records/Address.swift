@@ -70,4 +70,13 @@ public struct DatabaseAddress: Hashable, Sendable {
         self.containerAddress = containerAddress
         self.tenant = tenant
     }
+
+    /// Of a private database by its owner alone: a service looks for it several times a request, and a user
+    /// has few.
+    public func hash(into hasher: inout Hasher) {
+        switch tenant {
+        case .public: hasher.combine(containerAddress)
+        case .private(let owner): hasher.combine(owner)
+        }
+    }
 }

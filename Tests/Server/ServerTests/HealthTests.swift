@@ -8,8 +8,8 @@ import Testing
 
 /// What `/health` says over HTTP, to whoever watches the service.
 @Suite struct HealthTests {
-    private static let query = """
-        {"query":{"recordType":"Hut"}}
+    private static let lookup = """
+        {"records":[{"recordName":"hut"}]}
         """
 
     /// A storage whose folder cannot be written once it is told so.
@@ -38,10 +38,10 @@ import Testing
             #expect(before.hasPrefix("HTTP/1.1 200"))
             #expect(before.hasSuffix(#"{"status":"ready"}"#))
             let refused = try await connection.ask(
-                "POST /database/1/iCloud.org.example.Health/development/public/records/query"
+                "POST /database/1/iCloud.org.example.Health/development/public/records/lookup"
                     + "?ckAPIToken=development HTTP/1.1\r\nHost: localhost\r\n"
                     + "Content-Type: text/plain\r\n"
-                    + "Content-Length: \(Self.query.utf8.count)\r\n\r\n\(Self.query)")
+                    + "Content-Length: \(Self.lookup.utf8.count)\r\n\r\n\(Self.lookup)")
             #expect(refused.hasPrefix("HTTP/1.1 503"), "\(refused)")
             let after = try await connection.ask(get)
             #expect(after.hasPrefix("HTTP/1.1 503"), "\(after)")

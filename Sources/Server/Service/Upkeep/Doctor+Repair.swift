@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -12,25 +13,63 @@ extension Doctor {
     /// are not changed, except that one whose shared root was wrong gets a version, so that participants'
     /// devices hear of it. Needs the folder alone.
     ///
-    /// - Returns: what is still wrong, and the paths of the databases that were rebuilt.
-    package func repair() async throws -> (diagnosis: Diagnosis, rebuilt: [String]) {
+    /// - Parameters:
+    ///   - dropsDamaged: Whether rows whose checksum does not match are given up: of a record a tombstone is
+    ///     left, so that the changes of its zone can be fetched again, and devices that had it delete it.
+    ///   - world: Its time is the tombstones'.
+    /// - Returns: What is still wrong, and what was done.
+    package func repair(
+        dropsDamaged: Bool = false, world: World = .live
+    ) async throws -> Repair {
         let before = try await examine()
-        let paths = Set(before.findings.filter(\.isRebuilt).map(\.path))
+        let paths = Set(
+            before.findings.filter { $0.isRebuilt || dropsDamaged && $0.isDamagedRow }.map(\.path))
         // Rows of a file that is not whole say nothing.
         let damaged = Set(before.findings.filter(\.isDamage).map(\.path))
-        var rebuilt: [String] = []
+        var repair = Repair(diagnosis: before)
         for address in try await storage.databases() {
             let path = storage.path(of: address)
             guard paths.contains(path), !damaged.contains(path) else { continue }
-            try await storage.rebuildDerivedRows(of: address) { rows in
+            let dropped = try await storage.rebuildDerivedRows(
+                of: address, dropsDamaged: dropsDamaged
+            ) { rows, damaged in
+                try Self.leaveTombstones(of: damaged, in: rows, world.nowMilliseconds())
                 for zone in try rows.zones() {
                     var rebuilding = ZoneRebuilding(zone)
                     try rebuilding.rebuild(rows, recordsPerPage: Self.recordsPerPage)
                 }
             }
-            rebuilt.append(path)
+            repair.rebuilt.append(path)
+            repair.dropped += dropped.map { "\(path): the \($0.kind) \($0.name)" }
         }
-        return (rebuilt.isEmpty ? before : try await examine(), rebuilt)
+        if !repair.rebuilt.isEmpty { repair.diagnosis = try await examine() }
+        return repair
+    }
+
+    /// What a repair came to.
+    package struct Repair: Sendable {
+        /// After it.
+        package var diagnosis: Diagnosis
+        /// The paths of the databases that were rebuilt.
+        package var rebuilt: [String] = []
+        /// The damaged rows that were given up, each with the path of its database.
+        package var dropped: [String] = []
+    }
+
+    /// What these records said cannot be read, so nobody is notified; the changes of their zones tell it.
+    private static func leaveTombstones(
+        of records: [RecordRow], in rows: any RecordTransaction, _ nowMilliseconds: Int64
+    ) throws {
+        for record in records {
+            let version = try rows.takeVersions(1, in: record.zone).lowerBound
+            var row = record.tombstone(
+                modifier: record.modifier, device: "", milliseconds: nowMilliseconds)
+            row.version = version
+            row.commitVersion = version
+            row.changeTag = ChangeTag(version: version, epoch: try rows.epoch).text
+            row.creatorDevice = ""
+            try rows.put(row)
+        }
     }
 }
 

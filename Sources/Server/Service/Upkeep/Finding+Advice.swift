@@ -7,10 +7,19 @@ extension Finding {
     /// Whether the file itself is damaged, so that its rows say nothing.
     var isDamage: Bool { Self.damage.contains(invariant) }
 
+    /// Whether a row is damaged in a file that is whole.
+    var isDamagedRow: Bool {
+        invariant == "A row has the checksum that was computed when it was written."
+    }
+
     /// What to do about it, as a sentence.
     package var advice: String {
         if isRebuilt {
             return "stratus doctor --repair rebuilds it from the records."
+        }
+        if isDamagedRow {
+            return "Restore the file from a backup, or give the row up: stratus doctor --repair"
+                + " --drop-damaged"
         }
         if isDamage { return "Restore the file from a backup." }
         if invariant == "The folder contains only Stratus's files." {

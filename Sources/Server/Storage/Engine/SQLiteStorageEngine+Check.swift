@@ -53,7 +53,7 @@ extension SQLiteStorageEngine {
         return check
     }
 
-    private static func check(
+    static func check(
         _ file: any OpenDatabase, _ invariants: [StoredInvariant], into check: inout FolderCheck,
         rows damaged: @escaping @Sendable (Database, String) throws -> [Finding] = { _, _ in [] }
     ) async {
@@ -85,7 +85,7 @@ extension SQLiteStorageEngine {
     }
 
     /// The rows whose checksum does not match, of a database of records.
-    private static func damagedRows(
+    static func damagedRows(
         of database: Database, path: String
     ) throws -> [Finding] {
         var findings: [Finding] = []

@@ -5,22 +5,31 @@ extension SQLiteStorageEngine {
     /// lets `body` derive the rows again: in one transaction.
     ///
     /// For a process that has the folder alone, and no longer serves it.
+    ///
+    /// - Parameters:
+    ///   - dropsDamaged: Whether rows whose checksum does not match are removed; what `body` gets are the
+    ///     records among them, in whose places it puts tombstones.
+    ///   - body: Derives rows.
+    /// - Returns: What was dropped.
     package func rebuildDerivedRows(
-        of address: DatabaseAddress,
-        _ body: @escaping @Sendable (any RecordTransaction) throws -> Void
-    ) async throws {
+        of address: DatabaseAddress, dropsDamaged: Bool = false,
+        _ body: @escaping @Sendable (any RecordTransaction, [RecordRow]) throws -> Void
+    ) async throws -> [DamagedRow] {
         let epoch = epochs.epoch(of: address)
-        let version = try await withDatabase(of: address) { file in
+        let (version, rows) = try await withDatabase(of: address) { file in
             try await file.write { database in
                 for sql in Self.clearing + [Self.counting] {
                     try SQLStatement(database, sql).run()
                 }
                 let transaction = SQLiteTransaction(database, writing: epoch)
-                try body(transaction)
-                return transaction.takenVersion
+                let dropped =
+                    dropsDamaged ? try transaction.dropDamagedRows() : DroppedRows()
+                try body(transaction, dropped.records)
+                return (transaction.takenVersion, dropped.rows)
             }
         }
         if let version { epoch.committed(version) }
+        return rows
     }
 
     /// An asset that nobody holds gets its time at the next collection, as when its last record lets go.

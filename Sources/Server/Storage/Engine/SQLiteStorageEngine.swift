@@ -81,7 +81,7 @@ public final class SQLiteStorageEngine: StorageEngine {
         self.placement = placement
         self.epochs = epochs
         databasesInUse = OpenDatabases(placement, world: world, logger: logger) {
-            epochs.reopened($0)
+            epochs.opened($0, $1)
         }
     }
 
@@ -154,7 +154,7 @@ struct SQLiteRecordStore: RecordStore {
         _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
     ) async throws -> Outcome {
         try await databases.use(address) { database in
-            let epoch = epochs.epoch(of: address)
+            let epoch = database.epoch.epoch ?? epochs.epoch(of: address)
             let (outcome, version) = try await database.write { database in
                 let transaction = SQLiteTransaction(database, writing: epoch)
                 return (try body(transaction), transaction.takenVersion)

@@ -88,6 +88,16 @@ final class EpochSource: Sendable {
     var lead: Double { Double(world.nowMilliseconds()) / 1_000 - world.uptimeSeconds() }
 }
 
+/// Where an open database has its epoch, so that a write need not look for it.
+final class EpochPlace: Sendable {
+    private let place = Mutex<WritingEpoch?>(nil)
+
+    var epoch: WritingEpoch? {
+        get { place.withLock { $0 } }
+        set { place.withLock { $0 = newValue } }
+    }
+}
+
 /// The epochs in which this process writes its databases.
 final class WritingEpochs: Sendable {
     /// Databases whose epochs are remembered. One that was forgotten begins a new epoch with its next write.
@@ -110,7 +120,8 @@ final class WritingEpochs: Sendable {
     }
 
     /// Notes that a database's file was opened.
-    func reopened(_ address: DatabaseAddress) {
+    func opened(_ address: DatabaseAddress, _ database: any OpenDatabase) {
         epochs.withLock { $0[address] }?.reopened()
+        database.epoch.epoch = epoch(of: address)
     }
 }

@@ -47,3 +47,76 @@ extension SQLiteTransaction {
         }
     }
 }
+
+/// What was damaged in a database, and is not there any more.
+package struct DroppedRows: Sendable {
+    /// All of them, for a report.
+    package var rows: [DamagedRow] = []
+    /// The records among them as they can be read. They still have their rows: whoever drops them puts
+    /// tombstones in their places.
+    package var records: [RecordRow] = []
+}
+
+extension SQLiteTransaction {
+    /// Removes the rows whose checksum does not match, but for records.
+    func dropDamagedRows() throws -> DroppedRows {
+        var dropped = DroppedRows()
+        dropped.records = try statement("SELECT \(Self.recordColumns) FROM record")
+            .all { (row: Self.uncheckedRecord($0), checksum: $0.integer(Self.checksumColumn)) }
+            .filter { $0.row.checksum != $0.checksum }
+            .map(\.row)
+        for record in dropped.records {
+            dropped.rows.append(DamagedRow(kind: "record", name: record.name))
+        }
+        var subscriptions: [SubscriptionRow] = []
+        try statement("SELECT user, identifier, body, checksum FROM subscription").rows {
+            let row = SubscriptionRow(user: $0.text(0), identifier: $0.text(1), body: $0.bytes(2))
+            if row.checksum != $0.integer(3) { subscriptions.append(row) }
+            return true
+        }
+        for row in subscriptions {
+            try statement("DELETE FROM subscription WHERE user = ? AND identifier = ?")
+                .bind(1, row.user)
+                .bind(2, row.identifier)
+                .run()
+            dropped.rows.append(DamagedRow(kind: "subscription", name: row.identifier))
+        }
+        try drop(from: "record_ancestor", Self.ancestorColumns, at: 8, &dropped) {
+            let row = Self.uncheckedAncestor($0)
+            return (row.checksum, DamagedRow(kind: "former state of a record", name: row.changeTag))
+        }
+        try drop(
+            from: "applied_operation", "user, device, operation, outcome, checksum", at: 4, &dropped
+        ) {
+            let key = OperationKey(user: $0.text(0), device: $0.text(1), operation: $0.text(2))
+            return (
+                key.checksum(outcome: $0.bytes(3)),
+                DamagedRow(kind: "outcome of a request", name: key.operation)
+            )
+        }
+        try drop(from: "outbox", "identifier, body, checksum", at: 2, &dropped) {
+            (
+                OutboxRow.checksum(body: $0.bytes(1)),
+                DamagedRow(kind: "event of the outbox", name: "\($0.integer(0))")
+            )
+        }
+        return dropped
+    }
+
+    /// - Parameter checksum: The column of the checksum, which is the last.
+    private func drop(
+        from table: String, _ columns: String, at checksum: Int32, _ dropped: inout DroppedRows,
+        _ row: (SQLStatement) -> (Int64, DamagedRow)
+    ) throws {
+        var found: [(Int64, DamagedRow)] = []
+        try statement("SELECT \(columns), rowid FROM \(table)").rows {
+            let (expected, name) = row($0)
+            if $0.integer(checksum) != expected { found.append(($0.integer(checksum + 1), name)) }
+            return true
+        }
+        for (rowid, name) in found {
+            try statement("DELETE FROM \(table) WHERE rowid = ?").bind(1, rowid).run()
+            dropped.rows.append(name)
+        }
+    }
+}

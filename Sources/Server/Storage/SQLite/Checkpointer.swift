@@ -17,8 +17,6 @@ final class Checkpointer: Sendable {
     private let logPages = Atomic<Int>(0)
     /// How long the log was when the last checkpoint beside the writer began.
     private let checkpointedPages = Atomic<Int>(0)
-    /// The part of the pages before a checkpoint that come before the next one, where the log went on.
-    private static let partBeforeNext = 8
     private let pages: Mutex<PageGrowth>
 
     init(path: String, configuration: Configuration, limits: StorageLimits) {
@@ -60,16 +58,13 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Where saves come without a pause, a checkpoint does not reach the log's end, and the log goes on: then
-    /// one that follows at once would open a connection for a few pages.
+    /// Where saves come without a pause, none is done before the next save, and the log goes on: then it is
+    /// tried again when the log is twice as long, not after each save. Each try opens a connection.
     private func isDue(_ pages: Int) -> Bool {
-        let due = inPages(limits.logPagesBeforeCheckpoint)
-        guard pages >= due else { return false }
+        guard pages >= inPages(limits.logPagesBeforeCheckpoint) else { return false }
         let former = checkpointedPages.load(ordering: .relaxed)
-        // A log that began anew is shorter.
-        guard pages < former || former == 0 || pages - former >= due / Self.partBeforeNext else {
-            return false
-        }
+        // A log that began anew is shorter than it was.
+        guard pages < former || pages >= 2 * former else { return false }
         checkpointedPages.store(pages, ordering: .relaxed)
         return true
     }

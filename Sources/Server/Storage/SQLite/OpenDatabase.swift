@@ -5,6 +5,9 @@ protocol OpenDatabase: AnyObject, Sendable {
     /// The file; in memory a name for messages.
     var path: String { get }
 
+    /// In which epoch this process writes it; put there when it is opened.
+    var epoch: EpochPlace { get }
+
     /// Runs `body` on one state of the database.
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome

@@ -32,6 +32,7 @@ final class OpenDatabases: Sendable {
         var idleTask: Task<Void, Never>?
         var damaged = DamagedDatabases()
         var isClosed = false
+        var isClosingSurplus = false
         /// How often a database was opened.
         var openings = 0
         /// The tasks that wait until some entry changes.
@@ -48,19 +49,21 @@ final class OpenDatabases: Sendable {
 
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
+    /// How many more than may be are open before an opening waits for the closing of another.
+    private static let surplus = 16
 
     /// Nil where a closed database would be lost.
     private let limit: Int?
     let placement: any Placement
     let world: World
     private let logger: Logger
-    private let whenOpened: @Sendable (DatabaseAddress) -> Void
+    private let whenOpened: @Sendable (DatabaseAddress, any OpenDatabase) -> Void
     let state = Mutex(State())
 
     /// - Parameter whenOpened: Called when a database was opened, before anybody uses it.
     init(
         _ placement: any Placement, world: World, logger: Logger,
-        whenOpened: @escaping @Sendable (DatabaseAddress) -> Void = { _ in }
+        whenOpened: @escaping @Sendable (DatabaseAddress, any OpenDatabase) -> Void = { _, _ in }
     ) {
         self.whenOpened = whenOpened
         limit = placement.openDatabases
@@ -133,14 +136,16 @@ final class OpenDatabases: Sendable {
                 atSeconds: world.uptimeSeconds())
             if let refusal { return .refused(refusal) }
         }
-        guard let entry = state.entries[address] else {
+        guard let place = state.entries.index(forKey: address) else {
             state.entries[address] = Entry(phase: .opening)
             state.openings += 1
             return .mustOpen(isTry: isTry)
         }
-        guard case .open(let database) = entry.phase else { return .mustWait }
-        if entry.uses == 0 { state.unused.remove(address) }
-        state.entries[address]?.uses += 1
+        guard case .open(let database) = state.entries.values[place].phase else {
+            return .mustWait
+        }
+        if state.entries.values[place].uses == 0 { state.unused.remove(address) }
+        state.entries.values[place].uses += 1
         return .ready(database)
     }
 
@@ -153,10 +158,10 @@ final class OpenDatabases: Sendable {
                 try placement.openMakingRoom(address)
             }
             if isTry { try await lookThrough(database) }
-            whenOpened(address)
+            whenOpened(address, database)
             updateEntries { $0.entries[address] = Entry(phase: .open(database), uses: 1) }
             if isTry { noteWell(address) }
-            await closeSurplus()
+            await makeRoom()
             return database
         } catch {
             let failure = refuse(address, for: error, isTry: isTry)
@@ -171,14 +176,16 @@ final class OpenDatabases: Sendable {
     private func release(_ address: DatabaseAddress) -> Bool {
         let now = world.uptimeSeconds()
         let (waiting, isCondemned, isFirst) = state.withLock { state in
-            guard var entry = state.entries[address] else { return ([Waiter](), false, false) }
-            entry.uses -= 1
-            entry.usedAtSeconds = now
-            state.entries[address] = entry
-            let isLast = entry.uses == 0
+            guard let place = state.entries.index(forKey: address) else {
+                return ([Waiter](), false, false)
+            }
+            state.entries.values[place].uses -= 1
+            state.entries.values[place].usedAtSeconds = now
+            let isLast = state.entries.values[place].uses == 0
+            let isCondemned = state.entries.values[place].isCondemned
             if isLast { state.unused.append(address) }
             return (
-                state.isClosed ? Self.takeWaiting(&state) : [], isLast && entry.isCondemned,
+                state.isClosed ? Self.takeWaiting(&state) : [], isLast && isCondemned,
                 isLast && state.idleTask == nil
             )
         }
@@ -187,9 +194,26 @@ final class OpenDatabases: Sendable {
         return isCondemned
     }
 
-    private func closeSurplus() async {
+    /// Closes what is too much: beside the request that opened one, unless there is much too much.
+    private func makeRoom() async {
         guard let limit else { return }
-        while let address = state.withLock({ $0.entries.count > limit ? $0.unused.first : nil }) {
+        let (count, isClosing) = state.withLock { state in
+            let count = state.entries.count
+            defer { if count > limit { state.isClosingSurplus = true } }
+            return (count, state.isClosingSurplus)
+        }
+        if count > limit + Self.surplus { return await closeSurplus(limit) }
+        guard count > limit, !isClosing else { return }
+        _ = world.startTask("surplus databases") { [weak self] in await self?.closeSurplus(limit) }
+    }
+
+    private func closeSurplus(_ limit: Int) async {
+        func next(_ state: inout State) -> DatabaseAddress? {
+            if state.entries.count > limit, let first = state.unused.first { return first }
+            state.isClosingSurplus = false
+            return nil
+        }
+        while let address = state.withLock({ next(&$0) }) {
             do {
                 try await shut(address)
             } catch {

@@ -6,6 +6,7 @@ import Synchronization
 /// One open database file: a connection that writes, and a few that read, opened when they are needed.
 final class SQLiteFile: OpenDatabase {
     let path: String
+    let epoch = EpochPlace()
     private let main: DatabaseQueue
     private let commits: GroupCommit
     private let checkpoints: Checkpointer

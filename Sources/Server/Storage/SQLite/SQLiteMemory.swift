@@ -8,6 +8,7 @@ import Synchronization
 /// Neither waits for anything but the other.
 final class SQLiteMemory: OpenDatabase {
     let path: String
+    let epoch = EpochPlace()
     private let queue: DatabaseQueue
     private let isClosed = Atomic(false)
 

@@ -76,8 +76,9 @@ import Testing
         let found = try await Doctor(storage: place.storage).examine().findings
         #expect(!found.isEmpty)
         for finding in found { #expect(finding.isRebuilt, "\(finding)") }
-        let (diagnosis, rebuilt) = try await Doctor(storage: place.storage).repair()
-        #expect(diagnosis.findings == [] && rebuilt == [place.storage.path(of: address)])
+        let repair = try await Doctor(storage: place.storage).repair()
+        #expect(repair.diagnosis.findings == [] && repair.dropped == [])
+        #expect(repair.rebuilt == [place.storage.path(of: address)])
         try await place.expectHealth(of: alice)
         // Nothing is to be done the second time.
         #expect(try await Doctor(storage: place.storage).repair().rebuilt == [])
@@ -93,10 +94,51 @@ import Testing
                 try Self.run("UPDATE record SET change_tag = '' WHERE name = 'a'", in: $0)
             }
         }
-        let (diagnosis, rebuilt) = try await Doctor(storage: place.storage).repair()
-        #expect(diagnosis.findings.map(\.invariant) == ["A record has a change tag."])
-        #expect(rebuilt == [])
-        #expect(diagnosis.findings[0].advice.contains("backup"))
+        let repair = try await Doctor(storage: place.storage).repair()
+        #expect(repair.diagnosis.findings.map(\.invariant) == ["A record has a change tag."])
+        #expect(repair.rebuilt == [])
+        #expect(repair.diagnosis.findings[0].advice.contains("backup"))
+    }
+
+    /// Every kind of row that has a checksum, each damaged: given up only when the operator says so.
+    @Test func damagedRowsAreDroppedWhenToldSo() async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            [hut(.create, "a"), hut(.create, "b"), hut(.create, "c")], in: "Trips")
+        try await alice.modify([hut(.forceUpdate, "a", [beds(7)])], in: "Trips")
+        let token = try await alice.page("Trips").syncToken
+        let address = place.database(of: alice)
+        try await place.storage.withDatabase(of: address) { file in
+            try await file.write { database in
+                for sql in [
+                    "UPDATE record SET payload = x'00' WHERE name = 'b'",
+                    "UPDATE record_ancestor SET payload = x'00'",
+                    "INSERT INTO subscription (user, identifier, body) VALUES ('u', 's', x'00')",
+                    "INSERT INTO outbox (body) VALUES (x'00')",
+                    """
+                    INSERT INTO applied_operation (user, device, operation, outcome, expires_ms)
+                    VALUES ('u', 'd', 'o', x'00', 1)
+                    """,
+                ] { try SQLStatement(database, sql).run() }
+            }
+        }
+        let doctor = Doctor(storage: place.storage)
+        let kept = try await doctor.repair()
+        #expect(kept.diagnosis.findings.count == 5 && kept.dropped == [])
+        for finding in kept.diagnosis.findings {
+            #expect(finding.advice.hasSuffix("stratus doctor --repair --drop-damaged"))
+        }
+        let repair = try await doctor.repair(dropsDamaged: true)
+        #expect(repair.diagnosis.findings == [])
+        #expect(repair.dropped.count == 5)
+        #expect(repair.dropped.contains(place.storage.path(of: address) + ": the record b"))
+        // A device that had the record hears that it is gone, and the others are as they were.
+        let changes = try await alice.page("Trips", since: token).records
+        #expect(changes.map(\.tombstone?.recordName) == ["b"])
+        let found = try await alice.lookup(["a", "b", "c"], in: "Trips")
+        #expect(found.map { $0.record != nil } == [true, false, true])
     }
 
     /// The sentences by which findings are sorted are those that checks have.

@@ -1,0 +1,80 @@
+import Foundation
+import GRDB
+import InMemoryLogging
+import Logging
+import StratusRecords
+import StratusTesting
+import Testing
+
+@testable import StratusStorage
+
+/// Damage that no request meets is noticed while the service runs.
+@Suite struct FolderScrubTests {
+    /// A byte of the index by name is changed: a lookup of that record finds nothing, without an error.
+    @Test func indexThatHidesARecordIsFound() async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let file = folder.file(of: MarkedFolder.alice)
+            let names = ["aaaaaaaaaaaaaaaaaaaa", "hidden-record-of-index", "zzzzzzzzzzzzzzzzzzzz"]
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(names, to: store) { _ in Array("{}".utf8) }
+            }
+            // The name is in the row's page and in the index's.
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+            let root = try Self.rootPage(of: "record_by_name", in: file)
+            let page = (root.number - 1) * root.bytes..<root.number * root.bytes
+            let place = try #require(bytes[page].range(of: Data(names[1].utf8)))
+            bytes[place.lowerBound] ^= 1
+            try bytes.write(to: URL(fileURLWithPath: file))
+
+            let clock = TestClock()
+            let handler = InMemoryLogHandler()
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                #expect(try await MarkedFolder.lookUp([names[1]], in: store).isEmpty)
+                #expect(try await MarkedFolder.lookUp([names[0]], in: store).count == 1)
+                let scrub = FolderScrub(
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
+                async let found = scrub.round()
+                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+                let findings = try await found
+                #expect(!findings.isEmpty)
+                #expect(findings.allSatisfy { $0.path == file })
+                #expect(handler.entries.count == findings.count)
+            }
+        }
+    }
+
+    @Test func soundDatabasesHaveNoFindings() async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let clock = TestClock()
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["a"], to: store)
+                let scrub = FolderScrub(
+                    storage, world: clock.world, logger: Logger(label: "test"))
+                async let found = scrub.round()
+                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+                #expect(try await found == [])
+            }
+        }
+    }
+
+    private static func rootPage(
+        of index: String, in file: String
+    ) throws -> (number: Int, bytes: Int) {
+        let queue = try DatabaseQueue(path: file)
+        let found = try queue.inDatabase { database in
+            let number = try Int.fetchOne(
+                database, sql: "SELECT rootpage FROM sqlite_schema WHERE name = ?",
+                arguments: [index])
+            return (number ?? 0, try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0)
+        }
+        try queue.close()
+        return found
+    }
+}
