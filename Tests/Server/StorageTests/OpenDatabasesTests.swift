@@ -61,11 +61,26 @@ private let container = ContainerAddress(
                 _ = try await storage.store(for: address(1_000))
                 _ = try await storage.store(for: address(number))
             }
-            // The last ones are closed beside the requests that open others.
-            while storage.openDatabases > 10 { try await Task.sleep(for: .milliseconds(1)) }
             #expect(storage.openDatabases == 10)
             #expect(storage.openings == 51)
             try await storage.close()
+        }
+    }
+
+    /// Of many, some are closed beside the requests that open others.
+    @Test(.timeLimit(.minutes(5))) func surplusIsClosedBesideTheRequests() async throws {
+        try await withTemporaryFolder { folder in
+            var limits = StorageLimits()
+            limits.openDatabases = 32
+            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            for number in 0..<100 {
+                _ = try await storage.store(for: address(number))
+                #expect(storage.openDatabases <= 35)
+            }
+            while storage.openDatabases > 32 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(storage.openings == 100)
+            try await storage.close()
+            #expect(storage.openDatabases == 0)
         }
     }
 

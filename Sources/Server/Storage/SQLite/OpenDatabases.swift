@@ -49,8 +49,8 @@ final class OpenDatabases: Sendable {
 
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
-    /// How many more than may be are open before an opening waits for the closing of another.
-    private static let surplus = 16
+    /// The part of the limit that may be open beyond it before an opening waits for the closing of another.
+    private static let surplusPart = 16
 
     /// Nil where a closed database would be lost.
     private let limit: Int?
@@ -202,7 +202,7 @@ final class OpenDatabases: Sendable {
             defer { if count > limit { state.isClosingSurplus = true } }
             return (count, state.isClosingSurplus)
         }
-        if count > limit + Self.surplus { return await closeSurplus(limit) }
+        if count > limit + limit / Self.surplusPart { return await closeSurplus(limit) }
         guard count > limit, !isClosing else { return }
         _ = world.startTask("surplus databases") { [weak self] in await self?.closeSurplus(limit) }
     }
