@@ -25,6 +25,8 @@ final class IndexScan {
     /// Whether records are read beyond their system fields.
     private var readsFields: Bool
     private(set) var scanned = 0
+    /// Entries of places that were read to find the nearest.
+    private(set) var entriesRead = 0
     private var scannedBytes = 0
     private let weight: Int
     /// Bytes of the filters, which each record is compared with, and what a record costs in any case.
@@ -267,6 +269,8 @@ final class IndexScan {
         }
         return false
     }
+
+    func count(entriesRead count: Int) { entriesRead += count }
 
     func isMatch(_ row: RecordRow, _ values: RecordValues) -> Bool {
         !row.isDeleted && canRead[row.zone]?(row) == true && search.matcher.matches(values)

@@ -24,6 +24,8 @@ struct NearestEntries {
         var inner: Double
         var outer: Double
         var entries: [IndexEntry]
+        /// Entries that were read for it, those of cells that were too full among them.
+        var entriesRead = 0
     }
 
     /// A cell with more entries is split in four.
@@ -59,12 +61,15 @@ struct NearestEntries {
         var found: [Found] = []
         var outer = end
         var cells: Heap<Cell> = [Cell(.world, from: centre)]
+        var entriesRead = 2 * wanted
         var radiusRead = try radiusRead(beyond: inner, wanted: wanted)
         while let next = cells.popMin(), next.nearest <= outer + Self.slackMetres {
             let isDeepest = next.cell.level == PlaceCell.deepestLevel
             var entries: [IndexEntry]?
             if isDeepest || next.cell.radius <= radiusRead {
-                entries = try read(next.cell, atMost: isDeepest ? limit : Self.entriesPerCell)
+                let most = isDeepest ? limit : Self.entriesPerCell
+                entries = try read(next.cell, atMost: most)
+                entriesRead += entries?.count ?? most + 1
                 if isDeepest, entries == nil { throw ServiceError.tooManyAtOnePlace }
                 // Where records are dense, try smaller cells from here on; elsewhere larger ones.
                 if entries == nil {
@@ -92,7 +97,8 @@ struct NearestEntries {
             if found.count > 2 * wanted { try cut(&found, to: wanted, beyond: inner, &outer) }
         }
         if found.count > wanted { try cut(&found, to: wanted, beyond: inner, &outer) }
-        return Ring(inner: inner, outer: outer, entries: found.map(\.entry))
+        return Ring(
+            inner: inner, outer: outer, entries: found.map(\.entry), entriesRead: entriesRead)
     }
 
     /// Keeps as many of the nearest as wanted, and those at the same distance as the last.

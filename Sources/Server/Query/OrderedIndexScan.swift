@@ -267,6 +267,7 @@ struct OrderedIndexScan {
             var wanted = max(min(indexScan.search.limit, maximumGroup / 4), 8)
             while inner < farthest {
                 let ring = try nearest.ring(beyond: inner, wanted: wanted, upTo: farthest)
+                indexScan.count(entriesRead: ring.entriesRead)
                 if try !visitRing(level, ring, visit) { return false }
                 inner = ring.outer
                 wanted = min(wanted * 2, maximumGroup)

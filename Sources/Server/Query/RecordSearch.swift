@@ -35,6 +35,8 @@ package struct RecordSearch: Sendable {
         package var next: QueryPosition?
         /// The number of records that were read.
         package var scanned = 0
+        /// The number of index entries that were read beside those of the records, for an order by distance.
+        package var entriesRead = 0
         /// Whether nothing was looked at, because an index that the page needs is being built.
         package var isWaiting = false
     }
@@ -85,9 +87,12 @@ package struct RecordSearch: Sendable {
     ) throws -> Page {
         let scan = try IndexScan(reader: reader, search: self, zones: zones)
         let rows = zones.map(\.row).sorted { NameOrder.isBefore($0.name, $1.name) }
-        return try order.keys.isEmpty
+        var page =
+            try order.keys.isEmpty
             ? inIndexOrder(scan, rows, after: start)
             : SortedSearch(self, scan, in: rows, after: start).page()
+        page.entriesRead = scan.entriesRead
+        return page
     }
 
     // MARK: Without sort keys

@@ -9,10 +9,13 @@ final class RequestWork: Sendable {
     private static let recordsPerRequest = 160.0
     /// About as many index entries are written.
     private static let entriesPerRequest = 400.0
+    /// About as many are read, and their distances computed.
+    private static let entriesReadPerRequest = 1_600.0
 
     var cost: Double { total.withLock { $0 } }
 
     func add(recordsRead count: Int) { add(Double(count) / Self.recordsPerRequest) }
+    func add(entriesRead count: Int) { add(Double(count) / Self.entriesReadPerRequest) }
     func add(entriesWritten count: Int) { add(Double(count) / Self.entriesPerRequest) }
 
     private func add(_ cost: Double) {

@@ -110,6 +110,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         context.work.add(recordsRead: page.scanned)
+        context.work.add(entriesRead: page.entriesRead)
         return Answer(
             records: try page.found.map { try result($0, of: request, in: context) },
             continuationMarker: try page.next.map {
