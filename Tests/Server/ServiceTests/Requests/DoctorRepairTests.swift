@@ -101,7 +101,7 @@ import Testing
     }
 
     /// Every kind of row that has a checksum, each damaged: given up only when the operator says so.
-    @Test func damagedRowsAreDroppedWhenToldSo() async throws {
+    @Test func damagedRowsAreDroppedOnRequest() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         try await alice.makeZone("Trips")
