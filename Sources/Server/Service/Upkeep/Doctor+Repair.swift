@@ -60,16 +60,29 @@ extension Doctor {
     private static func leaveTombstones(
         of records: [RecordRow], in rows: any RecordTransaction, _ nowMilliseconds: Int64
     ) throws {
-        for record in records {
-            let version = try rows.takeVersions(1, in: record.zone).lowerBound
-            var row = record.tombstone(
-                modifier: record.modifier, device: "", milliseconds: nowMilliseconds)
-            row.version = version
-            row.commitVersion = version
-            row.changeTag = ChangeTag(version: version, epoch: try rows.epoch).text
-            row.creatorDevice = ""
-            try rows.put(row)
+        var writer = RecordWriter(rows, .doctor)
+        for zone in try rows.zones() {
+            let damaged = records.filter { $0.zone == zone.key }
+            guard !damaged.isEmpty else { continue }
+            try writer.write(damaged.count, in: zone, isShared: false) { writer in
+                for record in damaged {
+                    var row = record.tombstone(
+                        modifier: record.modifier, device: "", milliseconds: nowMilliseconds)
+                    row.creatorDevice = ""
+                    // Without the row before, from which nothing can be derived.
+                    try writer.put(RecordWrite(row: row, fields: [], references: [], old: nil))
+                }
+            }
         }
+    }
+}
+
+extension RecordAuthor {
+    /// Nobody, on no device; nobody is notified.
+    fileprivate static var doctor: RecordAuthor {
+        RecordAuthor(
+            user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
+            ancestorRoom: .init(Limits()), recordsAtOnce: .max)
     }
 }
 
@@ -134,10 +147,7 @@ private struct ZoneRebuilding {
             if root != roots[name] { moves.append((name, root)) }
         }
         guard !moves.isEmpty else { return }
-        let author = RecordAuthor(
-            user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
-            ancestorRoom: .init(Limits()), recordsAtOnce: .max)
-        var writer = RecordWriter(rows, author)
+        var writer = RecordWriter(rows, .doctor)
         try writer.write(moves.count, in: zone, isShared: true) { writer in
             for move in moves {
                 let name = move.name
