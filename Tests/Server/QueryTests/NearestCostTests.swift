@@ -57,7 +57,7 @@ import Testing
             ])
         for (query, expected) in [
             // Not the whole zone, and not nothing.
-            (nearest, 20...1_000), (QueryDictionary(recordType: "Hut"), 0...0),
+            (nearest, 20...1_000)
         ] {
             let search = RecordSearch(
                 matcher: try RecordMatcher(query, schema: Self.schema),
