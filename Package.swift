@@ -166,7 +166,9 @@ let package = Package(
             exclude: ["DESIGN.md"]),
         .target(
             name: "StratusMapping",
-            dependencies: ["StratusCache"],
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime", logging,
+            ],
             path: "Sources/Device/Mapping"),
         .target(
             name: "StratusTesting",
@@ -216,6 +218,14 @@ let package = Package(
                 "StratusSync", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Device/CacheTests"),
+        .testTarget(
+            name: "StratusMappingTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
+                "StratusRuntime", "StratusSchema", "StratusService", "StratusTesting",
+                "StratusWire", grdb, inMemoryLogging, logging,
+            ],
+            path: "Tests/Device/MappingTests"),
         .testTarget(
             name: "ShoppingTests",
             dependencies: [
@@ -280,8 +290,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "StratusCache", "StratusRecords", "StratusService", "StratusStorage",
-                "StratusTesting", "StratusWire",
+                "StratusCache", "StratusMapping", "StratusRecords", "StratusService",
+                "StratusStorage", "StratusTesting", "StratusWire",
             ],
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.
@@ -327,6 +337,10 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "document-programs", dependencies: ["CloudKit"],
             path: "Tests/Documents/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
+        // The demo project of Documentation/Mapping.md; JourneyTests run it on two devices.
+        .executableTarget(
+            name: "mapping-demo", dependencies: ["CloudKit", "StratusMapping"],
+            path: "Tests/Documents/MappingDemo"),
         // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
         .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Documents/Huts"),
         .target(
@@ -341,7 +355,7 @@ for target in package.targets where target.type == .test {
         target.dependencies.append("Huts")
     }
     for target in package.targets where target.name == "JourneyTests" {
-        target.dependencies.append("document-programs")
+        target.dependencies += ["document-programs", "mapping-demo"]
     }
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("CoreLocation")

@@ -15,15 +15,17 @@
 
         /// Launches a program and returns when it is ready.
         ///
-        /// - Parameter home: What stays from one launch to the next.
+        /// - Parameters:
+        ///   - home: What stays from one launch to the next.
+        ///   - executable: Has the program.
         init(
             _ program: String, _ service: ServedInstance, user: String, device: String,
-            home: TemporaryFolder
+            home: TemporaryFolder, executable: String = "document-programs"
         ) throws {
             input = Pipe()
             output = Pipe()
             process = try ChildProcess(
-                [ServedInstance.executable(named: "document-programs").path, program],
+                [ServedInstance.executable(named: executable).path, program],
                 input: input.fileHandleForReading, output: output.fileHandleForWriting,
                 environment: [
                     "STRATUS_URL": service.url, "STRATUS_DEV_USER": user,

@@ -2,6 +2,7 @@
 // snippet stands here word for word; what a snippet leaves out (functions around it) is added here.
 import CloudKit
 import StratusCache
+import StratusMapping
 import StratusRecords
 import StratusService
 import StratusStorage
@@ -163,5 +164,35 @@ enum CatalogueSnippets {
         let cloud = TestCloud(clock: clock)
         clock.advance(bySeconds: 60)
         return cloud
+    }
+}
+
+typealias Lake = CloudObject<LakeFields>
+typealias Island = CloudObject<IslandFields>
+
+struct IslandFields: CloudFields {
+    static let cloudMap = CloudMap<Island>("Island").field(\.name, "name")
+    var name = ""
+}
+
+struct LakeFields: CloudFields {
+    static let cloudMap = CloudMap<Lake>("Lake")
+        .field(\.name, "name").field(\.metres, "metres", default: 0)
+        .references(\.islands, "islands")
+    var name = ""
+    var metres = 0
+    var islands: [Island] = []
+}
+
+extension CatalogueSnippets {
+    static func mapping(_ container: CKContainer, _ lake: Lake) async throws {
+        let store = MemoryStore(Lake.self, Island.self)
+        let mapping = try CloudMapping(
+            database: container.privateCloudDatabase, types: [Lake.self, Island.self], store: store,
+            file: nil)
+        lake.edit { $0.name = "Long lake" }
+        try await lake.iCloud.saveAndWait()
+        try await mapping.syncEntities()
+        print(try await mapping.plan(forced: true))
     }
 }

@@ -44,7 +44,7 @@ import Testing
         let folder = "Tests/Documents/DocumentationTests"
         let sources =
             ["\(folder)/Snippets.swift", "\(folder)/CatalogueSnippets.swift"]
-            + Self.articleSources
+            + Self.articleSources + ["Tests/Documents/MappingDemo/main.swift"]
         let compiled = try sources.flatMap { try Self.text($0).split(separator: "\n") }
             .map { $0.trimmingCharacters(in: .whitespaces) }
         var count = 0

@@ -1,0 +1,75 @@
+import StratusClient
+
+/// The requests of both kinds of databases, cut to what the service takes.
+struct DatabaseRequests: Sendable {
+    let database: CKDatabase
+    let zoneID: CKRecordZone.ID
+
+    static let largestBatch = 400
+
+    func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
+
+    func records(named names: [String]) async throws -> [String: CKRecord] {
+        var found: [String: CKRecord] = [:]
+        for batch in names.chunks(of: Self.largestBatch) {
+            for (id, result) in try await database.records(for: batch.map(id)) {
+                do {
+                    found[id.recordName] = try result.get()
+                } catch let error as CKError where error.isNotFound {
+                    // Not there is an answer: the caller sees that it lacks.
+                    continue
+                }
+            }
+        }
+        return found
+    }
+
+    func modify(
+        saving records: [CKRecord], deleting names: [String]
+    ) async throws -> [String: Result<CKRecord?, any Error>] {
+        var results: [String: Result<CKRecord?, any Error>] = [:]
+        var size = Self.largestBatch
+        var (records, names) = (records[...], names[...])
+        while !records.isEmpty || !names.isEmpty {
+            let saving = records.prefix(size)
+            let deleting = names.prefix(size - saving.count)
+            do {
+                let answer = try await database.modifyRecords(
+                    saving: Array(saving), deleting: deleting.map(id), atomically: false)
+                for (id, result) in answer.saveResults {
+                    results[id.recordName] = result.map { $0 }
+                }
+                for (id, result) in answer.deleteResults {
+                    results[id.recordName] = result.map { nil }
+                }
+            } catch let error as CKError where error.contains(.limitExceeded) && size > 1 {
+                size /= 2
+                continue
+            }
+            records = records.dropFirst(saving.count)
+            names = names.dropFirst(deleting.count)
+        }
+        return results
+    }
+
+    /// All pages of a query; a record type that nobody saved yet has no records.
+    func all(_ query: CKQuery) async throws -> [CKRecord] {
+        var records: [CKRecord] = []
+        do {
+            var page = try await database.records(matching: query, inZoneWith: zoneID)
+            while true {
+                records += try page.matchResults.map { try $0.1.get() }
+                guard let cursor = page.queryCursor else { return records }
+                page = try await database.records(continuingMatchFrom: cursor)
+            }
+        } catch let error as CKError where error.isNotFound {
+            return records
+        }
+    }
+}
+
+extension Array {
+    func chunks(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

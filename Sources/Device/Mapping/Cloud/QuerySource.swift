@@ -1,0 +1,74 @@
+import Foundation
+import StratusClient
+
+/// A database without a feed, as the public one is: what changed is asked by modification date.
+struct QuerySource: RecordSource {
+    let requests: DatabaseRequests
+    var zoneID: CKRecordZone.ID { requests.zoneID }
+    var tellsDeletions: Bool { false }
+    private var database: CKDatabase { requests.database }
+
+    /// How far a look goes back before the newest record that was seen: a save that was under way may
+    /// show after one with a later date.
+    static let overlapMilliseconds: Int64 = 60_000
+    private static let subscriptionPrefix = "stratus-mapping-type-"
+
+    func userRecordName() async throws -> String? { nil }
+
+    func prepare() async throws {}
+
+    func records(named names: [String]) async throws -> [String: CKRecord] {
+        try await requests.records(named: names)
+    }
+
+    func modify(
+        saving records: [CKRecord], deleting names: [String]
+    ) async throws -> [String: Result<CKRecord?, any Error>] {
+        try await requests.modify(saving: records, deleting: names)
+    }
+
+    func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
+        let since = mark.flatMap { Int64($0) }
+        let predicate: NSPredicate
+        if let since {
+            let date = Date(wholeMilliseconds: since - Self.overlapMilliseconds)
+            predicate = NSPredicate(format: "modificationDate >= %@", date as NSDate)
+        } else {
+            predicate = NSPredicate(value: true)
+        }
+        let records = try await requests.all(CKQuery(recordType: type, predicate: predicate))
+        let newest = records.compactMap { $0.modificationDate?.wholeMilliseconds }.max()
+        return RemoteChanges(
+            records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
+            isComplete: since == nil,
+            mark: max(newest ?? 0, since ?? 0).description)
+    }
+
+    func records(
+        ofType type: String, where field: String, is value: String
+    ) async throws -> [CKRecord] {
+        let predicate = NSPredicate(format: "%K == %@", field, value)
+        return try await requests.all(CKQuery(recordType: type, predicate: predicate))
+    }
+
+    func subscribe(types: [String]) async throws {
+        let subscriptions = types.map { type -> CKSubscription in
+            let subscription = CKQuerySubscription(
+                recordType: type, predicate: NSPredicate(value: true),
+                subscriptionID: Self.subscriptionPrefix + type)
+            subscription.notificationInfo = .silent
+            return subscription
+        }
+        let results = try await database.modifySubscriptions(saving: subscriptions, deleting: [])
+        for result in results.saveResults.values { _ = try result.get() }
+    }
+
+    func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?) {
+        guard let id = notification.subscriptionID, id.hasPrefix(Self.subscriptionPrefix) else {
+            return (false, nil)
+        }
+        return (true, String(id.dropFirst(Self.subscriptionPrefix.count)))
+    }
+
+    func exchange() async throws {}
+}

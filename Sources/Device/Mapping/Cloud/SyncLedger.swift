@@ -1,0 +1,158 @@
+import Foundation
+import Synchronization
+
+/// What both sides last agreed on, in a file of lines that grows at its end and is rewritten when it has
+/// many more lines than facts.
+///
+/// A line that was half written when the process died is left out: then something is compared once more.
+final class SyncLedger: Sendable {
+    /// A record that the cloud has, as this device last saw or saved it.
+    struct Known: Codable, Hashable {
+        /// When the object was changed, in milliseconds.
+        var changed: Int64?
+        var tag: String?
+    }
+
+    /// One line.
+    private struct Line: Codable {
+        var type: String?
+        var name: String?
+        var known: Known?
+        /// A deletion: to be done in the cloud, or done.
+        var isPending: Bool?
+        var key: String?
+        var value: String?
+    }
+
+    private struct State {
+        var known: [String: [String: Known]] = [:]
+        /// Deleted here, or told to be deleted; true while the cloud does not know.
+        var deleted: [String: [String: Bool]] = [:]
+        var values: [String: String] = [:]
+        var lineCount = 0
+        var file: FileHandle?
+
+        var factCount: Int {
+            known.values.reduce(values.count) { $0 + $1.count }
+                + deleted.values.reduce(0) { $0 + $1.count }
+        }
+
+        mutating func take(_ line: Line) {
+            lineCount += 1
+            if let key = line.key { values[key] = line.value }
+            guard let type = line.type, let name = line.name else { return }
+            known[type, default: [:]][name] = line.known
+            if let isPending = line.isPending {
+                deleted[type, default: [:]][name] = isPending
+            } else if line.known != nil {
+                deleted[type]?[name] = nil
+            }
+        }
+    }
+
+    private let url: URL?
+    private let state: Mutex<State>
+
+    /// - Parameter url: nil keeps everything in memory.
+    init(url: URL?) throws {
+        self.url = url
+        var state = State()
+        if let url, let data = FileManager.default.contents(atPath: url.path) {
+            let decoder = JSONDecoder()
+            for line in data.split(separator: UInt8(ascii: "\n")) {
+                // Half written, see above.
+                if let line = try? decoder.decode(Line.self, from: line) { state.take(line) }
+            }
+        }
+        if let url { try Self.rewrite(&state, to: url) }
+        self.state = Mutex(state)
+    }
+
+    func known(_ type: String, _ name: String) -> Known? {
+        state.withLock { $0.known[type]?[name] }
+    }
+
+    func knownNames(_ type: String) -> Set<String> {
+        state.withLock { Set($0.known[type, default: [:]].keys) }
+    }
+
+    func isDeleted(_ type: String, _ name: String) -> Bool {
+        state.withLock { $0.deleted[type]?[name] != nil }
+    }
+
+    func pendingDeletions(_ type: String) -> [String] {
+        state.withLock { $0.deleted[type, default: [:]].filter(\.value).keys.sorted() }
+    }
+
+    func value(_ key: String) -> String? { state.withLock { $0.values[key] } }
+
+    func setKnown(_ type: String, _ known: [String: Known]) throws {
+        try write(known.map { Line(type: type, name: $0.key, known: $0.value) })
+    }
+
+    func setDeleted(_ type: String, _ names: some Sequence<String>, isPending: Bool) throws {
+        try write(names.map { Line(type: type, name: $0, isPending: isPending) })
+    }
+
+    func set(_ key: String, _ value: String?) throws {
+        guard self.value(key) != value else { return }
+        try write([Line(key: key, value: value)])
+    }
+
+    /// Forgets what was agreed on: the next sync compares and sends everything.
+    func forgetAll() throws {
+        try state.withLock { state in
+            state.known = [:]
+            state.values = [:]
+            if let url { try Self.rewrite(&state, to: url) }
+        }
+    }
+
+    private func write(_ lines: [Line]) throws {
+        guard !lines.isEmpty else { return }
+        try state.withLock { state in
+            for line in lines { state.take(line) }
+            guard let url, let file = state.file else { return }
+            if state.lineCount > 2 * state.factCount + 1_000 {
+                return try Self.rewrite(&state, to: url)
+            }
+            try Self.reporting { try file.write(contentsOf: Self.text(lines)) }
+        }
+    }
+
+    private static func rewrite(_ state: inout State, to url: URL) throws {
+        var lines = state.values.map { Line(key: $0.key, value: $0.value) }
+        for (type, known) in state.known {
+            lines += known.map { Line(type: type, name: $0.key, known: $0.value) }
+        }
+        for (type, deleted) in state.deleted {
+            lines += deleted.map { Line(type: type, name: $0.key, isPending: $0.value) }
+        }
+        state.lineCount = lines.count
+        state.file = try reporting {
+            try text(lines).write(to: url, options: .atomic)
+            let file = try FileHandle(forWritingTo: url)
+            try file.seekToEnd()
+            return file
+        }
+    }
+
+    private static func text(_ lines: [Line]) throws -> Data {
+        let encoder = JSONEncoder()
+        var text = Data()
+        for line in lines {
+            text += try encoder.encode(line)
+            text.append(UInt8(ascii: "\n"))
+        }
+        return text
+    }
+
+    private static func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw MappingError(
+                .unwritable, "Give the mapping a file in a folder that it can write.", cause: error)
+        }
+    }
+}

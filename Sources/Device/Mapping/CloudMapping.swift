@@ -1,0 +1,157 @@
+import Foundation
+import Logging
+import StratusClient
+import StratusRuntime
+import Synchronization
+
+/// Keeps an app's objects in step with a database.
+///
+/// ```swift
+/// let mapping = try CloudMapping(
+///     database: CKContainer.default().privateCloudDatabase, types: [Person.self, Home.self],
+///     store: store, file: folder.appendingPathComponent("mapping"))
+/// person.iCloud.save()
+/// try await mapping.syncEntities()
+/// ```
+///
+/// The mapping that was set up last for a type is the one behind its objects' `iCloud`; ``current`` is
+/// another one for a task, so that one process can be several devices.
+public final class CloudMapping: Sendable {
+    struct State {
+        var isLocked = false
+        var tickets = 0
+        /// When each object's properties were last read for a save that went well, by type and name.
+        var captures: [String: Int] = [:]
+        var recovery: Task<Void, Never>?
+        var watchers: [Int: AsyncStream<ChangedEntity>.Continuation] = [:]
+    }
+
+    /// What `iCloud` takes in this task, in place of the mapping set up last.
+    @TaskLocal public static var current: CloudMapping?
+
+    private static let setUp = Mutex<[ObjectIdentifier: CloudMapping]>([:])
+
+    /// The types, in the order of the setup.
+    let types: [any CloudEntity.Type]
+    private let typesByName: [String: any CloudEntity.Type]
+    let store: any CloudStore
+    let source: any RecordSource
+    let ledger: SyncLedger
+    let deviceID: String
+    let ignoring: @Sendable (any CloudEntity) -> Bool
+    let log: Logger
+    let world: World
+    let lanes = TypeLanes()
+    let state = Mutex(State())
+    /// Held while an object gets its name: it gets one.
+    let naming = Mutex(())
+
+    /// Sets up the mapping of an app.
+    ///
+    /// - Parameters:
+    ///   - database: the private or the public database of a container. In the private one the records
+    ///     lie in a zone of their own, whose change feed is followed; the public one is asked by
+    ///     modification date, and record types `Device` and `DeleteQueue` carry deletions.
+    ///   - types: all types that sync.
+    ///   - store: where the objects are.
+    ///   - file: where the mapping keeps what both sides last agreed on, one file for each user and
+    ///     database; nil keeps it in memory, and every start compares everything.
+    ///   - deviceID: names this device; it must be the same at each start, and no other's. Nil takes the
+    ///     connection's.
+    ///   - zoneName: the zone in the private database.
+    ///   - ignoring: objects to leave alone, both ways, besides those of ``CloudMap/ignore(when:)``.
+    ///   - logger: level debug says every step.
+    ///   - world: time and chance; others in tests.
+    /// - Throws: ``MappingError`` `invalidMaps` with one sentence that names everything wrong, which is
+    ///   logged too; `unwritable`.
+    public convenience init(
+        database: CKDatabase, types: [any CloudEntity.Type], store: any CloudStore, file: URL?,
+        deviceID: String? = nil, zoneName: String = "Objects",
+        ignoring: @escaping @Sendable (any CloudEntity) -> Bool = { _ in false },
+        logger: Logger = Logger(label: "stratus.mapping"), world: World = .live
+    ) throws {
+        let hasFeed = database.databaseScope == .private
+        let requests = DatabaseRequests(
+            database: database, zoneID: hasFeed ? CKRecordZone.ID(zoneName: zoneName) : .default)
+        let source: any RecordSource =
+            hasFeed ? FeedSource(requests: requests) : QuerySource(requests: requests)
+        try self.init(
+            source: source, types: types, store: store, file: file,
+            deviceID: deviceID ?? database.container.connection.deviceID, ignoring: ignoring,
+            logger: logger, world: world)
+    }
+
+    init(
+        source: any RecordSource, types: [any CloudEntity.Type], store: any CloudStore, file: URL?,
+        deviceID: String, ignoring: @escaping @Sendable (any CloudEntity) -> Bool, logger: Logger,
+        world: World
+    ) throws {
+        do {
+            try MapChecking.check(types)
+        } catch {
+            logger.error("\(error)")
+            throw error
+        }
+        self.source = source
+        self.types = types
+        typesByName = Dictionary(types.map { ($0.recordTypeName, $0) }) { $1 }
+        self.store = store
+        ledger = try SyncLedger(url: file)
+        self.deviceID = deviceID
+        self.ignoring = ignoring
+        log = logger
+        self.world = world
+        Self.setUp.withLock { setUp in
+            for type in types { setUp[ObjectIdentifier(type)] = self }
+        }
+    }
+
+    /// Turns syncing off without a change of the code that saves: saves and syncs do nothing, and the next
+    /// sync after it brings what was saved and deleted meanwhile.
+    public var isLocked: Bool {
+        get { state.withLock { $0.isLocked } }
+        set { state.withLock { $0.isLocked = newValue } }
+    }
+
+    /// The mapping behind the `iCloud` of a type.
+    static func of(_ type: any CloudEntity.Type) throws -> CloudMapping {
+        if let current { return current }
+        guard let mapping = setUp.withLock({ $0[ObjectIdentifier(type)] }) else {
+            throw MappingError(.notSetUp, "Set up a CloudMapping with \(type) first.")
+        }
+        return mapping
+    }
+
+    func entityType(named recordType: String) -> (any CloudEntity.Type)? { typesByName[recordType] }
+
+    func isIgnored<E: CloudEntity>(_ entity: E) -> Bool {
+        entity.isPlaceholder || E.cloudMap.ignores.contains { $0(entity) } || ignoring(entity)
+    }
+
+    func recordID(_ name: String) -> CKRecord.ID {
+        CKRecord.ID(recordName: name, zoneID: source.zoneID)
+    }
+
+    /// Sees to the account, the zone and the device's registration.
+    ///
+    /// - Throws: ``MappingError`` `otherAccount`, and the service's errors.
+    func prepare() async throws {
+        if let user = try await source.userRecordName() {
+            if let owner = ledger.value("user"), owner != user {
+                throw MappingError(
+                    .otherAccount,
+                    "Set up a mapping with another file and store: this one's"
+                        + " objects belong to the user \(owner), not to \(user).")
+            }
+            try ledger.set("user", user)
+        }
+        guard ledger.value("prepared") == nil else { return }
+        try await source.prepare()
+        if !source.tellsDeletions { try await registerDevice() }
+        try ledger.set("prepared", "yes")
+    }
+}
+
+extension CloudEntity {
+    static var recordTypeName: String { cloudMap.recordType }
+}

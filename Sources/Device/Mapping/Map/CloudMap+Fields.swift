@@ -1,0 +1,82 @@
+import Foundation
+import StratusClient
+
+/// A property that is a field of the record.
+struct MappedField<Entity: CloudEntity>: Sendable {
+    var name: String
+    var path: PartialKeyPath<Entity> & Sendable
+    /// The type in the language of schemas.
+    var schemaType: String
+    var read: @Sendable (Entity) -> (any CKRecordValueProtocol)?
+    var write: @Sendable (inout Entity, CKRecord) -> Void
+}
+
+extension CloudMap {
+    /// A property that is a field.
+    ///
+    /// - Parameters:
+    ///   - path: a property of a type that a record can hold.
+    ///   - name: the field.
+    ///   - missing: the value when the record lacks the field; nil leaves the property alone.
+    public func field<Value: CKRecordValueProtocol & Sendable>(
+        _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
+        default missing: Value? = nil
+    ) -> Self {
+        adding(
+            name, path, Value.self, read: { $0[keyPath: path] },
+            write: { entity, record in
+                let found: Value? = record[name]
+                if let value = found ?? missing { entity[keyPath: path] = value }
+            })
+    }
+
+    /// An optional property that is a field; nil where the record lacks it.
+    public func field<Value: CKRecordValueProtocol & Sendable>(
+        _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
+    ) -> Self {
+        adding(
+            name, path, Value.self, read: { $0[keyPath: path] },
+            write: { entity, record in entity[keyPath: path] = record[name] })
+    }
+
+    /// A property with raw values, such as an enumeration, that is a field; a raw value that this app
+    /// does not know counts as missing.
+    public func field<Value: RawRepresentable & Sendable>(
+        _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
+        default missing: Value? = nil
+    ) -> Self where Value.RawValue: CKRecordValueProtocol {
+        adding(
+            name, path, Value.RawValue.self, read: { $0[keyPath: path].rawValue },
+            write: { entity, record in
+                let raw: Value.RawValue? = record[name]
+                if let value = raw.flatMap(Value.init) ?? missing { entity[keyPath: path] = value }
+            })
+    }
+
+    /// A file that is an asset. A fetched one lies in a temporary file: let the property's setter, or
+    /// the store, move or copy it.
+    public func asset(
+        _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String
+    ) -> Self {
+        adding(
+            name, path, CKAsset.self,
+            read: { $0[keyPath: path].map { CKAsset(fileURL: $0) } },
+            write: { entity, record in
+                let asset: CKAsset? = record[name]
+                entity[keyPath: path] = asset.flatMap { $0.fileURL }
+            })
+    }
+
+    private func adding(
+        _ name: String, _ path: PartialKeyPath<Entity> & Sendable, _ type: Any.Type,
+        read: @escaping @Sendable (Entity) -> (any CKRecordValueProtocol)?,
+        write: @escaping @Sendable (inout Entity, CKRecord) -> Void
+    ) -> Self {
+        with {
+            $0.fields.append(
+                MappedField(
+                    name: name, path: path, schemaType: SchemaText.name(of: type), read: read,
+                    write: write))
+        }
+    }
+}

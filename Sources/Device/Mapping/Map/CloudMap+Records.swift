@@ -1,0 +1,76 @@
+import Foundation
+import StratusClient
+import StratusRecords
+
+extension CloudMap {
+    /// Every field that the map writes.
+    var fieldNames: [String] { [changeDateName] + fields.map(\.name) + references.map(\.name) }
+
+    /// An object as a record of its own.
+    func record(
+        of entity: Entity, _ id: CKRecord.ID, mapping: CloudMapping
+    ) throws -> CKRecord {
+        let record = CKRecord(recordType: recordType, recordID: id)
+        record[changeDateName] = entity.changeMilliseconds.map { Date(wholeMilliseconds: $0) }
+        for field in fields { record.setObject(field.read(entity), forKey: field.name) }
+        for reference in references {
+            let action: CKRecord.ReferenceAction =
+                reference.target.isWeakTarget ? .deleteSelf : .none
+            let list = mapping.targets(of: reference, in: entity).map {
+                CKRecord.Reference(recordID: mapping.recordID($0), action: action)
+            }
+            if reference.isList {
+                if !list.isEmpty { record[reference.name] = list }
+            } else {
+                record[reference.name] = list.first
+            }
+        }
+        return record
+    }
+
+    /// Brings the fields of a record to what another one has; the rest stays as it is.
+    ///
+    /// - Parameter only: nil is all.
+    func copy(_ wanted: CKRecord, to record: CKRecord, fields only: Set<String>?) throws {
+        let (new, old) = (try RecordSnapshot(wanted), try RecordSnapshot(record))
+        for name in fieldNames where only?.contains(name) ?? true {
+            if new[name] != old[name] {
+                record.setObject(wanted.object(forKey: name), forKey: name)
+            }
+        }
+        if only != nil, new[changeDateName] != old[changeDateName] {
+            record.setObject(wanted.object(forKey: changeDateName), forKey: changeDateName)
+        }
+    }
+
+    /// Whether an object and a record say different things; assets, which would have to be read, apart.
+    func differs(_ entity: Entity, _ record: CKRecord, mapping: CloudMapping) throws -> Bool {
+        let mine = try RecordSnapshot(
+            try self.record(of: entity, record.recordID, mapping: mapping))
+        let theirs = try RecordSnapshot(record)
+        let assets = Set(fields.filter { $0.schemaType == "ASSET" }.map(\.name))
+        return fieldNames.contains { !assets.contains($0) && mine[$0] != theirs[$0] }
+    }
+
+    /// Fills an object's fields, and its placeholders.
+    func fill(_ entity: inout Entity, from record: CKRecord) {
+        for field in fields { field.write(&entity, record) }
+        Entity.syncIDKey?.set(&entity, record.recordID.recordName)
+        Entity.changeDateKey?.set(
+            &entity, changeMilliseconds(of: record).map { Date(wholeMilliseconds: $0) })
+    }
+}
+
+extension CloudMapping {
+    /// The names of what an object refers to, but for what is not in the cloud: deleted, or ignored.
+    func targets<E: CloudEntity>(of reference: MappedReference<E>, in entity: E) -> [String] {
+        let type = reference.target.recordTypeName
+        let names: [String] =
+            switch reference.read(entity) {
+            case .names(let names): names
+            case .objects(let objects):
+                objects.filter { !isIgnored($0) }.compactMap(\.cloudID)
+            }
+        return names.filter { !ledger.isDeleted(type, $0) }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import StratusClient
+
+/// A property that refers to other objects.
+struct MappedReference<Entity: CloudEntity>: Sendable {
+    /// What the property has: objects, or no more than their sync IDs.
+    enum Content {
+        case objects([any CloudEntity])
+        case names([String])
+    }
+
+    /// What the property is to have.
+    struct Filling {
+        var names: [String]
+        var objects: [String: any CloudEntity]
+    }
+
+    var name: String
+    var path: PartialKeyPath<Entity> & Sendable
+    var target: any CloudEntity.Type
+    var isList: Bool
+    var read: @Sendable (Entity) -> Content
+    var fill: @Sendable (inout Entity, Filling) -> Void
+}
+
+extension CloudMap {
+    /// A property that refers to one object; saved with the object and fetched with it.
+    public func reference<Target: CloudEntity>(
+        _ path: WritableKeyPath<Entity, Target?> & Sendable, _ name: String
+    ) -> Self {
+        with {
+            $0.references.append(
+                MappedReference(
+                    name: name, path: path, target: Target.self, isList: false,
+                    read: { .objects($0[keyPath: path].map { [$0] } ?? []) },
+                    fill: { entity, filling in
+                        entity[keyPath: path] =
+                            filling.objects(Target.self).first ?? Target.cloudMap.placeholder
+                    }))
+        }
+    }
+
+    /// A property that refers to many objects, in their order.
+    public func references<Target: CloudEntity>(
+        _ path: WritableKeyPath<Entity, [Target]> & Sendable, _ name: String
+    ) -> Self {
+        with {
+            $0.references.append(
+                MappedReference(
+                    name: name, path: path, target: Target.self, isList: true,
+                    read: { .objects($0[keyPath: path]) },
+                    fill: { $0[keyPath: path] = $1.objects(Target.self) }))
+        }
+    }
+
+    /// A property that holds the sync ID of one object, as a row of a table does.
+    public func reference<Target: CloudEntity>(
+        _ path: WritableKeyPath<Entity, String?> & Sendable, to target: Target.Type, _ name: String
+    ) -> Self {
+        with {
+            $0.references.append(
+                MappedReference(
+                    name: name, path: path, target: target, isList: false,
+                    read: { .names($0[keyPath: path].map { [$0] } ?? []) },
+                    fill: { $0[keyPath: path] = $1.names.first }))
+        }
+    }
+
+    /// A property that holds the sync IDs of many objects.
+    public func references<Target: CloudEntity>(
+        _ path: WritableKeyPath<Entity, [String]> & Sendable, to target: Target.Type, _ name: String
+    ) -> Self {
+        with {
+            $0.references.append(
+                MappedReference(
+                    name: name, path: path, target: target, isList: true,
+                    read: { .names($0[keyPath: path]) },
+                    fill: { $0[keyPath: path] = $1.names }))
+        }
+    }
+}
+
+extension MappedReference {
+    /// The names of the records that a record refers to here.
+    func names(in record: CKRecord) -> [String] {
+        if isList {
+            let list: [CKRecord.Reference]? = record[name]
+            return list?.map(\.recordID.recordName) ?? []
+        }
+        let one: CKRecord.Reference? = record[name]
+        return one.map { [$0.recordID.recordName] } ?? []
+    }
+
+    /// The objects that the property has, but for the placeholder.
+    func objects(of entity: Entity) -> [any CloudEntity] {
+        guard case .objects(let objects) = read(entity) else { return [] }
+        return objects.filter { !$0.isPlaceholder }
+    }
+
+    /// The names of what the property has.
+    func names(of entity: Entity) -> [String] {
+        if case .names(let names) = read(entity) { return names }
+        return objects(of: entity).compactMap(\.cloudID)
+    }
+}
+
+extension MappedReference.Filling {
+    func objects<Target: CloudEntity>(_ type: Target.Type) -> [Target] {
+        names.compactMap { objects[$0] as? Target }
+    }
+}
+
+extension CloudEntity {
+    var isPlaceholder: Bool { Self.cloudMap.placeholder.map { isSame(as: $0) } ?? false }
+}

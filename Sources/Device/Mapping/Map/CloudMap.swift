@@ -1,0 +1,84 @@
+import Foundation
+import StratusClient
+
+/// What a type is in the cloud: its record type, and which property is which field.
+///
+/// A value, made by a chain of calls, and checked when a ``CloudMapping`` is set up.
+///
+/// ```swift
+/// static let cloudMap = CloudMap<Person>("Person")
+///     .field(\.firstName, "firstName")
+///     .field(\.lastName, "lastName")
+///     .reference(\.home, "address")
+///     .references(\.courses, "courses")
+/// ```
+///
+/// A field that a record lacks becomes nil in an optional property, and the default in another one;
+/// without a default the property keeps what it has, which in a new object is its initial value. Fields
+/// that no property has are left in the record as they are.
+public struct CloudMap<Entity: CloudEntity>: Sendable {
+    public let recordType: CKRecord.RecordType
+    var fields: [MappedField<Entity>] = []
+    var references: [MappedReference<Entity>] = []
+    var syncIDKey: Accessor<Entity, String?>?
+    var changeDateKey: Accessor<Entity, Date?>?
+    var changeDateName = "changeDate"
+    var isWeak = false
+    var placeholder: Entity?
+    var ignores: [@Sendable (Entity) -> Bool] = []
+
+    /// - Parameter recordType: an ASCII letter, then letters, digits and underscores.
+    public init(_ recordType: CKRecord.RecordType) {
+        self.recordType = recordType
+    }
+
+    /// The property that holds the name of the object's record; wins over ``CloudKeyed``.
+    public func syncID(_ path: WritableKeyPath<Entity, String?> & Sendable) -> Self {
+        with { $0.syncIDKey = Accessor(path) }
+    }
+
+    /// The property that holds when the object was changed last; wins over ``CloudKeyed``.
+    ///
+    /// - Parameters:
+    ///   - path: the property.
+    ///   - name: the field that carries it to other devices.
+    public func changeDate(
+        _ path: WritableKeyPath<Entity, Date?> & Sendable, _ name: String = "changeDate"
+    ) -> Self {
+        with {
+            $0.changeDateKey = Accessor(path)
+            $0.changeDateName = name
+        }
+    }
+
+    /// Who refers to an object of this type goes when the object goes.
+    ///
+    /// It is `deleteSelf` of CloudKit on each reference to the type: the holder of the reference is
+    /// deleted with its target, in cascade, and not the other way round.
+    public func weak() -> Self { with { $0.isWeak = true } }
+
+    /// The object that a property of this type has when the record refers to none.
+    ///
+    /// It stands for nothing: it is not saved, and a property that has it is saved as empty.
+    public func placeholder(_ placeholder: Entity) -> Self {
+        with { $0.placeholder = placeholder }
+    }
+
+    /// Leaves objects alone, both ways, for as long as a property is true.
+    public func ignore(when path: KeyPath<Entity, Bool> & Sendable) -> Self {
+        with { $0.ignores.append { $0[keyPath: path] } }
+    }
+
+    func with(_ change: (inout Self) -> Void) -> Self {
+        var map = self
+        change(&map)
+        return map
+    }
+
+    /// When the object of a record was changed, in milliseconds; a record without the date was changed
+    /// when it was saved.
+    func changeMilliseconds(of record: CKRecord) -> Int64? {
+        let date: Date? = record[changeDateName]
+        return (date ?? record.modificationDate)?.wholeMilliseconds
+    }
+}

@@ -1,0 +1,40 @@
+/// Something that the mapping cannot do, and what to do about it.
+public struct MappingError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong. The set is open.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Maps are wrong; the sentence names everything.
+        public static let invalidMaps = Self(rawValue: "invalidMaps")
+        /// No ``CloudMapping`` was set up for the type.
+        public static let notSetUp = Self(rawValue: "notSetUp")
+        /// A struct without a sync ID.
+        public static let unnamedValue = Self(rawValue: "unnamedValue")
+        /// The object was deleted, here or on another device.
+        public static let deleted = Self(rawValue: "deleted")
+        /// Other devices changed the record each time it was to be saved.
+        public static let contended = Self(rawValue: "contended")
+        /// The record is not one of the object's type.
+        public static let otherType = Self(rawValue: "otherType")
+        /// The file belongs to another user than the one who is signed in.
+        public static let otherAccount = Self(rawValue: "otherAccount")
+        /// The file of the mapping cannot be written.
+        public static let unwritable = Self(rawValue: "unwritable")
+    }
+
+    public var code: Code
+    /// A sentence that says what to do.
+    public var sentence: String
+    public var cause: (any Error)?
+
+    public init(_ code: Code, _ sentence: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.sentence = sentence
+        self.cause = cause
+    }
+
+    public var description: String {
+        cause.map { "\(sentence) Cause: \($0)" } ?? sentence
+    }
+}

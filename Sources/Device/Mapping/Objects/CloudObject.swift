@@ -1,0 +1,113 @@
+import Foundation
+import Observation
+import StratusRuntime
+import Synchronization
+
+/// The properties of a ``CloudObject``.
+public protocol CloudFields: Sendable {
+    static var cloudMap: CloudMap<CloudObject<Self>> { get }
+    init()
+}
+
+/// A ready-made live object over a struct of properties: usable from any thread, observable, dated by
+/// itself, and with its last edit undone on request.
+///
+/// ```swift
+/// struct HutFields: CloudFields {
+///     static let cloudMap = CloudMap<CloudObject<HutFields>>("Hut").field(\.name, "name")
+///     var name = ""
+/// }
+/// let hut = CloudObject<HutFields>()
+/// hut.edit { $0.name = "Lake hut" }
+/// hut.iCloud.save()
+/// ```
+///
+/// Whoever reads a property inside `withObservationTracking` hears when it changes, here or on another
+/// device.
+@dynamicMemberLookup
+public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
+    Observable
+{
+    fileprivate struct State {
+        var fields: Fields
+        var syncID: String?
+        var changeDate: Date?
+        var beforeEdit: Fields?
+    }
+
+    public static var cloudMap: CloudMap<CloudObject<Fields>> { Fields.cloudMap }
+
+    private let state: Mutex<State>
+    private let registrar = ObservationRegistrar()
+    private let world: World
+
+    public convenience init() { self.init(Fields()) }
+
+    /// - Parameter world: says when an edit was made; another one in tests.
+    public init(_ fields: Fields, world: World = .live) {
+        state = Mutex(State(fields: fields))
+        self.world = world
+    }
+
+    /// All properties.
+    public var fields: Fields {
+        registrar.access(self, keyPath: \.fields)
+        return state.withLock { $0.fields }
+    }
+
+    /// A property. Setting it is not an edit: use ``edit(_:)``, so that the change is dated.
+    public subscript<Value: Sendable>(
+        dynamicMember path: WritableKeyPath<Fields, Value> & Sendable
+    ) -> Value {
+        get { fields[keyPath: path] }
+        set { change { $0.fields[keyPath: path] = newValue } }
+    }
+
+    public var syncID: String? {
+        get { state.withLock { $0.syncID } }
+        set { state.withLock { $0.syncID = newValue } }
+    }
+
+    public var changeDate: Date? {
+        get { state.withLock { $0.changeDate } }
+        set { state.withLock { $0.changeDate = newValue } }
+    }
+
+    /// Changes properties, dates the change, and remembers what they were.
+    public func edit(_ body: (inout Fields) -> Void) {
+        change { state in
+            state.beforeEdit = state.fields
+            body(&state.fields)
+            state.date(world.now)
+        }
+    }
+
+    /// Takes the last edit back, as an edit of its own: save the object afterwards. What another device
+    /// changed since goes with it.
+    ///
+    /// - Returns: false when there is nothing to take back.
+    @discardableResult
+    public func undo() -> Bool {
+        var isUndone = false
+        change { state in
+            guard let before = state.beforeEdit else { return }
+            state.beforeEdit = state.fields
+            state.fields = before
+            state.date(world.now)
+            isUndone = true
+        }
+        return isUndone
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        registrar.withMutation(of: self, keyPath: \.fields) { state.withLock { body(&$0) } }
+    }
+}
+
+extension CloudObject.State {
+    /// Later than the last one, however fast the edits follow.
+    fileprivate mutating func date(_ now: Date) {
+        let last = changeDate?.addingTimeInterval(0.001)
+        changeDate = max(now, last ?? now)
+    }
+}

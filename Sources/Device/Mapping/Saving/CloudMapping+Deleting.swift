@@ -1,0 +1,53 @@
+import StratusClient
+
+extension CloudMapping {
+    /// Deletes an object's record, and has all other devices delete theirs; see
+    /// ``CloudProxy/deleteAndWait()``.
+    ///
+    /// Without a connection it is done by the next sync. An object that was never saved needs nothing.
+    public func delete<Entity: CloudEntity>(_ entity: Entity) async throws {
+        guard !isIgnored(entity), let name = entity.cloudID else {
+            return log.debug(
+                "not deleted: ignored or never saved", metadata: ["type": "\(Entity.self)"])
+        }
+        let type = Entity.recordTypeName
+        do {
+            try await lanes.holding([type]) {
+                try ledger.setDeleted(type, [name], isPending: true)
+                guard !isLocked else { return }
+                try await prepare()
+                try await deleteRecords([name], ofType: type)
+            }
+        } catch {
+            log.debug(
+                "delete failed", metadata: ["record": "\(type)/\(name)", "error": "\(error)"])
+            recover(from: error)
+            throw error
+        }
+    }
+
+    /// Deletes records, and tells the other devices where the database does not.
+    func deleteRecords(_ names: [String], ofType type: String) async throws {
+        guard !names.isEmpty else { return }
+        var entries: [CKRecord] = []
+        if !source.tellsDeletions { entries = try await queueEntries(names, ofType: type) }
+        // The entries first: a deletion that nobody hears of would come back.
+        try check(try await source.modify(saving: entries, deleting: []))
+        try check(try await source.modify(saving: [], deleting: names))
+        try ledger.setDeleted(type, names, isPending: false)
+        log.debug("deleted", metadata: ["type": "\(type)", "records": "\(names)"])
+    }
+
+    /// - Throws: an error of an item, but for those that say that it was done before.
+    func check(_ results: [String: Result<CKRecord?, any Error>]) throws {
+        for result in results.values {
+            do {
+                _ = try result.get()
+            } catch let error as CKError where error.isNotFound && !error.isZoneMissing {
+                continue
+            } catch let error as CKError where error.hasConflict {
+                continue
+            }
+        }
+    }
+}

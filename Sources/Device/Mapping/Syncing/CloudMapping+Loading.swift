@@ -1,0 +1,140 @@
+import StratusClient
+
+extension CloudMapping {
+    /// Takes over a record into an object; see ``CloudProxy/update(from:fetchReferences:)``.
+    @discardableResult
+    public func update<Entity: CloudEntity>(
+        _ entity: Entity, from record: CKRecord, fetchReferences: Bool = false
+    ) async throws -> Entity {
+        guard record.recordType == Entity.recordTypeName else {
+            throw MappingError(
+                .otherType,
+                "Update an object of \(Entity.self) from a record of the type"
+                    + " \(Entity.recordTypeName), not of \(record.recordType).")
+        }
+        let name = record.recordID.recordName
+        let loaded = try await load(
+            [record], fetchReferences: fetchReferences, objects: [name: entity])
+        return loaded[name] as? Entity ?? entity
+    }
+
+    /// Fills objects from records: first their fields, then, when all are there, their references. What
+    /// is referred to and not here is fetched, level by level, and filled likewise; each object once, so
+    /// that cycles end.
+    ///
+    /// - Parameter objects: objects by name that are not to be asked of the store.
+    /// - Returns: the objects by name.
+    @discardableResult
+    func load(
+        _ records: [CKRecord], fetchReferences: Bool, round: SyncRound? = nil,
+        objects: [String: any CloudEntity] = [:]
+    ) async throws -> [String: any CloudEntity] {
+        var objects = objects
+        var filled: [CKRecord] = []
+        var level = records.filter { round?.isApplied($0) != true }
+        while !level.isEmpty {
+            var missing: Set<String> = []
+            for record in level {
+                guard let type = entityType(named: record.recordType) else { continue }
+                try await fill(type, from: record, &objects)
+                round?.setApplied(record)
+                filled.append(record)
+            }
+            guard fetchReferences else { return objects }
+            for record in level {
+                guard let type = entityType(named: record.recordType) else { continue }
+                try await findTargets(of: type, in: record, &objects, &missing)
+            }
+            level = try await fetchTargets(missing, round)
+        }
+        for record in filled {
+            guard let type = entityType(named: record.recordType) else { continue }
+            try await link(type, in: record, &objects)
+        }
+        return objects
+    }
+
+    private func fill<E: CloudEntity>(
+        _ type: E.Type, from record: CKRecord, _ objects: inout [String: any CloudEntity]
+    ) async throws {
+        let name = record.recordID.recordName
+        var entity: E
+        if let known = objects[name] as? E {
+            entity = known
+        } else if let stored = try await store.fetch(type, syncID: name) {
+            entity = stored
+        } else {
+            entity = try await store.create(type, syncID: name)
+        }
+        let map = E.cloudMap
+        map.fill(&entity, from: record)
+        for reference in map.references
+        where !reference.isList && reference.objects(of: entity).isEmpty {
+            // Rows keep the name, whether its row is here or not.
+            reference.fill(
+                &entity, .init(names: reference.names(in: record), objects: objects))
+        }
+        objects[name] = entity
+        try await store.keep(entity)
+        announce(E.self, name)
+    }
+
+    /// Looks in the store for what a record refers to.
+    private func findTargets<E: CloudEntity>(
+        of type: E.Type, in record: CKRecord, _ objects: inout [String: any CloudEntity],
+        _ missing: inout Set<String>
+    ) async throws {
+        for reference in E.cloudMap.references {
+            for name in reference.names(in: record) where objects[name] == nil {
+                if let stored = try await store.fetch(reference.target, syncID: name) {
+                    objects[name] = stored
+                } else if !ledger.isDeleted(reference.target.recordTypeName, name) {
+                    missing.insert(name)
+                }
+            }
+        }
+    }
+
+    private func fetchTargets(_ names: Set<String>, _ round: SyncRound?) async throws -> [CKRecord]
+    {
+        var found = round?.records(named: names) ?? []
+        let there = Set(found.map(\.recordID.recordName))
+        found += try await source.records(named: names.subtracting(there).sorted()).values
+        return found
+    }
+
+    private func link<E: CloudEntity>(
+        _ type: E.Type, in record: CKRecord, _ objects: inout [String: any CloudEntity]
+    ) async throws {
+        let name = record.recordID.recordName
+        let references = E.cloudMap.references
+        guard !references.isEmpty, var entity = objects[name] as? E else { return }
+        for reference in references {
+            reference.fill(&entity, .init(names: reference.names(in: record), objects: objects))
+        }
+        objects[name] = entity
+        try await store.keep(entity)
+        announce(E.self, name)
+    }
+
+    func remove<E: CloudEntity>(_ type: E.Type, _ name: String) async throws {
+        try await store.remove(type, syncID: name)
+        announce(type, name)
+    }
+}
+
+extension SyncRound {
+    fileprivate func isApplied(_ record: CKRecord) -> Bool {
+        withState { state in
+            record.recordChangeTag.map { state.applied[record.recordID.recordName] == $0 } ?? false
+        }
+    }
+
+    fileprivate func setApplied(_ record: CKRecord) {
+        withState { $0.applied[record.recordID.recordName] = record.recordChangeTag }
+    }
+
+    fileprivate func records(named names: Set<String>) -> [CKRecord] {
+        withState { state in names.compactMap { state.records[$0] } }
+    }
+}

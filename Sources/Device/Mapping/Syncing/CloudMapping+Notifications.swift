@@ -1,0 +1,31 @@
+import StratusClient
+
+extension CloudMapping {
+    /// Has the service tell this device of changes; once for all starts is enough.
+    public func subscribe() async throws {
+        try await prepare()
+        try await source.subscribe(types: types.map { $0.recordTypeName })
+    }
+
+    /// Takes a push: syncs what it is about, so that the store hears what is new, updated or deleted.
+    ///
+    /// - Returns: whether it was about this mapping's objects.
+    /// - Throws: as ``syncEntities(specific:forced:)``.
+    @discardableResult
+    public func handle(_ notification: CKNotification) async throws -> Bool {
+        let (isOurs, recordType) = await source.isAbout(notification)
+        guard isOurs else { return false }
+        log.debug("notified", metadata: ["type": "\(recordType ?? "all")"])
+        try await syncEntities(specific: recordType.flatMap { entityType(named: $0) }.map { [$0] })
+        return true
+    }
+
+    /// Takes the dictionary of a push; see ``handle(_:)``.
+    @discardableResult
+    public func handle(remoteNotification userInfo: [AnyHashable: Any]) async throws -> Bool {
+        guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else {
+            return false
+        }
+        return try await handle(notification)
+    }
+}

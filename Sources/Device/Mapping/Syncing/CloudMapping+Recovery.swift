@@ -1,0 +1,47 @@
+import StratusClient
+import StratusRuntime
+
+extension CloudMapping {
+    /// Pauses between attempts while there is no connection, in seconds: the first, and the longest.
+    static let recoverySeconds = (first: 5.0, longest: 300.0)
+
+    /// Syncs at once what a lost connection left: call it when the system says that the network is back.
+    /// Without it a full sync is tried by itself now and then until one succeeds.
+    public func networkIsBack() async throws {
+        state.withLock { $0.recovery.take() }?.cancel()
+        try await syncEntities()
+    }
+
+    /// Lets a full sync follow when the service can be reached again.
+    func recover(from error: any Error) {
+        guard let error = error as? CKError, error.mayPass else { return }
+        state.withLock { state in
+            guard state.recovery == nil else { return }
+            log.debug("connection lost", metadata: ["error": "\(error)"])
+            state.recovery = world.startTask("mapping recovery") { [weak self] in
+                await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)
+            }
+        }
+    }
+
+    private func recoverByItself(afterSeconds retryAfter: Double?) async {
+        var backoff = Backoff(
+            firstSeconds: Self.recoverySeconds.first, longestSeconds: Self.recoverySeconds.longest)
+        var pause = retryAfter
+        while !Task.isCancelled {
+            do {
+                let seconds = max(pause ?? 0, backoff.nextSeconds(random: world.random()))
+                try await world.sleep(seconds)
+                try await syncEntities()
+                log.debug("connection recovered")
+                break
+            } catch let error as CKError where error.mayPass {
+                pause = error.longestRetryAfterSeconds
+            } catch {
+                // It was logged; another attempt would end the same.
+                break
+            }
+        }
+        if !Task.isCancelled { state.withLock { $0.recovery = nil } }
+    }
+}

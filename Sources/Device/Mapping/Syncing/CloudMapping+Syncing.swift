@@ -1,0 +1,87 @@
+import StratusClient
+
+extension CloudMapping {
+    /// Brings objects and records in step, both ways.
+    ///
+    /// A normal sync looks at what changed on either side since the last one that finished. A forced one
+    /// compares every object with every record; the newest change date wins. The store hears of each
+    /// type's changes in `syncDidFinish`. Syncs of one type follow each other.
+    ///
+    /// Without a connection it throws, and syncs by itself when there is one; see ``networkIsBack()``.
+    ///
+    /// - Parameters:
+    ///   - specific: only these types; nil is all.
+    ///   - forced: compares everything. Also makes a zone again that was deleted, and sends everything.
+    /// - Throws: ``MappingError``, what the service says, or what the store throws.
+    public func syncEntities(
+        specific: [any CloudEntity.Type]? = nil, forced: Bool = false
+    ) async throws {
+        let wanted = specific ?? types
+        guard !isLocked else { return log.debug("not synced: locked") }
+        // The names are no record types: saves go on meanwhile.
+        let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
+        do {
+            try await lanes.holding(turns) {
+                if forced { try ledger.set("prepared", nil) }
+                try await prepare()
+                do {
+                    try await source.exchange()
+                } catch {
+                    // Without a network the rest is done on this device; the exchange below says so.
+                    log.debug("not exchanged", metadata: ["error": "\(error)"])
+                }
+                let round = SyncRound(
+                    isForced: forced, entries: try await entriesForThisDevice())
+                for type in wanted { try await sync(type, in: round) }
+                try await source.exchange()
+            }
+        } catch {
+            log.debug("sync failed", metadata: ["error": "\(error)"])
+            recover(from: error)
+            throw error
+        }
+    }
+
+    private func sync<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws {
+        let comparison = try await compare(type, in: round)
+        log.debug(
+            "compared",
+            metadata: [
+                "type": "\(E.self)", "new": "\(comparison.new.count)",
+                "updated": "\(comparison.updated.count)",
+                "deleted": "\(comparison.deletedNames.count)",
+                "uploads": "\(comparison.uploads.count)",
+            ])
+        try await store.syncDidFinish(
+            SyncChanges<E>(
+                newRecords: comparison.new, updatedRecords: comparison.updated,
+                deleted: comparison.deletedNames.map {
+                    DeletedEntity(entityType: type, syncID: $0)
+                }, comparison: comparison, round: round, mapping: self))
+    }
+
+    /// Takes note of what the app took over, then changes the cloud.
+    func finish<E: CloudEntity>(_ type: E.Type, _ comparison: TypeComparison) async throws {
+        let map = E.cloudMap
+        let known = (comparison.new + comparison.updated + comparison.agreed).map { record in
+            (
+                record.recordID.recordName,
+                SyncLedger.Known(
+                    changed: map.changeMilliseconds(of: record), tag: record.recordChangeTag)
+            )
+        }
+        try ledger.setKnown(map.recordType, Dictionary(known) { $1 })
+        try ledger.setDeleted(map.recordType, comparison.deletedNames, isPending: false)
+        if let mark = comparison.mark { try ledger.set("mark \(map.recordType)", mark) }
+        try check(try await source.modify(saving: [], deleting: comparison.entryNames))
+        if !comparison.deletions.isEmpty {
+            try await lanes.holding([map.recordType]) {
+                try await deleteRecords(comparison.deletions, ofType: map.recordType)
+            }
+        }
+        if !comparison.uploads.isEmpty {
+            try await send(Sending(roots: comparison.uploads, newestWins: true))
+        }
+        log.debug("finished", metadata: ["type": "\(E.self)"])
+    }
+}

@@ -1,0 +1,50 @@
+import StratusClient
+
+/// What a sync would do, type by type; prints as a table.
+public struct SyncPlan: Sendable, CustomStringConvertible {
+    public struct Entry: Sendable {
+        public var recordType: CKRecord.RecordType
+        /// Sync IDs of objects to create, to update and to remove here.
+        public var creations: [String]
+        public var updates: [String]
+        public var removals: [String]
+        /// Sync IDs of objects to send, and of records to delete.
+        public var uploads: [String]
+        public var deletions: [String]
+    }
+
+    public var entries: [Entry]
+
+    public var description: String {
+        entries.map { entry in
+            "\(entry.recordType): here create \(entry.creations.count), update"
+                + " \(entry.updates.count), remove \(entry.removals.count);"
+                + " there save \(entry.uploads.count), delete \(entry.deletions.count)"
+        }.joined(separator: "\n")
+    }
+}
+
+extension CloudMapping {
+    /// Says what ``syncEntities(specific:forced:)`` would do, and does nothing: no object and no record
+    /// changes.
+    public func plan(
+        specific: [any CloudEntity.Type]? = nil, forced: Bool = false
+    ) async throws -> SyncPlan {
+        // A zone of its own is no record, and the look needs it.
+        if source.tellsDeletions { try await prepare() }
+        let round = SyncRound(isForced: forced, entries: try await entriesForThisDevice())
+        var plan = SyncPlan(entries: [])
+        for type in specific ?? types {
+            let found = try await compare(type, in: round)
+            plan.entries.append(
+                SyncPlan.Entry(
+                    recordType: type.recordTypeName,
+                    creations: found.new.map(\.recordID.recordName).sorted(),
+                    updates: found.updated.map(\.recordID.recordName).sorted(),
+                    removals: found.deletedNames,
+                    uploads: found.uploads.compactMap(\.cloudID).sorted(),
+                    deletions: found.deletions))
+        }
+        return plan
+    }
+}

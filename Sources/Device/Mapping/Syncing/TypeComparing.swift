@@ -1,0 +1,101 @@
+import StratusClient
+
+extension CloudMapping {
+    /// Compares the objects of a type with what the cloud says.
+    func compare<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws -> TypeComparison
+    {
+        let map = E.cloudMap
+        // Before the look at the cloud: what is saved during it must not seem to lack there.
+        let knownNames = ledger.knownNames(map.recordType)
+        let remote = try await remoteChanges(ofType: map.recordType, in: round)
+        let entries = round.entries[map.recordType] ?? [:]
+        var comparison = TypeComparison(
+            deletions: ledger.pendingDeletions(map.recordType),
+            entryNames: entries.values.sorted(), mark: remote.mark)
+        var objects: [String: E] = [:]
+        var ignored: Set<String> = []
+        for object in try await store.all(type) {
+            if isIgnored(object) {
+                if let name = object.cloudID { ignored.insert(name) }
+            } else {
+                objects[try self.name(object)] = object
+            }
+        }
+        let pending = Set(comparison.deletions)
+        var decided: Set<String> = []
+        for (name, record) in remote.records
+        where record.recordType == map.recordType && !ignored.contains(name) {
+            if pending.contains(name) { continue }
+            guard let object = objects[name] else {
+                comparison.new.append(record)
+                continue
+            }
+            switch try verdict(object, record, name, isForced: round.isForced) {
+            case .updated: comparison.updated.append(record)
+            case .agreed: comparison.agreed.append(record)
+            case .upload: continue
+            case .seen: break
+            }
+            decided.insert(name)
+        }
+        for name in objects.keys where remote.records[name] == nil {
+            let isGone =
+                remote.deletedNames.contains(name) || entries[name] != nil
+                || (remote.isComplete && knownNames.contains(name))
+            if isGone { comparison.deletedNames.append(name) }
+        }
+        decided.formUnion(comparison.deletedNames)
+        for (name, object) in objects where !decided.contains(name) {
+            let isMissing = round.isForced && remote.records[name] == nil
+            let isNewer = round.isForced && remote.records[name] != nil
+            if isMissing || isNewer || isChanged(object, name) { comparison.uploads.append(object) }
+        }
+        comparison.deletedNames.sort()
+        return comparison
+    }
+
+    private enum Verdict {
+        case updated
+        case agreed
+        case upload
+        /// This device saved it, or took it over, before.
+        case seen
+    }
+
+    /// The newest change date wins; of equal ones the cloud's record is taken, if it says something else.
+    private func verdict<E: CloudEntity>(
+        _ object: E, _ record: CKRecord, _ name: String, isForced: Bool
+    ) throws -> Verdict {
+        let map = E.cloudMap
+        let known = ledger.known(map.recordType, name)
+        let (mine, theirs) = (object.changeMilliseconds, map.changeMilliseconds(of: record))
+        let isEdited = known == nil || known?.changed != mine
+        if !isForced {
+            if let tag = known?.tag, tag == record.recordChangeTag {
+                return isEdited ? .upload : .seen
+            }
+            if !isEdited, mine != theirs { return .updated }
+        }
+        if (mine ?? .min) > (theirs ?? .min) { return .upload }
+        if mine == theirs {
+            return try map.differs(object, record, mapping: self) ? .updated : .agreed
+        }
+        return .updated
+    }
+
+    /// What changed since the last sync of the type; a feed is read once for all types that stand at the
+    /// same mark.
+    private func remoteChanges(
+        ofType type: String, in round: SyncRound
+    ) async throws -> RemoteChanges {
+        let mark = round.isForced ? nil : ledger.value("mark \(type)")
+        let key = source.tellsDeletions ? mark ?? "" : "\(type) \(mark ?? "")"
+        if let known = round.withState({ $0.feeds[key] }) { return known }
+        let changes = try await source.changes(ofType: type, since: mark)
+        round.withState { state in
+            state.feeds[key] = changes
+            state.records.merge(changes.records) { $1 }
+        }
+        return changes
+    }
+}

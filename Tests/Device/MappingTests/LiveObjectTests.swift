@@ -1,0 +1,168 @@
+import Foundation
+import GRDB
+import Observation
+import StratusClient
+import StratusMapping
+import StratusTesting
+import Synchronization
+import Testing
+
+/// What goes beyond the document: live objects, undo, rows of SQLite tables.
+@Suite(.timeLimit(.minutes(2)))
+struct LiveObjectTests {
+    let cloud = TestCloud()
+
+    @Test func observerOfAnObjectSeesChangesOfOtherDevices() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        let changes = Mutex(0)
+        let age = withObservationTracking {
+            copy.age
+        } onChange: {
+            changes.withLock { $0 += 1 }
+        }
+        #expect(age == 18)
+        anna.edit { $0.age = 44 }
+        try await phone.mapping.save(anna)
+        try await tablet.sync()
+        #expect(changes.withLock { $0 } == 1)
+        #expect(copy.age == 44)
+    }
+
+    @Test func undoTakesTheLastEditBackOnEveryDevice() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let anna = phone.addPerson("Anna")
+        anna.edit { $0.age = 44 }
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.age == 44)
+        #expect(anna.undo())
+        #expect(anna.age == 18)
+        try await phone.mapping.save(anna)
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.age == 18)
+        #expect(!CloudObject<HomeFields>().undo())
+    }
+
+    /// A row of a table, with a foreign key in place of an object.
+    struct Hut: CloudKeyed, Codable, FetchableRecord, PersistableRecord {
+        static let cloudMap = CloudMap<Hut>("Hut")
+            .field(\.name, "name").reference(\.valleyID, to: Valley.self, "valley")
+        var syncID: String? = UUID().uuidString
+        var changeDate: Date?
+        var name = ""
+        var valleyID: String?
+    }
+
+    struct Valley: CloudKeyed, Codable, FetchableRecord, PersistableRecord {
+        static let cloudMap = CloudMap<Valley>("Valley").field(\.name, "name")
+        var syncID: String? = UUID().uuidString
+        var changeDate: Date?
+        var name = ""
+    }
+
+    /// The tables of an app: each type is one.
+    struct Tables: CloudStore {
+        let queue: DatabaseQueue
+
+        init() throws {
+            queue = try DatabaseQueue()
+            try queue.write { database in
+                for table in ["hut", "valley"] {
+                    try database.create(table: table) { table in
+                        table.primaryKey("syncID", .text)
+                        table.column("changeDate", .datetime)
+                        table.column("name", .text)
+                        table.column("valleyID", .text)
+                    }
+                }
+            }
+        }
+
+        private func table<E: CloudEntity>(_ type: E.Type) throws
+            -> any (FetchableRecord & PersistableRecord).Type
+        {
+            guard let table = type as? any (FetchableRecord & PersistableRecord).Type else {
+                throw MappingError(.notSetUp, "Make \(type) a record of GRDB.")
+            }
+            return table
+        }
+
+        func all<E: CloudEntity>(_ type: E.Type) async throws -> [E] {
+            func rows<R: FetchableRecord & PersistableRecord>(_ row: R.Type) throws -> [E] {
+                try queue.read { try R.fetchAll($0) }.compactMap { $0 as? E }
+            }
+            return try rows(try table(type))
+        }
+
+        func create<E: CloudEntity>(_ type: E.Type, syncID: String) async throws -> E {
+            let made: any CloudEntity =
+                type == Hut.self ? Hut(syncID: syncID) : Valley(syncID: syncID)
+            try await keep(made)
+            guard let entity = made as? E else {
+                throw MappingError(.notSetUp, "Say how a row of \(type) is made.")
+            }
+            return entity
+        }
+
+        func fetch<E: CloudEntity>(_ type: E.Type, syncID: String) async throws -> E? {
+            try await all(type).first(where: E.predicate(forSyncID: syncID))
+        }
+
+        func remove<E: CloudEntity>(_ type: E.Type, syncID: String) async throws {
+            func delete<R: FetchableRecord & PersistableRecord>(_ row: R.Type) throws {
+                _ = try queue.write { try R.deleteOne($0, key: syncID) }
+            }
+            try delete(try table(type))
+        }
+
+        func keep<E: CloudEntity>(_ entity: E) async throws {
+            func save<R: PersistableRecord>(_ row: R) throws {
+                try queue.write { try row.save($0) }
+            }
+            if let row = entity as? any PersistableRecord { try save(row) }
+        }
+    }
+
+    private func device(_ name: String) async throws -> (mapping: CloudMapping, tables: Tables) {
+        let tables = try Tables()
+        let container = try await cloud.container(
+            "iCloud.org.example.Huts", user: "alice", device: name)
+        let mapping = try CloudMapping(
+            database: container.privateCloudDatabase, types: [Hut.self, Valley.self],
+            store: tables, file: nil)
+        return (mapping, tables)
+    }
+
+    @Test func rowsOfTablesSyncWithTheirForeignKeys() async throws {
+        let phone = try await device("phone")
+        let tablet = try await device("tablet")
+        let now = TestClock().now
+        let valley = Valley(changeDate: now, name: "Long valley")
+        let hut = Hut(changeDate: now, name: "Lake hut", valleyID: valley.syncID)
+        try await phone.tables.keep(valley)
+        try await phone.tables.keep(hut)
+        // The row's target is saved with it.
+        try await phone.mapping.save(hut)
+        try await tablet.mapping.syncEntities()
+        var copy = try #require(try await tablet.tables.all(Hut.self).first)
+        #expect(copy.name == "Lake hut")
+        #expect(copy.valleyID == valley.syncID)
+        #expect(try await tablet.tables.all(Valley.self).map(\.name) == ["Long valley"])
+        copy.name = "Old hut"
+        copy.changeDate = now.addingTimeInterval(60)
+        try await tablet.tables.keep(copy)
+        try await tablet.mapping.syncEntities()
+        try await phone.mapping.syncEntities()
+        #expect(try await phone.tables.all(Hut.self).map(\.name) == ["Old hut"])
+        try await phone.tables.remove(Hut.self, syncID: hut.syncID ?? "")
+        try await phone.mapping.delete(hut)
+        try await tablet.mapping.syncEntities()
+        #expect(try await tablet.tables.all(Hut.self).isEmpty)
+    }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import Logging
+import StratusClient
+import StratusMapping
+import StratusRecords
+import StratusRuntime
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// A device with a store of objects and its own mapping.
+final class MappedDevice: Sendable {
+    static let container = "iCloud.org.example.People"
+
+    let cloud: TestCloud
+    let name: String
+    let transport: CountingTransport
+    let connection: CloudConnection
+    let scope: CKDatabase.Scope
+    let store: RecordingStore
+    let file: URL
+    let world: World
+    let mapping: CloudMapping
+
+    var database: CKDatabase {
+        CKContainer(identifier: Self.container, connection: connection).database(with: scope)
+    }
+
+    init(
+        _ cloud: TestCloud, _ name: String, user: String = "alice",
+        scope: CKDatabase.Scope = .private, store: RecordingStore = RecordingStore(),
+        file: URL? = nil, world: World = .live, logger: Logger = Logger(label: "test"),
+        types: [any CloudEntity.Type] = [
+            Person.self, Home.self, Course.self, Ticket.self, Tool.self,
+        ]
+    ) async throws {
+        let link = try await cloud.connect(user: user, device: name)
+        guard let inner = link.transport as? any AccountTransport else {
+            throw MappingError(.notSetUp, "Give the test a transport whose account can change.")
+        }
+        transport = CountingTransport(inner)
+        connection = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: name, world: world,
+            keyStore: cloud.keyStore)
+        self.cloud = cloud
+        self.name = name
+        self.scope = scope
+        self.store = store
+        self.world = world
+        self.file =
+            file
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent(
+                "mapping-\(UUID().uuidString)")
+        let container = CKContainer(identifier: Self.container, connection: connection)
+        mapping = try CloudMapping(
+            database: container.database(with: scope), types: types, store: store, file: self.file,
+            logger: logger, world: world)
+    }
+
+    /// The same device after a new start: what is in the file and in the store is there.
+    func restarted() async throws -> MappedDevice {
+        try await MappedDevice(
+            cloud, name, scope: scope, store: store, file: file, world: world)
+    }
+
+    /// Runs a body as this device's process: `iCloud` is its mapping's.
+    func run<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        try await CloudMapping.$current.withValue(mapping) { try await body() }
+    }
+
+    func sync(forced: Bool = false) async throws {
+        try await mapping.syncEntities(forced: forced)
+    }
+
+    func person(_ name: String) -> Person? {
+        store.memory.objects(Person.self).first { $0.firstName == name }
+    }
+
+    /// A new object of the app.
+    func add<Entity: CloudEntity>(_ entity: Entity) -> Entity {
+        store.memory.insert(entity)
+        return entity
+    }
+
+    func addPerson(_ name: String, _ edit: (inout PersonFields) -> Void = { _ in }) -> Person {
+        let person = Person()
+        person.edit { fields in
+            fields.firstName = name
+            edit(&fields)
+        }
+        return add(person)
+    }
+
+    func addHome(_ street: String) -> Home {
+        let home = Home()
+        home.edit { $0.street = street }
+        return add(home)
+    }
+
+    func record(_ name: String?) async throws -> CKRecord {
+        let zone: CKRecordZone.ID =
+            scope == .private ? CKRecordZone.ID(zoneName: "Objects") : .default
+        return try await database.record(
+            for: CKRecord.ID(recordName: name ?? "none", zoneID: zone))
+    }
+
+    func records(_ type: String) async throws -> [CKRecord] {
+        let query = CKQuery(recordType: type, predicate: NSPredicate(value: true))
+        do {
+            return try await database.records(matching: query).matchResults.map { try $0.1.get() }
+        } catch let error as CKError where error.isNotFound {
+            return []
+        }
+    }
+
+    deinit {
+        // The system's folder is emptied sooner or later; a file that was never made need not go.
+        try? FileManager.default.removeItem(at: file)
+    }
+}
+
+/// A store in memory that remembers what it was told.
+final class RecordingStore: CloudStore {
+    struct Told: Sendable {
+        var saved: [String] = []
+        var failures: [String] = []
+        var errors: [String] = []
+        var finished: [String] = []
+        var new = 0
+        var updated = 0
+        var deleted: [String] = []
+    }
+
+    let memory = MemoryStore(
+        Person.self, Home.self, Course.self, Ticket.self, Tool.self)
+    let told = Mutex(Told())
+    /// Whether changes are taken over, and the sync finished, as an app does.
+    let finishes = Mutex(true)
+    private let saves = AsyncStream.makeStream(of: String.self)
+
+    func all<Entity: CloudEntity>(_ type: Entity.Type) async throws -> [Entity] {
+        try await memory.all(type)
+    }
+
+    func create<Entity: CloudEntity>(
+        _ type: Entity.Type, syncID: String
+    ) async throws -> Entity { try await memory.create(type, syncID: syncID) }
+
+    func fetch<Entity: CloudEntity>(
+        _ type: Entity.Type, syncID: String
+    ) async throws -> Entity? { try await memory.fetch(type, syncID: syncID) }
+
+    func remove<Entity: CloudEntity>(_ type: Entity.Type, syncID: String) async throws {
+        try await memory.remove(type, syncID: syncID)
+    }
+
+    func keep<Entity: CloudEntity>(_ entity: Entity) async throws {
+        try await memory.keep(entity)
+    }
+
+    func didSave<Entity: CloudEntity>(
+        _ entity: Entity, record: CKRecord?, error: (any Error)?
+    ) async {
+        told.withLock { told in
+            if let record { told.saved.append(record.recordType) }
+            if let error {
+                told.failures.append("\(Entity.cloudMap.recordType)")
+                told.errors.append("\(error)")
+            }
+        }
+        saves.continuation.yield(Entity.cloudMap.recordType)
+    }
+
+    /// Waits until the store was told of so many saves, well or not.
+    func waitForSaves(_ count: Int) async {
+        var left = count
+        for await _ in saves.stream {
+            left -= 1
+            if left == 0 { return }
+        }
+    }
+
+    func syncDidFinish<Entity: CloudEntity>(_ changes: SyncChanges<Entity>) async throws {
+        told.withLock { told in
+            told.new += changes.newRecords.count
+            told.updated += changes.updatedRecords.count
+            told.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
+        }
+        guard finishes.withLock({ $0 }) else { return }
+        try await changes.apply()
+        try await changes.finish()
+        told.withLock { $0.finished.append(Entity.cloudMap.recordType) }
+    }
+
+    func forgetTold() { told.withLock { $0 = Told() } }
+}
+
+extension CloudEntity {
+    static var cloudType: String { cloudMap.recordType }
+}
+
+/// Counts requests, and can be without a network.
+final class CountingTransport: AccountTransport {
+    struct State {
+        var requests: [String] = []
+        var isOffline = false
+        var gates: [String: (@Sendable () async -> Void)] = [:]
+        var underWay = 0
+        var mostUnderWay = 0
+    }
+
+    private let inner: any AccountTransport
+    let state = Mutex(State())
+
+    init(_ inner: any AccountTransport) { self.inner = inner }
+
+    var requests: [String] { state.withLock { $0.requests } }
+    var count: Int { state.withLock { $0.requests.count } }
+    var isOffline: Bool {
+        get { state.withLock { $0.isOffline } }
+        set { state.withLock { $0.isOffline = newValue } }
+    }
+
+    /// Runs before each request to an endpoint is passed on.
+    func before(_ endpoint: any Endpoint.Type, _ gate: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.gates[endpoint.path] = gate }
+    }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        let (isOffline, gate) = state.withLock { state in
+            state.requests.append(E.path)
+            if E.path == RecordsModify.path {
+                state.underWay += 1
+                state.mostUnderWay = max(state.mostUnderWay, state.underWay)
+            }
+            return (state.isOffline, state.gates[E.path])
+        }
+        defer {
+            if E.path == RecordsModify.path { state.withLock { $0.underWay -= 1 } }
+        }
+        await gate?()
+        if isOffline { throw TransportError(.refused, "Nobody is there.") }
+        return try await inner.send(endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+    }
+
+    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        try await inner.webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
+    }
+
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+    }
+
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import StratusClient
+import StratusMapping
+import StratusTesting
+import Testing
+
+/// References between objects.
+@Suite(.timeLimit(.minutes(2)))
+struct ReferenceTests {
+    let cloud = TestCloud()
+
+    /// A person in a home that has the person as its owner, with courses; saved.
+    private func savedCycle(_ phone: MappedDevice) async throws -> Person {
+        let home = phone.addHome("Lake Road")
+        let courses = (1...3).map { number in
+            let course = Course()
+            course.edit { $0.title = "Course \(number)" }
+            return phone.add(course)
+        }
+        let person = phone.addPerson("Anna") {
+            $0.home = home
+            $0.courses = courses
+        }
+        home.edit { $0.owner = person }
+        try await phone.mapping.save(person)
+        return person
+    }
+
+    @Test func fetchedReferencesCreateMissingObjects() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let saved = try await savedCycle(phone)
+        let person = tablet.add(Person())
+        let record = try await phone.record(saved.syncID)
+        try await tablet.run {
+            _ = try await person.iCloud.update(from: record, fetchReferences: true)
+        }
+        #expect(person.firstName == "Anna")
+        #expect(person.home?.street == "Lake Road")
+        #expect(person.courses.map(\.title) == ["Course 1", "Course 2", "Course 3"])
+        // The cycle ends in the same object.
+        #expect(person.home?.owner === person)
+        #expect(tablet.store.memory.objects(Home.self).count == 1)
+        #expect(tablet.store.memory.objects(Course.self).count == 3)
+    }
+
+    @Test func referencesStayUnloadedUnlessAskedFor() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let saved = try await savedCycle(phone)
+        let person = tablet.add(Person())
+        try await tablet.mapping.update(person, from: try await phone.record(saved.syncID))
+        #expect(person.firstName == "Anna")
+        #expect(tablet.store.memory.objects(Course.self).isEmpty)
+        #expect(tablet.transport.count == 0)
+        // In the meantime the property is not empty.
+        #expect(person.home === HomeFields.unknown)
+    }
+
+    @Test func placeholderFillsAnEmptyReferenceAndIsNotSaved() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let saved = phone.addPerson("Anna")
+        try await phone.mapping.save(saved)
+        try await tablet.sync()
+        let person = try #require(tablet.person("Anna"))
+        #expect(person.home === HomeFields.unknown)
+        person.edit { $0.age = 5 }
+        try await tablet.mapping.save(person)
+        #expect(try await phone.record(saved.syncID).object(forKey: "address") == nil)
+        #expect(try await tablet.records("Home").isEmpty)
+    }
+
+    @Test func filledReferencesAreAnnounced() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let saved = try await savedCycle(phone)
+        let changes = tablet.mapping.changes()
+        try await tablet.sync()
+        var told: [String] = []
+        for await change in changes {
+            told.append(change.syncID)
+            // Once for the fields, once for the references.
+            if told.filter({ $0 == saved.syncID }).count == 2 { break }
+        }
+        #expect(tablet.person("Anna")?.home?.street == "Lake Road")
+    }
+
+    @Test func holderOfWeakReferenceGoesWithItsTarget() async throws {
+        for scope in [CKDatabase.Scope.private, .public] {
+            let cloud = TestCloud()
+            let phone = try await MappedDevice(cloud, "phone", scope: scope)
+            let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+            let course = phone.add(Course())
+            course.edit { $0.title = "Ski" }
+            let ticket = phone.add(Ticket())
+            ticket.edit {
+                $0.number = 7
+                $0.course = course
+            }
+            try await phone.mapping.save(ticket)
+            try await tablet.sync()
+            #expect(tablet.store.memory.objects(Ticket.self).first?.course?.title == "Ski")
+            phone.store.memory.remove(course)
+            try await phone.mapping.delete(course)
+            #expect(try await phone.records("Ticket").isEmpty)
+            for device in [phone, tablet] {
+                try await device.sync()
+                #expect(device.store.memory.objects(Ticket.self).isEmpty, "\(scope) \(device.name)")
+                #expect(device.store.memory.objects(Course.self).isEmpty, "\(scope) \(device.name)")
+            }
+        }
+    }
+
+    @Test func deletedTargetLeavesReferenceEmpty() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let saved = try await savedCycle(phone)
+        try await tablet.sync()
+        let home = try #require(saved.home)
+        phone.store.memory.remove(home)
+        try await phone.mapping.delete(home)
+        // The holder is saved with the reference to what is gone, and does not bring it back.
+        saved.edit { $0.age = 90 }
+        try await phone.mapping.save(saved)
+        try await tablet.sync()
+        #expect(tablet.store.memory.objects(Home.self).isEmpty)
+        #expect(tablet.person("Anna")?.age == 90)
+        #expect(tablet.person("Anna")?.home === HomeFields.unknown)
+        #expect(try await phone.records("Home").isEmpty)
+    }
+}

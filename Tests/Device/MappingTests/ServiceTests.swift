@@ -1,0 +1,249 @@
+import Foundation
+import InMemoryLogging
+import Logging
+import StratusClient
+import StratusMapping
+import StratusRuntime
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Lanes, the lock, ignored objects, pushes, recovery, logging, assets.
+@Suite(.timeLimit(.minutes(2)))
+struct ServiceTests {
+    let cloud = TestCloud()
+
+    /// Lets requests through when the test says so.
+    actor Door {
+        private var isOpen = false
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        func pass() async {
+            guard !isOpen else { return }
+            await withCheckedContinuation { continuation in
+                waiting.append(continuation)
+                for watcher in watchers where watcher.count <= waiting.count {
+                    watcher.continuation.resume()
+                }
+                watchers.removeAll { $0.count <= waiting.count }
+            }
+        }
+
+        func waitForVisitors(_ count: Int) async {
+            guard waiting.count < count else { return }
+            await withCheckedContinuation { watchers.append((count, $0)) }
+        }
+
+        func open() {
+            isOpen = true
+            for visitor in waiting { visitor.resume() }
+            waiting = []
+        }
+    }
+
+    @Test func typesAreSavedInParallelOneTypeSerially() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        try await phone.sync()
+        let door = Door()
+        phone.transport.before(RecordsModify.self) { await door.pass() }
+        let people = ["Anna", "Bea"].map { phone.addPerson($0) }
+        let home = phone.addHome("Lake Road")
+        let tool = phone.add(Tool())
+        await phone.run {
+            for person in people { person.iCloud.save() }
+            home.iCloud.save()
+            tool.iCloud.save()
+        }
+        // Three types at once: the second person waits for the first.
+        await door.waitForVisitors(3)
+        #expect(phone.transport.state.withLock { $0.underWay } == 3)
+        await door.open()
+        await phone.store.waitForSaves(4)
+        #expect(try await phone.records("Person").count == 2)
+        #expect(phone.transport.state.withLock { $0.mostUnderWay } == 3)
+    }
+
+    @Test func concurrentSavesOfOneObjectFollowEachOther() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let person = phone.addPerson("Anna")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...40 {
+                group.addTask {
+                    person.edit { $0.age = number }
+                    try await phone.mapping.save(person)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await phone.records("Person").count == 1)
+        #expect(try await phone.record(person.syncID)["age"] == person.age)
+        #expect(phone.transport.state.withLock { $0.mostUnderWay } == 1)
+        // Saves that waited while a later reading was saved sent nothing.
+        let saves = phone.transport.requests.filter { $0 == RecordsModify.path }.count
+        #expect(saves < 40)
+    }
+
+    @Test func concurrentSavesOfTwoDevicesConverge() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...20 {
+                let (object, device) = number.isMultiple(of: 2) ? (anna, phone) : (copy, tablet)
+                group.addTask {
+                    object.edit { $0.age = number }
+                    do {
+                        try await device.mapping.save(object)
+                    } catch let error as MappingError where error.code == .contended {
+                        return
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for device in [phone, tablet, phone, tablet] { try await device.sync() }
+        #expect(anna.age == copy.age)
+        #expect(try await phone.record(anna.syncID)["age"] == anna.age)
+        #expect(try await phone.records("Person").count == 1)
+    }
+
+    @Test func lockedMappingSendsNothingAndForgetsNothing() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let old = phone.addPerson("Old")
+        try await phone.mapping.save(old)
+        phone.mapping.isLocked = true
+        let before = phone.transport.count
+        let person = phone.addPerson("Anna")
+        try await phone.run {
+            try await person.iCloud.saveAndWait()
+            phone.store.memory.remove(old)
+            try await old.iCloud.deleteAndWait()
+            try await Person.iCloud.sync()
+        }
+        #expect(phone.transport.count == before)
+        phone.mapping.isLocked = false
+        try await phone.sync()
+        #expect(
+            try await phone.records("Person").map { $0["firstName"] as String? } == ["Anna"])
+    }
+
+    @Test func ignoredObjectsAreLeftAloneBothWays() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let draft = phone.addPerson("Draft") { $0.isDraft = true }
+        try await phone.mapping.save(draft)
+        try await phone.sync(forced: true)
+        #expect(try await phone.records("Person").isEmpty)
+        // A reference to it is saved as empty.
+        let home = phone.addHome("Lake Road")
+        home.edit { $0.owner = draft }
+        try await phone.mapping.save(home)
+        #expect(try await phone.record(home.syncID).object(forKey: "owner") == nil)
+
+        let anna = phone.addPerson("Anna")
+        try await phone.mapping.save(anna)
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        copy.edit { $0.isDraft = true }
+        anna.edit { $0.age = 60 }
+        try await phone.mapping.save(anna)
+        try await tablet.mapping.delete(copy)
+        try await tablet.sync(forced: true)
+        #expect(copy.age == 18)
+        #expect(try await phone.records("Person").count == 1)
+    }
+
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func pushBringsWhatItIsAbout(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        try await phone.sync()
+        try await tablet.sync()
+        try await tablet.mapping.subscribe()
+        let events = tablet.connection.remoteNotifications(container: MappedDevice.container)
+        for await event in events {
+            switch event {
+            case .listening:
+                try await phone.mapping.save(phone.addPerson("Anna"))
+                continue
+            case .notification(let notification):
+                #expect(
+                    try await tablet.mapping.handle(remoteNotification: notification.userInfo))
+            }
+            break
+        }
+        #expect(tablet.store.told.withLock { $0.new } == 1)
+        #expect(tablet.person("Anna") != nil)
+        #expect(try await !tablet.mapping.handle(remoteNotification: ["aps": [String: Int]()]))
+    }
+
+    @Test func lostConnectionIsFollowedByAFullSync() async throws {
+        let clock = TestClock()
+        var world = World.live
+        world.sleep = { try await clock.sleep(seconds: $0) }
+        let phone = try await MappedDevice(cloud, "phone", world: world)
+        try await phone.sync()
+        phone.transport.isOffline = true
+        let anna = phone.addPerson("Anna")
+        _ = phone.addHome("Lake Road")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
+        #expect(phone.store.told.withLock { $0.failures } == ["Person"])
+        await clock.waitForSleeper(seconds: 2.5...5)
+        phone.store.forgetTold()
+        phone.transport.isOffline = false
+        clock.advance(bySeconds: 5)
+        // Nobody asked for it, and it brings the home as well.
+        await phone.store.waitForSaves(3)
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+        #expect(try await phone.records("Home").count == 1)
+    }
+
+    @Test func everyStepIsLoggedForDebugging() async throws {
+        let logs = InMemoryLogHandler()
+        var logger = Logger(label: "test") { _ in logs }
+        logger.logLevel = .debug
+        let phone = try await MappedDevice(cloud, "phone", scope: .public, logger: logger)
+        let anna = phone.addPerson("Anna")
+        try await phone.mapping.save(anna)
+        try await phone.sync()
+        try await phone.mapping.delete(anna)
+        let messages = Set(logs.entries.map { "\($0.message)" })
+        #expect(
+            messages.isSuperset(of: [
+                "device registered", "saved", "compared", "finished", "deleted",
+            ]), "\(messages)")
+    }
+
+    @Test func fileOfAnotherUserIsRefused() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        _ = phone.addPerson("Anna")
+        try await phone.sync()
+        let bobs = try await MappedDevice(
+            cloud, "phone", user: "bob", store: phone.store, file: phone.file)
+        let error = await #expect(throws: MappingError.self) { try await bobs.sync() }
+        #expect(error?.code == .otherAccount)
+        #expect(try await bobs.records("Person").isEmpty)
+    }
+
+    @Test func assetsAreSavedAndFetched() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let photo = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "photo-\(UUID().uuidString)")
+        try Data("a lake".utf8).write(to: photo)
+        defer {
+            // It lies in the system's folder of what may go.
+            try? FileManager.default.removeItem(at: photo)
+        }
+        let person = phone.addPerson("Anna") { $0.photo = photo }
+        try await phone.mapping.save(person)
+        let record = try await phone.record(person.syncID)
+        let copy = try await tablet.mapping.update(tablet.add(Person()), from: record)
+        let fetched = try #require(copy.photo)
+        #expect(try Data(contentsOf: fetched) == Data("a lake".utf8))
+    }
+}

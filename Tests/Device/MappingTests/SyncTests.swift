@@ -1,0 +1,233 @@
+import Foundation
+import StratusClient
+import StratusMapping
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Normal and forced syncs, and what the store is told.
+@Suite(.timeLimit(.minutes(2)), .serialized)
+struct SyncTests {
+    static let scopes = [CKDatabase.Scope.private, .public]
+    let cloud = TestCloud()
+
+    @Test(arguments: scopes)
+    func newUpdatedAndDeletedObjectsReachTheOtherDevice(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        try await tablet.sync()
+        let anna = phone.addPerson("Anna")
+        let bea = phone.addPerson("Bea")
+        try await phone.mapping.save(anna)
+        try await phone.mapping.save(bea)
+        try await tablet.sync()
+        #expect(tablet.store.told.withLock { $0.new } == 2)
+        anna.edit { $0.age = 55 }
+        try await phone.mapping.save(anna)
+        try await phone.mapping.delete(bea)
+        tablet.store.forgetTold()
+        try await tablet.sync()
+        let told = tablet.store.told.withLock { $0 }
+        #expect(told.new == 0)
+        #expect(told.updated == 1)
+        #expect(told.deleted == ["Person \(bea.syncID ?? "")"])
+        #expect(tablet.person("Anna")?.age == 55)
+        #expect(tablet.person("Bea") == nil)
+        // Nothing is told twice.
+        tablet.store.forgetTold()
+        try await tablet.sync()
+        #expect(tablet.store.told.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
+    }
+
+    @Test(arguments: scopes)
+    func unsavedEditsAreSentByTheNextSync(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+        anna.edit { $0.age = 3 }
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.age == 3)
+    }
+
+    @Test(arguments: scopes)
+    func newestChangeDateWinsInEitherOrder(scope: CKDatabase.Scope) async throws {
+        for isLaterSyncedFirst in [true, false] {
+            let cloud = TestCloud()
+            let clock = TestClock()
+            let phone = try await MappedDevice(cloud, "phone", scope: scope)
+            let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+            let anna = phone.addPerson("Anna")
+            try await phone.sync()
+            try await tablet.sync()
+            let copy = try #require(tablet.person("Anna"))
+            anna.edit { $0.age = 1 }
+            anna.changeDate = clock.now.addingTimeInterval(4e8)
+            copy.edit { $0.age = 2 }
+            copy.changeDate = clock.now.addingTimeInterval(5e8)
+            for device in isLaterSyncedFirst ? [tablet, phone] : [phone, tablet] {
+                try await device.sync()
+            }
+            for device in [phone, tablet, phone] { try await device.sync() }
+            #expect(anna.age == 2)
+            #expect(copy.age == 2)
+            #expect(try await phone.record(anna.syncID)["age"] == 2)
+        }
+    }
+
+    @Test(arguments: scopes)
+    func normalSyncLooksOnlyAtWhatChanged(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope, types: [Person.self])
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope, types: [Person.self])
+        for number in 1...30 { _ = phone.addPerson("P\(number)") }
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(tablet.store.memory.objects(Person.self).count == 30)
+        // A device that starts again goes on from there.
+        let again = try await tablet.restarted()
+        again.store.forgetTold()
+        try await again.mapping.syncEntities(specific: [Person.self])
+        #expect(again.store.told.withLock { $0.new + $0.updated } == 0)
+        let first = try #require(phone.person("P1"))
+        first.edit { $0.age = 77 }
+        try await phone.mapping.save(first)
+        try await again.mapping.syncEntities(specific: [Person.self])
+        let told = again.store.told.withLock { $0 }
+        #expect(told.new == 0)
+        #expect(told.updated == 1)
+        #expect(again.person("P1")?.age == 77)
+        // Nothing is sent that did not change.
+        #expect(!again.transport.requests.contains(RecordsLookup.path))
+        #expect(!again.transport.requests.contains(RecordsModify.path) || scope == .public)
+    }
+
+    @Test(arguments: scopes)
+    func forcedSyncRepairsBothSides(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        for name in ["Anna", "Bea", "Cleo"] { _ = phone.addPerson(name) }
+        try await phone.sync()
+        try await tablet.sync()
+        // Somebody lost an object here, spoilt another one without a date, and a record there.
+        let lost = try #require(tablet.person("Anna"))
+        tablet.store.memory.remove(lost)
+        let spoilt = try #require(tablet.person("Bea"))
+        spoilt.age = -1
+        let record = try await phone.record(phone.person("Cleo")?.syncID)
+        record["age"] = 99
+        record["changeDate"] = Date(timeIntervalSince1970: 0)
+        _ = try await phone.database.save(record)
+        try await tablet.sync()
+        #expect(tablet.person("Anna") == nil)
+        #expect(tablet.person("Bea")?.age == -1)
+        let cleo = try #require(tablet.person("Cleo"))
+        cleo.edit { $0.age = 18 }
+        try await tablet.sync(forced: true)
+        #expect(tablet.person("Anna")?.age == 18)
+        #expect(tablet.person("Bea")?.age == 18)
+        #expect(try await phone.record(cleo.syncID)["age"] == 18)
+    }
+
+    @Test func nothingChangesInTheCloudBeforeFinish() async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: .public)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: .public)
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        try await tablet.sync()
+        let bea = tablet.addPerson("Bea")
+        try await phone.mapping.delete(anna)
+        #expect(try await phone.records("DeleteQueue").count == 1)
+        tablet.store.finishes.withLock { $0 = false }
+        for _ in 1...2 {
+            tablet.store.forgetTold()
+            try await tablet.sync()
+            // The same is told again until it is finished.
+            #expect(tablet.store.told.withLock { $0.deleted.count } == 1)
+            #expect(try await phone.records("DeleteQueue").count == 1)
+            await #expect(throws: CKError.self) { try await tablet.record(bea.syncID) }
+        }
+        tablet.store.finishes.withLock { $0 = true }
+        try await tablet.sync()
+        #expect(tablet.person("Anna") == nil)
+        #expect(try await phone.records("DeleteQueue").isEmpty)
+        #expect(try await tablet.record(bea.syncID)["firstName"] == "Bea")
+    }
+
+    @Test func deletionsHaveAnEntryForEachOtherDevice() async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: .public)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: .public)
+        let watch = try await MappedDevice(cloud, "watch", scope: .public)
+        let anna = phone.addPerson("Anna")
+        for device in [phone, tablet, watch] { try await device.sync() }
+        #expect(
+            Set(try await phone.records("Device").compactMap { $0["deviceId"] as String? })
+                == ["phone", "tablet", "watch"])
+        try await phone.mapping.delete(anna)
+        func devices() async throws -> [String] {
+            try await phone.records("DeleteQueue").compactMap { $0["device"] as String? }.sorted()
+        }
+        #expect(try await devices() == ["tablet", "watch"])
+        try await tablet.sync()
+        #expect(tablet.person("Anna") == nil)
+        #expect(try await devices() == ["watch"])
+        try await watch.sync()
+        #expect(watch.person("Anna") == nil)
+        #expect(try await devices().isEmpty)
+    }
+
+    @Test(arguments: scopes)
+    func deletionWithoutConnectionIsDoneLater(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        try await tablet.sync()
+        phone.transport.isOffline = true
+        phone.store.memory.remove(anna)
+        await #expect(throws: CKError.self) { try await phone.mapping.delete(anna) }
+        phone.transport.isOffline = false
+        let again = try await phone.restarted()
+        try await again.sync()
+        #expect(again.person("Anna") == nil)
+        try await tablet.sync()
+        #expect(tablet.person("Anna") == nil)
+    }
+
+    @Test func dryRunSaysWhatASyncWouldDo() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let gone = phone.addPerson("Gone")
+        try await phone.sync()
+        try await tablet.sync()
+        try await phone.mapping.delete(gone)
+        _ = phone.addPerson("Anna")
+        try await phone.sync()
+        _ = tablet.addPerson("Bea")
+        let before = try await tablet.records("Person").count
+        let plan = try await tablet.mapping.plan(specific: [Person.self], forced: true)
+        #expect(
+            plan.description
+                == "Person: here create 1, update 0, remove 1; there save 1, delete 0")
+        #expect(try await tablet.records("Person").count == before)
+        #expect(tablet.person("Gone") != nil)
+        #expect(tablet.person("Anna") == nil)
+        try await tablet.sync()
+        #expect(tablet.person("Gone") == nil)
+        #expect(try await tablet.records("Person").count == 2)
+    }
+
+    @Test func oneTypeIsSyncedAlone() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        _ = phone.addPerson("Anna")
+        _ = phone.addHome("Lake Road")
+        try await phone.sync()
+        try await tablet.run { try await Home.iCloud.sync() }
+        #expect(tablet.store.memory.objects(Home.self).count == 1)
+        #expect(tablet.person("Anna") == nil)
+        try await tablet.run { try await Person.iCloud.sync(forced: true) }
+        #expect(tablet.person("Anna") != nil)
+    }
+}
