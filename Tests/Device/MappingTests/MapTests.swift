@@ -57,7 +57,7 @@ struct MapTests {
         ] {
             #expect(sentence.contains(problem), "\(sentence)")
         }
-        #expect(sentence.contains("refers to Home, which is not set up"))
+        #expect(sentence.contains("address of Person refers to Home, which is not set up"))
         #expect(sentence.filter { $0 == "." }.count == 1)
         #expect(
             logs.entries.contains { $0.level == .error && "\($0.message)".contains("Nameless") })

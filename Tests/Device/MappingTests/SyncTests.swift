@@ -79,8 +79,8 @@ struct SyncTests {
 
     @Test(arguments: scopes)
     func normalSyncLooksOnlyAtWhatChanged(scope: CKDatabase.Scope) async throws {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope, types: [Person.self])
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope, types: [Person.self])
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         for number in 1...30 { _ = phone.addPerson("P\(number)") }
         try await phone.sync()
         try await tablet.sync()

@@ -9,7 +9,8 @@ struct DatabaseRequests: Sendable {
 
     func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-    func records(named names: [String]) async throws -> [String: CKRecord] {
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+        let database = withFiles ? database : database.withoutAssetDownloads
         var found: [String: CKRecord] = [:]
         for batch in names.chunks(of: Self.largestBatch) {
             for (id, result) in try await database.records(for: batch.map(id)) {

@@ -14,8 +14,8 @@ struct FeedSource: RecordSource {
 
     func prepare() async throws { _ = try await database.save(CKRecordZone(zoneID: zoneID)) }
 
-    func records(named names: [String]) async throws -> [String: CKRecord] {
-        try await requests.records(named: names)
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+        try await requests.records(named: names, withFiles: withFiles)
     }
 
     func modify(

@@ -17,8 +17,8 @@ struct QuerySource: RecordSource {
 
     func prepare() async throws {}
 
-    func records(named names: [String]) async throws -> [String: CKRecord] {
-        try await requests.records(named: names)
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+        try await requests.records(named: names, withFiles: withFiles)
     }
 
     func modify(

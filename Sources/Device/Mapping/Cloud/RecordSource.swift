@@ -10,8 +10,9 @@ protocol RecordSource: Sendable {
     func userRecordName() async throws -> String?
     /// Makes what must be there before the first save.
     func prepare() async throws
-    /// Records by name; those that are not there are left out.
-    func records(named names: [String]) async throws -> [String: CKRecord]
+    /// Records by name; those that are not there are left out. Without files, assets
+    /// stay where they are.
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord]
     /// Saves and deletes; each item has its own result, by record name.
     func modify(
         saving records: [CKRecord], deleting names: [String]

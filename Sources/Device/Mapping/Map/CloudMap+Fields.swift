@@ -7,6 +7,7 @@ struct MappedField<Entity: CloudEntity>: Sendable {
     var path: PartialKeyPath<Entity> & Sendable
     /// The type in the language of schemas.
     var schemaType: String
+    var isAsset: Bool { schemaType == "ASSET" }
     var read: @Sendable (Entity) -> (any CKRecordValueProtocol)?
     var write: @Sendable (inout Entity, CKRecord) -> Void
 }
@@ -53,7 +54,7 @@ extension CloudMap {
             })
     }
 
-    /// A file that is an asset. A fetched one lies in a temporary file: let the property's setter, or
+    /// A file that is an asset, sent with every save of the object. A fetched one lies in a temporary file: let the property's setter, or
     /// the store, move or copy it.
     public func asset(
         _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String

@@ -3,8 +3,10 @@ import StratusClient
 import StratusRecords
 
 extension CloudMap {
-    /// Every field that the map writes.
-    var fieldNames: [String] { [changeDateName] + fields.map(\.name) + references.map(\.name) }
+    /// Every field that the map writes, but for assets.
+    var plainNames: [String] {
+        [changeDateName] + fields.filter { !$0.isAsset }.map(\.name) + references.map(\.name)
+    }
 
     /// An object as a record of its own.
     func record(
@@ -12,7 +14,10 @@ extension CloudMap {
     ) throws -> CKRecord {
         let record = CKRecord(recordType: recordType, recordID: id)
         record[changeDateName] = entity.changeMilliseconds.map { Date(wholeMilliseconds: $0) }
-        for field in fields { record.setObject(field.read(entity), forKey: field.name) }
+        // Files are no plain values: they are compared and set apart.
+        for field in fields where !field.isAsset {
+            record.setObject(field.read(entity), forKey: field.name)
+        }
         for reference in references {
             let action: CKRecord.ReferenceAction =
                 reference.target.isWeakTarget ? .deleteSelf : .none
@@ -31,9 +36,18 @@ extension CloudMap {
     /// Brings the fields of a record to what another one has; the rest stays as it is.
     ///
     /// - Parameter only: nil is all.
-    func copy(_ wanted: CKRecord, to record: CKRecord, fields only: Set<String>?) throws {
-        let (new, old) = (try RecordSnapshot(wanted), try RecordSnapshot(record))
-        for name in fieldNames where only?.contains(name) ?? true {
+    func copy(
+        _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?
+    ) throws {
+        let new = try RecordSnapshot(wanted)
+        let old = try RecordSnapshot(record)
+        for field in fields where field.isAsset && only?.contains(field.name) ?? true {
+            let file = field.read(entity)
+            if file != nil || record.object(forKey: field.name) != nil {
+                record.setObject(file, forKey: field.name)
+            }
+        }
+        for name in plainNames where only?.contains(name) ?? true {
             if new[name] != old[name] {
                 record.setObject(wanted.object(forKey: name), forKey: name)
             }
@@ -48,8 +62,7 @@ extension CloudMap {
         let mine = try RecordSnapshot(
             try self.record(of: entity, record.recordID, mapping: mapping))
         let theirs = try RecordSnapshot(record)
-        let assets = Set(fields.filter { $0.schemaType == "ASSET" }.map(\.name))
-        return fieldNames.contains { !assets.contains($0) && mine[$0] != theirs[$0] }
+        return plainNames.contains { mine[$0] != theirs[$0] }
     }
 
     /// Fills an object's fields, and its placeholders.

@@ -40,7 +40,8 @@ struct MapChecking {
             [map.changeDateName] + map.fields.map(\.name) + map.references.map(\.name))
         for reference in map.references where !known.contains(ObjectIdentifier(reference.target)) {
             problems.append(
-                "\(reference.name) of \(E.self) refers to \(reference.target), which is not set up")
+                "\(reference.name) of \(map.recordType) refers to"
+                    + " \(reference.target.recordTypeName), which is not set up")
         }
     }
 

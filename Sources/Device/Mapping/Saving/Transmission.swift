@@ -22,7 +22,7 @@ extension CloudMapping {
         let known: [EntityGraph.Node] = nodes.filter {
             ledger.known(type(of: $0.entity).recordTypeName, $0.name) != nil
         }
-        var bases = known.isEmpty ? [:] : try await source.records(named: known.map(\.name))
+        var bases = known.isEmpty ? [:] : try await source.records(named: known.map(\.name), withFiles: false)
         var pending = nodes
         var failure: (any Error)?
         let isThere = Set(known.map(\.key))
@@ -94,7 +94,7 @@ extension CloudMapping {
                     + " \(record.recordType).")
         }
         let fields = node.isRoot ? sending.fields : nil
-        try map.copy(wanted, to: record, fields: fields)
+        try map.copy(wanted, of: entity, to: record, fields: fields)
         return Outgoing(
             node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil)
     }

@@ -27,6 +27,9 @@ extension CloudMapping {
         where record.recordType == map.recordType && !ignored.contains(name) {
             if pending.contains(name) { continue }
             guard let object = objects[name] else {
+                // The app has removed it here alone: not told again but by a forced sync.
+                let tag = ledger.known(map.recordType, name)?.tag
+                if !round.isForced, let tag, tag == record.recordChangeTag { continue }
                 comparison.new.append(record)
                 continue
             }
