@@ -1,0 +1,87 @@
+import Foundation
+import Logging
+import StratusCache
+import StratusClient
+import StratusRuntime
+
+/// A zone of a cache: everything is at hand, with or without a network.
+struct CacheSource: RecordSource {
+    let cache: CloudCache
+    let zoneID: CKRecordZone.ID
+    var tellsDeletions: Bool { true }
+
+    /// The cache itself sees to the account.
+    func userRecordName() async throws -> String? { nil }
+
+    func prepare() async throws {}
+
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+        var found: [String: CKRecord] = [:]
+        for name in names {
+            found[name] = try cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
+        }
+        return found
+    }
+
+    func modify(
+        saving records: [CKRecord], deleting names: [String]
+    ) async throws -> [String: Result<CKRecord?, any Error>] {
+        let ids = names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
+        if !records.isEmpty || !ids.isEmpty { try cache.save(records, deleting: ids) }
+        var results: [String: Result<CKRecord?, any Error>] = [:]
+        for record in records { results[record.recordID.recordName] = .success(record) }
+        for name in names { results[name] = .success(nil) }
+        return results
+    }
+
+    /// All that the cache has: what is not there was deleted.
+    func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
+        let records = try cache.records(inZoneWith: zoneID)
+        return RemoteChanges(
+            records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
+            isComplete: true)
+    }
+
+    func records(
+        ofType type: String, where field: String, is value: String
+    ) async throws -> [CKRecord] { [] }
+
+    /// The cache's loop does it.
+    func subscribe(types: [String]) async throws {}
+
+    func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?) {
+        (await cache.handle(notification), nil)
+    }
+
+    func exchange() async throws { try await cache.sync() }
+}
+
+extension CloudMapping {
+    /// Sets up the mapping of an app over its cache: everything works without a network, and a save is
+    /// on the disk when it returns.
+    ///
+    /// The cache brings it to the service, at the next sync or by its running loop, and decides
+    /// conflicts. It keeps no files: types with assets are refused when they are saved.
+    ///
+    /// - Parameters:
+    ///   - cache: one that keeps the private database.
+    ///   - file: see the other initializer; one for each file of a cache.
+    ///   - types: all types that sync.
+    ///   - store: where the objects are.
+    ///   - zoneName: the zone in the private database.
+    ///   - ignoring: objects to leave alone, both ways.
+    ///   - logger: level debug says every step.
+    ///   - world: time and chance; others in tests.
+    /// - Throws: ``MappingError`` `invalidMaps` or `unwritable`.
+    public convenience init(
+        cache: CloudCache, types: [any CloudEntity.Type], store: any CloudStore, file: URL?,
+        zoneName: String = "Objects",
+        ignoring: @escaping @Sendable (any CloudEntity) -> Bool = { _ in false },
+        logger: Logger = Logger(label: "stratus.mapping"), world: World = .live
+    ) throws {
+        try self.init(
+            source: CacheSource(cache: cache, zoneID: CKRecordZone.ID(zoneName: zoneName)),
+            types: types, store: store, file: file, deviceID: "cache", ignoring: ignoring,
+            logger: logger, world: world)
+    }
+}
