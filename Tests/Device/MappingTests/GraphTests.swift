@@ -15,7 +15,7 @@ struct GraphTests {
 
     /// Half people, half homes: each person lives in a home, which the next person owns.
     private func addRing(_ device: MappedDevice, count: Int) {
-        let homes = (0..<count / 2).map { device.addHome("Street \($0)") }
+        let homes = (0..<count / 2).map { device.addHome("Road \($0)") }
         let people = homes.indices.map { number in
             device.addPerson("P\(number)") { $0.home = homes[number] }
         }
@@ -30,7 +30,7 @@ struct GraphTests {
             "\(person.syncID ?? "?") \(person.firstName) \(person.age) \(person.home?.syncID ?? "-")"
         }
         let homes = device.store.memory.objects(Home.self).map { home in
-            "\(home.syncID ?? "?") \(home.street) \(home.owner?.syncID ?? "-")"
+            "\(home.syncID ?? "?") \(home.road) \(home.owner?.syncID ?? "-")"
         }
         return Set(people + homes)
     }
@@ -101,7 +101,7 @@ struct GraphTests {
         _ device: MappedDevice, _ step: Int, _ numbers: inout SeededNumbers
     ) async throws {
         let people = device.store.memory.objects(Person.self).sorted { $0.firstName < $1.firstName }
-        let homes = device.store.memory.objects(Home.self).sorted { $0.street < $1.street }
+        let homes = device.store.memory.objects(Home.self).sorted { $0.road < $1.road }
         guard let person = people.randomElement(using: &numbers),
             let home = homes.randomElement(using: &numbers)
         else { return }
@@ -154,10 +154,10 @@ struct GraphTests {
         try await later.sync()
         // What the service does by itself in a year.
         cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
-        tablet.store.forgetTold()
+        tablet.store.forgetHeard()
         try await tablet.restarted().sync()
         #expect(cloud.faults.remaining.isEmpty)
-        #expect(tablet.store.told.withLock { $0.deleted.count } == 9)
+        #expect(tablet.store.heard.withLock { $0.deleted.count } == 9)
         #expect(
             Set(tablet.store.memory.objects(Person.self).map(\.firstName))
                 == Set((10..<20).map { "P\($0)" } + ["P3", "New"]))

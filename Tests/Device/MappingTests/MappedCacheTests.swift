@@ -28,7 +28,7 @@ struct MappedCacheTests {
             cache: cache, types: [Person.self, Home.self, Course.self], store: store, file: nil)
         link.transport.isOffline = true
         let home = Home()
-        home.edit { $0.street = "Lake Road" }
+        home.edit { $0.road = "Lake Road" }
         let anna = Person()
         anna.edit {
             $0.firstName = "Anna"
@@ -44,7 +44,7 @@ struct MappedCacheTests {
         try await phone.syncEntities()
         try await tablet.sync()
         let copy = try #require(tablet.person("Anna"))
-        #expect(copy.home?.street == "Lake Road")
+        #expect(copy.home?.road == "Lake Road")
 
         copy.edit { $0.age = 30 }
         try await tablet.mapping.save(copy)
@@ -58,7 +58,7 @@ struct MappedCacheTests {
         try await tablet.mapping.delete(copy)
         try await phone.syncEntities()
         #expect(store.memory.objects(Person.self).isEmpty)
-        #expect(store.told.withLock { $0.new } == 0)
+        #expect(store.heard.withLock { $0.new } == 0)
         try cache.close()
     }
 }

@@ -91,9 +91,9 @@ final class MappedDevice: Sendable {
         return add(person)
     }
 
-    func addHome(_ street: String) -> Home {
+    func addHome(_ road: String) -> Home {
         let home = Home()
-        home.edit { $0.street = street }
+        home.edit { $0.road = road }
         return add(home)
     }
 
@@ -119,9 +119,9 @@ final class MappedDevice: Sendable {
     }
 }
 
-/// A store in memory that remembers what it was told.
+/// A store in memory that remembers what it was heard.
 final class RecordingStore: CloudStore {
-    struct Told: Sendable {
+    struct Heard: Sendable {
         var saved: [String] = []
         var failures: [String] = []
         var errors: [String] = []
@@ -133,7 +133,7 @@ final class RecordingStore: CloudStore {
 
     let memory = MemoryStore(
         Person.self, Home.self, Course.self, Ticket.self, Tool.self)
-    let told = Mutex(Told())
+    let heard = Mutex(Heard())
     /// Whether changes are taken over, and the sync finished, as an app does.
     let finishes = Mutex(true)
     private let saves = AsyncStream.makeStream(of: String.self)
@@ -161,17 +161,17 @@ final class RecordingStore: CloudStore {
     func didSave<Entity: CloudEntity>(
         _ entity: Entity, record: CKRecord?, error: (any Error)?
     ) async {
-        told.withLock { told in
-            if let record { told.saved.append(record.recordType) }
+        heard.withLock { heard in
+            if let record { heard.saved.append(record.recordType) }
             if let error {
-                told.failures.append("\(Entity.cloudMap.recordType)")
-                told.errors.append("\(error)")
+                heard.failures.append("\(Entity.cloudMap.recordType)")
+                heard.errors.append("\(error)")
             }
         }
         saves.continuation.yield(Entity.cloudMap.recordType)
     }
 
-    /// Waits until the store was told of so many saves, well or not.
+    /// Waits until the store was heard of so many saves, well or not.
     func waitForSaves(_ count: Int) async {
         var left = count
         for await _ in saves.stream {
@@ -181,18 +181,18 @@ final class RecordingStore: CloudStore {
     }
 
     func syncDidFinish<Entity: CloudEntity>(_ changes: SyncChanges<Entity>) async throws {
-        told.withLock { told in
-            told.new += changes.newRecords.count
-            told.updated += changes.updatedRecords.count
-            told.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
+        heard.withLock { heard in
+            heard.new += changes.newRecords.count
+            heard.updated += changes.updatedRecords.count
+            heard.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
         }
         guard finishes.withLock({ $0 }) else { return }
         try await changes.apply()
         try await changes.finish()
-        told.withLock { $0.finished.append(Entity.cloudMap.recordType) }
+        heard.withLock { $0.finished.append(Entity.cloudMap.recordType) }
     }
 
-    func forgetTold() { told.withLock { $0 = Told() } }
+    func forgetHeard() { heard.withLock { $0 = Heard() } }
 }
 
 extension CloudEntity {

@@ -35,12 +35,12 @@ struct PersonFields: CloudFields {
 }
 
 struct HomeFields: CloudFields {
-    static let unknown = Home(HomeFields(street: "unknown"))
+    static let unknown = Home(HomeFields(road: "unknown"))
     static let cloudMap = CloudMap<Home>("Home")
-        .field(\.street, "street")
+        .field(\.road, "road")
         .reference(\.owner, "owner")
         .placeholder(unknown)
-    var street = ""
+    var road = ""
     var owner: Person?
 }
 

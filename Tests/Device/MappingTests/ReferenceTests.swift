@@ -36,7 +36,7 @@ struct ReferenceTests {
             _ = try await person.iCloud.update(from: record, fetchReferences: true)
         }
         #expect(person.firstName == "Anna")
-        #expect(person.home?.street == "Lake Road")
+        #expect(person.home?.road == "Lake Road")
         #expect(person.courses.map(\.title) == ["Course 1", "Course 2", "Course 3"])
         // The cycle ends in the same object.
         #expect(person.home?.owner === person)
@@ -77,13 +77,13 @@ struct ReferenceTests {
         let saved = try await savedCycle(phone)
         let changes = tablet.mapping.changes()
         try await tablet.sync()
-        var told: [String] = []
+        var heard: [String] = []
         for await change in changes {
-            told.append(change.syncID)
+            heard.append(change.syncID)
             // Once for the fields, once for the references.
-            if told.filter({ $0 == saved.syncID }).count == 2 { break }
+            if heard.filter({ $0 == saved.syncID }).count == 2 { break }
         }
-        #expect(tablet.person("Anna")?.home?.street == "Lake Road")
+        #expect(tablet.person("Anna")?.home?.road == "Lake Road")
     }
 
     @Test func holderOfWeakReferenceGoesWithItsTarget() async throws {

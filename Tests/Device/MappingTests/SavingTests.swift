@@ -36,7 +36,7 @@ struct SavingTests {
         await phone.store.waitForSaves(1)
         let name = try #require(person.syncID)
         #expect(try await phone.record(name)["firstName"] == "Anna")
-        #expect(phone.store.told.withLock { $0.saved } == ["Person"])
+        #expect(phone.store.heard.withLock { $0.saved } == ["Person"])
     }
 
     @Test func savedEditChangesTheSameRecordAndClearsFields() async throws {

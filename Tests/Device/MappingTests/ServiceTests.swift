@@ -176,7 +176,7 @@ struct ServiceTests {
             }
             break
         }
-        #expect(tablet.store.told.withLock { $0.new } == 1)
+        #expect(tablet.store.heard.withLock { $0.new } == 1)
         #expect(tablet.person("Anna") != nil)
         #expect(try await !tablet.mapping.handle(remoteNotification: ["aps": [String: Int]()]))
     }
@@ -191,9 +191,9 @@ struct ServiceTests {
         let anna = phone.addPerson("Anna")
         _ = phone.addHome("Lake Road")
         await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
-        #expect(phone.store.told.withLock { $0.failures } == ["Person"])
+        #expect(phone.store.heard.withLock { $0.failures } == ["Person"])
         await clock.waitForSleeper(seconds: 2.5...5)
-        phone.store.forgetTold()
+        phone.store.forgetHeard()
         phone.transport.isOffline = false
         clock.advance(bySeconds: 5)
         // Nobody asked for it, and it brings the home as well.

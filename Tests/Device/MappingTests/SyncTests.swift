@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Normal and forced syncs, and what the store is told.
+/// Normal and forced syncs, and what the store is heard.
 @Suite(.timeLimit(.minutes(2)), .serialized)
 struct SyncTests {
     static let scopes = [CKDatabase.Scope.private, .public]
@@ -21,22 +21,22 @@ struct SyncTests {
         try await phone.mapping.save(anna)
         try await phone.mapping.save(bea)
         try await tablet.sync()
-        #expect(tablet.store.told.withLock { $0.new } == 2)
+        #expect(tablet.store.heard.withLock { $0.new } == 2)
         anna.edit { $0.age = 55 }
         try await phone.mapping.save(anna)
         try await phone.mapping.delete(bea)
-        tablet.store.forgetTold()
+        tablet.store.forgetHeard()
         try await tablet.sync()
-        let told = tablet.store.told.withLock { $0 }
-        #expect(told.new == 0)
-        #expect(told.updated == 1)
-        #expect(told.deleted == ["Person \(bea.syncID ?? "")"])
+        let heard = tablet.store.heard.withLock { $0 }
+        #expect(heard.new == 0)
+        #expect(heard.updated == 1)
+        #expect(heard.deleted == ["Person \(bea.syncID ?? "")"])
         #expect(tablet.person("Anna")?.age == 55)
         #expect(tablet.person("Bea") == nil)
-        // Nothing is told twice.
-        tablet.store.forgetTold()
+        // Nothing is heard twice.
+        tablet.store.forgetHeard()
         try await tablet.sync()
-        #expect(tablet.store.told.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
+        #expect(tablet.store.heard.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
     }
 
     @Test(arguments: scopes)
@@ -87,16 +87,16 @@ struct SyncTests {
         #expect(tablet.store.memory.objects(Person.self).count == 30)
         // A device that starts again goes on from there.
         let again = try await tablet.restarted()
-        again.store.forgetTold()
+        again.store.forgetHeard()
         try await again.mapping.syncEntities(specific: [Person.self])
-        #expect(again.store.told.withLock { $0.new + $0.updated } == 0)
+        #expect(again.store.heard.withLock { $0.new + $0.updated } == 0)
         let first = try #require(phone.person("P1"))
         first.edit { $0.age = 77 }
         try await phone.mapping.save(first)
         try await again.mapping.syncEntities(specific: [Person.self])
-        let told = again.store.told.withLock { $0 }
-        #expect(told.new == 0)
-        #expect(told.updated == 1)
+        let heard = again.store.heard.withLock { $0 }
+        #expect(heard.new == 0)
+        #expect(heard.updated == 1)
         #expect(again.person("P1")?.age == 77)
         // Nothing is sent that did not change.
         #expect(!again.transport.requests.contains(RecordsLookup.path))
@@ -141,10 +141,10 @@ struct SyncTests {
         #expect(try await phone.records("DeleteQueue").count == 1)
         tablet.store.finishes.withLock { $0 = false }
         for _ in 1...2 {
-            tablet.store.forgetTold()
+            tablet.store.forgetHeard()
             try await tablet.sync()
-            // The same is told again until it is finished.
-            #expect(tablet.store.told.withLock { $0.deleted.count } == 1)
+            // The same is heard again until it is finished.
+            #expect(tablet.store.heard.withLock { $0.deleted.count } == 1)
             #expect(try await phone.records("DeleteQueue").count == 1)
             await #expect(throws: CKError.self) { try await tablet.record(bea.syncID) }
         }

@@ -54,13 +54,10 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
     }
 
     private func start(_ body: @escaping @Sendable (CloudMapping) async throws -> Void) {
-        guard let mapping = try? CloudMapping.of(Entity.self) else {
-            // Nobody to tell: the call that waits throws it.
-            return
-        }
+        // Without a mapping there is nobody to tell; the call that waits throws it.
+        guard let mapping = try? CloudMapping.of(Entity.self) else { return }
         _ = mapping.world.startTask("mapping call") {
-            // The mapping logs it, and the store heard of it.
-            try? await body(mapping)
+            try? await body(mapping)  // The mapping logs it, and the store hears of it.
         }
     }
 }
