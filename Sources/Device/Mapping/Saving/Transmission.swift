@@ -22,7 +22,9 @@ extension CloudMapping {
         let known: [EntityGraph.Node] = nodes.filter {
             ledger.known(type(of: $0.entity).recordTypeName, $0.name) != nil
         }
-        var bases = known.isEmpty ? [:] : try await source.records(named: known.map(\.name), withFiles: false)
+        let names = known.map(\.name)
+        var bases =
+            names.isEmpty ? [:] : try await source.records(named: names, withFiles: false)
         var pending = nodes
         var failure: (any Error)?
         let isThere = Set(known.map(\.key))

@@ -100,7 +100,8 @@ extension CloudMapping {
         var found = round?.records(named: names) ?? []
         let there = Set(found.map(\.recordID.recordName))
         found += try await source.records(
-            named: names.subtracting(there).sorted(), withFiles: true).values
+            named: names.subtracting(there).sorted(), withFiles: true
+        ).values
         return found
     }
 
