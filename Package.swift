@@ -210,10 +210,15 @@ let package = Package(
                 "StratusSync", "StratusSyncEngine", "StratusTesting", "StratusWire", logging,
             ],
             path: "Tests/Device/SyncEngineTests"),
+        // A second process at a cache's file.
+        .executableTarget(
+            name: "cache-peer",
+            dependencies: ["StratusCache", "StratusClient", "StratusRecords", "StratusSync"],
+            path: "Tests/Device/CachePeer"),
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "cache-peer", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
                 "StratusSQLite",
                 "StratusSync", "StratusTesting", "StratusWire", grdb,
             ],

@@ -19,6 +19,8 @@ extension SyncDriver {
             case .fetchDatabaseChanges: try await fetchDatabaseChanges()
             case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
             case .send(let itemLimit, let bytesLimit):
+                // Before what another process saved is sent: it may be the first to encrypt a field.
+                try store.file.readEncryptedKeys()
                 batch = try store.nextBatch(
                     itemLimit: itemLimit, bytesLimit: bytesLimit,
                     withholding: session.withheldOwners, deletionsFirst: session.isQuotaExceeded)

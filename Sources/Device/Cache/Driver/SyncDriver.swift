@@ -233,14 +233,20 @@ actor SyncDriver {
             CacheError(.notSynced, "Nothing is lost; sync again later.", failure: failure))
     }
 
+    /// Another process wrote into the file: the loop goes on with what is there now.
+    func heardOfOtherProcess() {
+        do {
+            session.setEnabled(try store.backlog().isEnabled, at: now)
+            try absorbBacklog()
+        } catch {
+            session.halt(.localStorage("\(error)"))
+        }
+        pause.wake()
+    }
+
     func giveUpWaiting(_ error: CacheError) {
         finishWaiters(error)
         if !isStarted { loopTask?.cancel() }
-    }
-
-    /// Nobody has the cache any more: ends all that runs, without being waited for.
-    nonisolated func abandon() {
-        _ = world.startTask("abandoned cache") { await self.stop() }
     }
 
     private func finishWaiters(_ error: (any Error)?) {

@@ -19,6 +19,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unsavedShare = Self(rawValue: "unsavedShare")
         /// A zone that this database cannot have, or cannot lose.
         public static let invalidZone = Self(rawValue: "invalidZone")
+        /// Another process has a file open that is to be moved.
+        public static let inUse = Self(rawValue: "inUse")
         /// A database that the cache does not keep.
         public static let invalidDatabase = Self(rawValue: "invalidDatabase")
         /// Syncing halted; see ``CacheError/haltReason``.

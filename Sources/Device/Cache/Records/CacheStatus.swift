@@ -16,6 +16,8 @@ public struct CacheStatus: Hashable, Sendable {
 
     /// Whether the running loop was started.
     public var isRunning = false
+    /// Whether the loop was started, but another process syncs this file; this one takes over when it ends.
+    public var isSyncedElsewhere = false
     public var isEnabled = true
     public var isNetworkReachable = true
     public var isQuotaExceeded = false

@@ -7,26 +7,19 @@ extension CloudCache {
     /// Syncs now: runs until nothing is pending and nothing is left to fetch.
     ///
     /// Items that need attention do not count. Works with and without a running loop, and restarts
-    /// after a halt.
+    /// after a halt. Where another process syncs this file, that one does it.
     /// - Throws: ``CacheError``: `notSynced` at once without network, or when the service keeps failing;
     ///   `halted` with the reason; `disabled`; or `CancellationError`. Nothing is lost by any of them.
     public func sync() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for database in databases { group.addTask { try await database.driver.sync() } }
-            try await group.waitForAll()
-        }
+        try await turn.sync()
     }
 
     /// Runs until ``stop()``: uploads local changes, fetches on hints and now and then, waits for the
     /// network by itself. Call it again when the app comes to the foreground: it ends a halt.
-    public func start() async {
-        for database in databases { await database.driver.start() }
-    }
+    public func start() async { await turn.start() }
 
     /// Ends the running loop. What was under way is done again later.
-    public func stop() async {
-        for database in databases { await database.driver.stop() }
-    }
+    public func stop() async { await turn.stop() }
 
     /// Takes a notification that the app was handed: a hint, on which a running loop fetches.
     ///
@@ -92,6 +85,7 @@ extension CloudCache {
             await database.driver.fillStatus(&status)
             all = all?.joined(with: status) ?? status
         }
+        all?.isSyncedElsewhere = await turn.isWaiting
         return all ?? CacheStatus()
     }
 }

@@ -2,6 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
+import Synchronization
 
 /// A user's private and shared databases on this device: readable and writable without a network, in step
 /// with the service whenever there is one.
@@ -10,6 +11,10 @@ import StratusSync
 /// and its identity. Saving writes the record and its pending change in one transaction and returns;
 /// ``start()`` or ``sync()`` bring it to the service. All reads and writes work offline, from any
 /// thread, and take as long as SQLite takes.
+///
+/// Several processes may have the file open. One of them syncs, the first that starts to; the others read and
+/// write, what they save is sent by that one, and each hears of the others' changes. When it ends, however it
+/// does, the next one takes over.
 ///
 /// ```swift
 /// let cache = try CloudCache(path: path, container: .default())
@@ -27,6 +32,8 @@ public final class CloudCache: Sendable {
     let databases: [CachedDatabase]
     let observers = Observers()
     let world: World
+    let turn: SyncTurn
+    private let watchKey = Mutex<UInt64?>(nil)
 
     /// Opens or creates the file of one user.
     ///
@@ -68,10 +75,10 @@ public final class CloudCache: Sendable {
             throw CacheError.unkeptDatabase
         }
         self.world = world
-        let file = try CacheFile(path: path)
+        let file = try CacheFile(path: path, world: world)
         self.file = file
         let resolver = resolver ?? LatestEditWins(editDateKey: editDateKey)
-        databases = try remotes.map { [observers] remote in
+        let databases = try remotes.map { [observers] remote in
             let store = CacheStore(
                 file: file, scope: remote.scope, settings: settings, resolver: resolver,
                 editDateKey: editDateKey, world: world)
@@ -81,20 +88,48 @@ public final class CloudCache: Sendable {
                     store: store, remote: remote, settings: settings, world: world,
                     observers: observers))
         }
+        self.databases = databases
+        turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
+        let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in self?.hearOthers() }
+        watchKey.withLock { $0 = key }
     }
 
     /// Whoever drops a cache closes it, running or not; what was not sent is sent after the next start.
     deinit {
+        endWatching()
         observers.finish()
-        for database in databases { database.driver.abandon() }
+        _ = world.startTask("dropped cache") { [turn] in await turn.stop() }
         // Nobody is left to be told; every commit is on the disk already.
         try? file.close()
     }
 
     /// Ends all observation and closes the file. Stop a running loop first.
     public func close() throws {
+        endWatching()
         observers.finish()
         try file.close()
+    }
+
+    private func endWatching() {
+        if let key = watchKey.withLock({ $0.take() }) { CacheWatches.shared.end(key) }
+    }
+
+    /// A process wrote into the file, this one or another.
+    private func hearOthers() {
+        let changes: [CacheFile.ForeignChange]?
+        do {
+            changes = try file.takeForeignChanges()
+        } catch {
+            // The next commit wakes again, and nothing of what it missed is forgotten.
+            return
+        }
+        for change in changes ?? [] {
+            observers.tell(CacheOutcome(scope: change.scope, changedIDs: change.ids))
+        }
+        if changes != nil { observers.wakeReportReaders() }
+        _ = world.startTask("other process") { [turn] in
+            await turn.heardOfOthers(hasChanges: changes != nil)
+        }
     }
 
     /// - Throws: ``CacheError`` `invalidDatabase` for a database that this cache does not keep.

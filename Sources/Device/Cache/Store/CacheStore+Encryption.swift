@@ -10,6 +10,12 @@ import Synchronization
 /// Only the app's own edits count. What others encrypted does not: a participant of a share could keep
 /// the user from saving a field of the same name.
 extension CacheFile {
+    /// Another process may have encrypted a field for the first time.
+    func readEncryptedKeys() throws {
+        let keys = try Self.encryptedKeys(in: pool)
+        encryptedKeys.withLock { $0.merge(keys) { $0.union($1) } }
+    }
+
     static func encryptedKeys(in pool: DatabasePool) throws -> EncryptedKeys {
         try pool.read { database in
             var keys: EncryptedKeys = [:]

@@ -211,6 +211,7 @@ extension CacheStore {
                         sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
                     ).map { ZoneRow($0).id })
             }
+            try file.noteChange(of: [], in: scope, database)
             var wanted: [ZoneID] = []
             for id in zones {
                 guard let row = try zone(id, database), row.state == .refused else { continue }

@@ -61,7 +61,10 @@ extension CacheStore {
     }
 
     func setEnabled(_ isEnabled: Bool) throws {
-        try file.write { try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", $0) }
+        try file.write { database in
+            try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", database)
+            try file.noteChange(of: [], in: scope, database)
+        }
     }
 
     func subscriptionSaved() throws {
@@ -73,6 +76,7 @@ extension CacheStore {
         try file.write { database in
             var wanted: [ZoneID] = []
             _ = try wantedZone(id, &wanted, database)
+            try file.noteChange(of: [], in: scope, database)
             return !wanted.isEmpty
         }
     }
@@ -89,6 +93,7 @@ extension CacheStore {
             try database.execute(
                 sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
                 arguments: [row.key])
+            try file.noteChange(of: [], in: scope, database)
         }
     }
 

@@ -55,6 +55,9 @@ final class CacheStore: Sendable {
             var outcome = CacheOutcome(scope: scope)
             try body(database, &outcome)
             try keepReports(of: outcome.events, database)
+            if !outcome.changedIDs.isEmpty {
+                try file.noteChange(of: outcome.changedIDs, in: scope, database)
+            }
             return outcome
         }
     }

@@ -1,0 +1,57 @@
+import GRDB
+
+/// How a process asks the one that syncs to sync now, and hears how it went: through the file.
+extension CacheFile {
+    private static let asked = "syncAsked"
+    private static let answered = "syncAnswered"
+    private static let answer = "syncAnswer"
+
+    /// - Returns: the number of the question.
+    func askForSync() throws -> Int64 {
+        try write { database in
+            let number = try self.number(Self.asked, database) + 1
+            try set(Self.asked, "\(number)", database)
+            try noteChange(of: [], in: .private, database)
+            return number
+        }
+    }
+
+    /// The question that has no answer yet; nil when there is none.
+    func openQuestion() throws -> Int64? {
+        try pool.read { database in
+            let asked = try number(Self.asked, database)
+            return asked > (try number(Self.answered, database)) ? asked : nil
+        }
+    }
+
+    /// - Parameter trouble: why not all is synced; empty when it is.
+    func answerSync(_ number: Int64, trouble: String) throws {
+        try write { database in
+            try set(Self.answered, "\(number)", database)
+            try set(Self.answer, trouble, database)
+        }
+    }
+
+    /// What was said to a question, or to a later one; nil while nothing was.
+    func answerToSync(_ number: Int64) throws -> String? {
+        try pool.read { database in
+            guard try self.number(Self.answered, database) >= number else { return nil }
+            return try String.fetchOne(
+                database, sql: "SELECT value FROM flag WHERE database = 0 AND name = ?",
+                arguments: [Self.answer]) ?? ""
+        }
+    }
+
+    private func number(_ name: String, _ database: Database) throws -> Int64 {
+        let text = try String.fetchOne(
+            database, sql: "SELECT value FROM flag WHERE database = 0 AND name = ?",
+            arguments: [name])
+        return text.flatMap { Int64($0) } ?? 0
+    }
+
+    private func set(_ name: String, _ value: String, _ database: Database) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)",
+            arguments: [name, value])
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+
+/// What one process did, for the others that have the file: a row for each transaction.
+extension CacheFile {
+    /// Records that are kept in the rows at the most; who missed more looks at everything.
+    static let recordsKept: Int64 = 20_000
+
+    /// What another process did in a database.
+    struct ForeignChange {
+        var scope: CKDatabase.Scope
+        var ids: Set<RecordID>
+    }
+
+    /// Notes what a transaction changed; without records, that there is something to do.
+    func noteChange(
+        of ids: Set<RecordID>, in scope: CKDatabase.Scope, _ database: Database
+    ) throws {
+        let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM change") ?? 0
+        let id = last + max(1, Int64(ids.count))
+        var content: [[String]]?
+        if ids.count <= Self.recordsKept {
+            content = Dictionary(grouping: ids, by: \.zoneID)
+                .map { zone, ids in [zone.name, zone.ownerName] + ids.map(\.name).sorted() }
+                .sorted { ($0[0], $0[1]) < ($1[0], $1[1]) }
+        }
+        try database.cachedStatement(
+            sql: "INSERT INTO change (id, origin, database, records) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [id, origin, scope.rawValue, try JSONEncoder().encode(content)])
+        try database.cachedStatement(sql: "DELETE FROM change WHERE id <= ?")
+            .execute(arguments: [id - Self.recordsKept])
+    }
+
+    static func lastChange(in pool: DatabasePool) throws -> Int64 {
+        try pool.read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM change") ?? 0 }
+    }
+
+    /// What other processes did since the last call; nil when they did nothing.
+    func takeForeignChanges() throws -> [ForeignChange]? {
+        // One after the other, so that nothing is told twice.
+        try seenChange.withLock { seen in
+            let (rows, oldest) = try pool.read { database in
+                (
+                    try Row.fetchAll(
+                        database,
+                        sql:
+                            "SELECT id, origin, database, records FROM change WHERE id > ? ORDER BY id",
+                        arguments: [seen]),
+                    try Int64.fetchOne(database, sql: "SELECT min(id) FROM change") ?? 0
+                )
+            }
+            guard let last = rows.last else { return nil }
+            // The oldest row may have followed on what was seen; a later one did not.
+            let hasGap = oldest > seen + 1 && (rows.first?[0] as Int64?) == oldest && seen > 0
+            seen = last[0]
+            var found: [ForeignChange] = []
+            var wholes: Set<CKDatabase.Scope> = []
+            var isForeign = false
+            for row in rows where row[1] as Int64 != origin {
+                isForeign = true
+                let scope = CKDatabase.Scope(rawValue: row[2]) ?? .private
+                let content = try JSONDecoder().decode([[String]]?.self, from: row[3] as Data)
+                guard let content else {
+                    wholes.insert(scope)
+                    continue
+                }
+                var ids: Set<RecordID> = []
+                for group in content where group.count > 2 {
+                    let zone = ZoneID(name: group[0], ownerName: group[1])
+                    for name in group.dropFirst(2) {
+                        ids.insert(RecordID(name: name, zoneID: zone))
+                    }
+                }
+                found.append(ForeignChange(scope: scope, ids: ids))
+            }
+            if hasGap, isForeign { wholes = [.private, .shared] }
+            for scope in wholes.sorted(by: { $0.rawValue < $1.rawValue }) {
+                found.append(ForeignChange(scope: scope, ids: try everyID(in: scope)))
+            }
+            return isForeign ? found : nil
+        }
+    }
+
+    /// All records of a database, and those that were in it.
+    private func everyID(in scope: CKDatabase.Scope) throws -> Set<RecordID> {
+        try pool.read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT record.name, zone.name, zone.owner FROM record
+                    JOIN zone ON zone.id = record.zone WHERE zone.database = ?
+                    UNION SELECT name, zone, owner FROM tombstone
+                    WHERE database = ? AND name <> ''
+                    """, arguments: [scope.rawValue, scope.rawValue])
+            return Set(
+                rows.map {
+                    RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2]))
+                })
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import StratusClient
+import Synchronization
+
+/// The file beside a cache's file through which processes know of each other.
+///
+/// Whoever holds its lock syncs; the kernel lets go of it when the process ends, however it does. Every
+/// commit touches it, which wakes whoever watches it (``CacheWatches``).
+final class CacheLock: Sendable {
+    let path: String
+    private let descriptor: Mutex<Int32?>
+
+    /// - Throws: ``CacheError`` `unwritable`.
+    init(cachePath: String) throws {
+        path = cachePath + "-lock"
+        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw CacheError(.unwritable, "Make the cache's folder writable, with space left.")
+        }
+        self.descriptor = Mutex(descriptor)
+        DeviceFile.tighten(path)
+    }
+
+    deinit { close() }
+
+    /// Takes the lock, if nobody else has it.
+    ///
+    /// - Returns: whether it is held.
+    func take() -> Bool {
+        descriptor.withLock { descriptor in
+            guard let descriptor else { return false }
+            return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        }
+    }
+
+    /// Lets others have the lock, and tells them.
+    func giveBack() {
+        descriptor.withLock { descriptor in
+            guard let descriptor else { return }
+            flock(descriptor, LOCK_UN)
+        }
+        touch()
+    }
+
+    /// Wakes whoever watches the file.
+    func touch() {
+        descriptor.withLock { descriptor in
+            guard let descriptor else { return }
+            // On a full disk the others look at the next commit, or after some seconds.
+            var byte: UInt8 = 0
+            _ = pwrite(descriptor, &byte, 1, 0)
+        }
+    }
+
+    func close() {
+        let open = descriptor.withLock { $0.take() }
+        if let open { Foundation.close(open) }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A second process at a cache's file, for tests: does what its input says, line by line.
+///
+/// `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
+@main
+struct CachePeer {
+    static func main() async throws {
+        var settings = SyncSettings()
+        settings.listensForNotifications = false
+        let cache = try CloudCache(
+            path: CommandLine.arguments[1], remotes: [NoNetwork()], settings: settings)
+        say("open")
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            do {
+                try await perform(words, cache)
+            } catch {
+                say("error \(error)")
+            }
+        }
+    }
+
+    static func perform(_ words: [String], _ cache: CloudCache) async throws {
+        switch words.first {
+        case "save":
+            try cache.save([
+                LocalEdit(
+                    id: id(words[1]), type: "Item",
+                    changes: [Field(name: "text", value: .string(words[2]))])
+            ])
+            say("saved \(words[1])")
+        case "read":
+            if case .string(let text) = try cache.snapshot(id(words[1]))?["text"] {
+                say("text \(text)")
+            } else {
+                say("text -")
+            }
+        case "watch":
+            let changes = cache.changedIDs()
+            Task {
+                for await ids in changes {
+                    say("changed \(ids.map(\.name).sorted().joined(separator: " "))")
+                }
+            }
+            say("watching")
+        case "start":
+            await cache.start()
+            say("waits \(try await cache.status().isSyncedElsewhere)")
+        case "stop":
+            await cache.stop()
+            say("stopped")
+        case "sync":
+            try await cache.sync()
+            say("synced")
+        default: say("error Say save, read, watch, start, stop or sync.")
+        }
+    }
+
+    /// At once, as somebody waits for it.
+    static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    static func id(_ name: String) -> RecordID {
+        RecordID(name: name, zoneID: ZoneID(name: "List"))
+    }
+}
+
+/// A service that cannot be reached.
+struct NoNetwork: RemoteDatabase {
+    var scope: CKDatabase.Scope { .private }
+    private var failure: SyncFailure { SyncFailure(.networkUnavailable) }
+
+    func userRecordName() async throws -> String { throw failure }
+    func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    func hints() -> AsyncStream<ChangeHint> { AsyncStream { $0.finish() } }
+    func hint(of notification: CKNotification) -> ChangeHint? { nil }
+    func saveSubscription() async throws { throw failure }
+    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+        throw failure
+    }
+    func databaseChanges(since token: String?) async throws -> DatabasePage { throw failure }
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, limit: Int?
+    ) async throws -> ZonePage { throw failure }
+    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        throw failure
+    }
+    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        throw failure
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import StratusRecords
+import Testing
+
+@testable import StratusCache
+
+/// One file for each user, and a local one before any account.
+@Suite struct CacheFolderTests {
+    private let folder = NSTemporaryDirectory() + "caches-\(UUID().uuidString)"
+    private let id = RecordID(name: "a", zoneID: .list)
+
+    private func open(
+        _ user: String?, _ records: CloudCache.LocalRecords = .keepApart,
+        _ cloud: MemoryCloud = MemoryCloud()
+    ) throws -> CloudCache {
+        try CloudCache(
+            path: try CloudCache.path(in: folder, of: user, records), remotes: [CloudLink(cloud)],
+            settings: .quick)
+    }
+
+    private func saveLocally() throws {
+        let local = try open(nil)
+        try local.save([
+            LocalEdit(id: id, type: "Item", changes: [Field(name: "text", value: .string("1"))])
+        ])
+        try local.close()
+    }
+
+    private func remove() {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func localRecordsStayApartUnlessTheAppSaysSo() throws {
+        defer { remove() }
+        try saveLocally()
+        let alice = try open("_alice")
+        #expect(try alice.snapshot(id) == nil)
+        try alice.close()
+        let local = try open(nil)
+        #expect(try local.snapshot(id) != nil)
+        try local.close()
+    }
+
+    @Test func firstSignInAdoptsLocalRecordsOnce() async throws {
+        defer { remove() }
+        try saveLocally()
+        let cloud = MemoryCloud()
+        let alice = try open("_alice", .adopt, cloud)
+        try await alice.sync()
+        #expect(cloud.names() == ["a"])
+        try alice.close()
+        // The next user gets nothing of it.
+        let bob = try open("_bob", .adopt)
+        #expect(try bob.snapshot(id) == nil)
+        try bob.close()
+        let local = try open(nil)
+        #expect(try local.snapshot(id) == nil)
+        try local.close()
+    }
+
+    @Test func localFileThatWasSyncedIsNobodyElses() async throws {
+        defer { remove() }
+        try saveLocally()
+        let local = try open(nil)
+        try await local.sync()
+        try local.close()
+        let bob = try open("_bob", .adopt)
+        #expect(try bob.snapshot(id) == nil)
+        try bob.close()
+    }
+
+    @Test func localRecordsInUseAreNotAdopted() throws {
+        defer { remove() }
+        try saveLocally()
+        let local = try open(nil)
+        #expect(try local.snapshot(id) != nil)
+        let error = #expect(throws: CacheError.self) { try open("_alice", .adopt) }
+        #expect(error?.code == .inUse)
+        try local.close()
+        let alice = try open("_alice", .adopt)
+        #expect(try alice.snapshot(id) != nil)
+        try alice.close()
+    }
+
+    @Test func noTwoUsersShareAFile() throws {
+        defer { remove() }
+        let users = [nil, "_1a", "_1A", "local", "ü/../x", "a.b", "a%2eb"]
+        let paths = try users.map { try CloudCache.path(in: folder, of: $0, .adopt) }
+        #expect(Set(paths.map { $0.lowercased() }).count == users.count)
+        #expect(paths.allSatisfy { ($0 as NSString).deletingLastPathComponent == folder })
+        let mode = try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions]
+        #expect((mode as? NSNumber)?.intValue == 0o700)
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import Synchronization
+import Testing
+
+@testable import StratusCache
+
+/// Two real processes with one file: one syncs, both read and write, and each hears of the other.
+@Suite struct TwoProcessTests {
+    private let path = NSTemporaryDirectory() + "shared-\(UUID().uuidString).sqlite"
+
+    private func open(_ cloud: MemoryCloud) throws -> CloudCache {
+        try CloudCache(path: path, remotes: [CloudLink(cloud)], settings: .quick)
+    }
+
+    private func remove() { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
+
+    private func edit(_ name: String, _ text: String) -> LocalEdit {
+        LocalEdit(
+            id: RecordID(name: name, zoneID: .list), type: "Item",
+            changes: [Field(name: "text", value: .string(text))])
+    }
+
+    @Test(.timeLimit(.minutes(2))) func writesOfAnotherProcessAreSeenAndSent() async throws {
+        defer { remove() }
+        let cloud = MemoryCloud()
+        let cache = try open(cloud)
+        await cache.start()
+        let peer = try Peer(path)
+        defer { peer.end() }
+        #expect(await peer.answer() == "open")
+        var changes = cache.changes().makeAsyncIterator()
+        #expect(await peer.answer(to: "save a mine") == "saved a")
+        #expect(await changes.next()?.map(\.recordName) == ["a"])
+        #expect(try cache.snapshot(RecordID(name: "a", zoneID: .list))?["text"] == .string("mine"))
+        // A sync that the other process asks for is done by this one.
+        #expect(await peer.answer(to: "sync") == "synced")
+        #expect(cloud.record("a")?["text"] == .string("mine"))
+        #expect(await peer.answer(to: "start") == "waits true")
+        await cache.stop()
+        try cache.close()
+    }
+
+    @Test(.timeLimit(.minutes(2))) func otherProcessHearsOfWhatIsFetchedAndSaved() async throws {
+        defer { remove() }
+        let cloud = MemoryCloud()
+        let tablet = try Device(cloud)
+        try tablet.save("theirs", "1")
+        try await tablet.sync()
+        let cache = try open(cloud)
+        let peer = try Peer(path)
+        defer { peer.end() }
+        #expect(await peer.answer() == "open")
+        #expect(await peer.answer(to: "watch") == "watching")
+        try await cache.sync()
+        #expect(await peer.answer() == "changed theirs")
+        try cache.save([edit("mine", "2")])
+        #expect(await peer.answer() == "changed mine")
+        #expect(await peer.answer(to: "read mine") == "text 2")
+        try cache.close()
+    }
+
+    /// The kernel lets go of a lock, whatever its process was doing.
+    @Test(.timeLimit(.minutes(2))) func killedProcessLeavesItsTurn() async throws {
+        defer { remove() }
+        let cloud = MemoryCloud()
+        let peer = try Peer(path)
+        defer { peer.end() }
+        #expect(await peer.answer() == "open")
+        #expect(await peer.answer(to: "start") == "waits false")
+        let cache = try open(cloud)
+        await cache.start()
+        #expect(try await cache.status().isSyncedElsewhere)
+        #expect(await peer.answer(to: "save a mine") == "saved a")
+        #expect(cloud.names().isEmpty)
+        peer.end()
+        try await cache.sync()
+        #expect(cloud.record("a")?["text"] == .string("mine"))
+        #expect(try await !cache.status().isSyncedElsewhere)
+        await cache.stop()
+        try cache.close()
+    }
+
+    /// What the syncing process cannot do, it says.
+    @Test(.timeLimit(.minutes(2))) func syncElsewhereThatFailsIsTold() async throws {
+        defer { remove() }
+        let peer = try Peer(path)
+        defer { peer.end() }
+        #expect(await peer.answer() == "open")
+        #expect(await peer.answer(to: "start") == "waits false")
+        let cache = try open(MemoryCloud())
+        let error = await #expect(throws: CacheError.self) { try await cache.sync() }
+        #expect(error?.code == .notSynced)
+        // The turn comes when the other one gives it up.
+        #expect(await peer.answer(to: "stop") == "stopped")
+        try await cache.sync()
+        try cache.close()
+    }
+
+    @Test func lockFileIsTheUsersAlone() throws {
+        defer { remove() }
+        let cache = try open(MemoryCloud())
+        let attributes = try FileManager.default.attributesOfItem(atPath: path + "-lock")
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        try cache.close()
+    }
+}
+
+/// The process `cache-peer`, line by line.
+private final class Peer: Sendable {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let lines = DispatchQueue(label: "peer")
+
+    init(_ path: String) throws {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        while folder.path != "/",
+            !FileManager.default.isExecutableFile(
+                atPath: folder.appendingPathComponent("cache-peer").path)
+        {
+            folder.deleteLastPathComponent()
+        }
+        process.executableURL = folder.appendingPathComponent("cache-peer")
+        process.arguments = [path]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { end() }
+
+    /// Kills the process, which is gone when this returns.
+    func end() {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Sends a line, and reads one.
+    func answer(to line: String? = nil) async -> String {
+        await withCheckedContinuation { continuation in
+            lines.async { [input, output] in
+                if let line { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+                var bytes: [UInt8] = []
+                while let byte = output.fileHandleForReading.readData(ofLength: 1).first,
+                    byte != UInt8(ascii: "\n")
+                {
+                    bytes.append(byte)
+                }
+                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+}
