@@ -85,7 +85,7 @@ import Testing
     }
 
     /// What the syncing process cannot do, it says.
-    @Test(.timeLimit(.minutes(2))) func syncElsewhereThatFailsIsTold() async throws {
+    @Test(.timeLimit(.minutes(2))) func syncElsewhereThatFailsThrows() async throws {
         defer { remove() }
         let peer = try Peer(path)
         defer { peer.end() }

@@ -99,15 +99,14 @@ public final class CloudCache: Sendable {
         endWatching()
         observers.finish()
         _ = world.startTask("dropped cache") { [turn] in await turn.stop() }
-        // Nobody is left to be told; every commit is on the disk already.
-        try? file.close()
+        file.close()
     }
 
     /// Ends all observation and closes the file. Stop a running loop first.
     public func close() throws {
         endWatching()
         observers.finish()
-        try file.close()
+        file.close()
     }
 
     private func endWatching() {

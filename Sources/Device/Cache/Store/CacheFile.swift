@@ -9,7 +9,9 @@ import Synchronization
 /// syncs.
 final class CacheFile: Sendable {
     let path: String
-    let pool: DatabasePool
+    /// Until the file is closed. Whoever reads holds it, and the last one who lets go closes it: GRDB's own
+    /// `close` ends the process of whoever is about to read.
+    private let openPool: Mutex<DatabasePool?>
     /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
     let encryptedKeys: Mutex<EncryptedKeys>
     let lock: CacheLock
@@ -17,16 +19,26 @@ final class CacheFile: Sendable {
     let origin: Int64
     /// The last change that observers heard of.
     let seenChange: Mutex<Int64>
-    private let closed = Mutex(false)
 
-    var isClosed: Bool { closed.withLock { $0 } }
+    var isClosed: Bool { openPool.withLock { $0 == nil } }
+
+    /// - Throws: SQLite's error after ``close()``.
+    var pool: DatabasePool {
+        get throws {
+            guard let pool = openPool.withLock({ $0 }) else {
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "The cache is closed.")
+            }
+            return pool
+        }
+    }
 
     /// Opens or creates the file.
     ///
     /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
     init(path: String, world: World) throws {
         self.path = path
-        pool = try CacheFormat.open(path)
+        let pool = try CacheFormat.open(path)
+        openPool = Mutex(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         lock = try CacheLock(cachePath: path)
         origin = Int64(truncatingIfNeeded: world.randomNumber())
@@ -48,9 +60,11 @@ final class CacheFile: Sendable {
         }
     }
 
-    func close() throws {
-        closed.withLock { $0 = true }
+    /// Closes the file, as soon as nobody reads or writes it any more.
+    func close() {
         lock.close()
-        try pool.close()
+        // Let go of outside the lock: who is the last one closes the file, which takes a while.
+        let last = openPool.withLock { $0.take() }
+        withExtendedLifetime(last) {}
     }
 }

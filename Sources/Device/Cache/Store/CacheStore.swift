@@ -28,7 +28,7 @@ final class CacheStore: Sendable {
     let selection: ZoneSelection
     let world: World
 
-    var pool: DatabasePool { file.pool }
+    var pool: DatabasePool { get throws { try file.pool } }
     /// False for the shared database: its zones are made by their owners.
     var createsZones: Bool { scope != .shared }
     /// Picks out the rows of `zone`, `tombstone` and `flag` that are this database's.
