@@ -218,6 +218,19 @@ struct SyncTests {
         #expect(try await tablet.records("Person").count == 2)
     }
 
+    @Test func forcedSyncSendsEverythingToADeletedZone() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        _ = try await phone.database.deleteRecordZone(
+            withID: CKRecordZone.ID(zoneName: "Objects"))
+        await #expect(throws: CKError.self) { try await phone.sync() }
+        #expect(phone.person("Anna") === anna)
+        try await phone.sync(forced: true)
+        #expect(phone.person("Anna") === anna)
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+    }
+
     @Test func oneTypeIsSyncedAlone() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")

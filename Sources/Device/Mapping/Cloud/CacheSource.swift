@@ -13,6 +13,8 @@ struct CacheSource: RecordSource {
     /// The cache itself sees to the account.
     func userRecordName() async throws -> String? { nil }
 
+    func isPrepared() async throws -> Bool { true }
+
     func prepare() async throws {}
 
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {

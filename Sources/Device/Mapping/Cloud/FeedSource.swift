@@ -12,6 +12,15 @@ struct FeedSource: RecordSource {
         try await database.container.userRecordID().recordName
     }
 
+    func isPrepared() async throws -> Bool {
+        do {
+            _ = try await database.recordZone(for: zoneID)
+            return true
+        } catch let error as CKError where error.isZoneMissing {
+            return false
+        }
+    }
+
     func prepare() async throws { _ = try await database.save(CKRecordZone(zoneID: zoneID)) }
 
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {

@@ -15,6 +15,8 @@ struct QuerySource: RecordSource {
 
     func userRecordName() async throws -> String? { nil }
 
+    func isPrepared() async throws -> Bool { true }
+
     func prepare() async throws {}
 
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {

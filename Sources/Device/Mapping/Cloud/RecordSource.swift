@@ -8,6 +8,8 @@ protocol RecordSource: Sendable {
 
     /// The user whose records they are; nil where they are everybody's.
     func userRecordName() async throws -> String?
+    /// Whether what was made before the first save is still there.
+    func isPrepared() async throws -> Bool
     /// Makes what must be there before the first save.
     func prepare() async throws
     /// Records by name; those that are not there are left out. Without files, assets

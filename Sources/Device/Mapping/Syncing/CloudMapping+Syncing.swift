@@ -22,7 +22,7 @@ extension CloudMapping {
         let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
         do {
             try await lanes.holding(turns) {
-                if forced { try ledger.set("prepared", nil) }
+                if forced { try await forgetDeletedZone() }
                 try await prepare()
                 do {
                     try await source.exchange()
@@ -40,6 +40,13 @@ extension CloudMapping {
             recover(from: error)
             throw error
         }
+    }
+
+    /// A zone that is gone says nothing of its objects: none of them counts as deleted, all are sent.
+    private func forgetDeletedZone() async throws {
+        guard ledger.value("prepared") != nil, try await !source.isPrepared() else { return }
+        log.debug("the zone is gone")
+        try ledger.forgetAll()
     }
 
     private func sync<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws {
