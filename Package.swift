@@ -145,7 +145,7 @@ let package = Package(
             path: "Sources/Device/Client"),
         .target(
             name: "StratusSync",
-            dependencies: ["StratusRecords"],
+            dependencies: ["StratusRecords", "StratusRuntime"],
             path: "Sources/Device/Sync",
             exclude: ["DESIGN.md"]),
         .target(
@@ -191,6 +191,11 @@ let package = Package(
                 "ShoppingCore", "StratusCache", "StratusClient", argumentParser, crypto,
             ],
             path: "Apps/Shopping/Terminal"),
+
+        // Two devices that measure how soon a change is seen; Scripts/bench starts it.
+        .executableTarget(
+            name: "sight", dependencies: ["StratusCache", "StratusClient"],
+            path: "Benchmarks/Sight"),
 
         // The proofs.
         .testTarget(

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import time
 ANSWER_SECONDS = 20  # how long a device may take to answer a command
 ARRIVAL_SECONDS = 30  # how long a change may take to reach the other device
 START_SECONDS = 30  # how long the service may take to listen
+SERIES = 50  # changes back to back
 
 PRODUCTS = """Apples;Bananas;Oranges;Lemons;Grapes;Carrots;Broccoli;Onions;Potatoes;Tomatoes;Cucumber
 Sourdough;Rye Bread;Baguette;Croissants;Chicken Breasts;Whole Chicken;Pork Sausages;Smoked Bacon
@@ -253,6 +255,23 @@ class Story:
         self.change("an item removed", phone, "remove Honey", tablet,
                     "Honey removed by alice on phone")
         self.both_equal("both show the same list after the edits")
+        self.back_to_back()
+
+    def back_to_back(self):
+        """Many changes, each as soon as the one before is written down."""
+        phone, tablet = self.phone, self.tablet
+        since, before, starts = len(tablet.lines), phone.items(), []
+        for number in range(SERIES):
+            starts.append(time.monotonic())
+            phone.tell(f"add Item {number}")
+        seconds = sorted(tablet.seen(f"* Item {number} added by", since) - start
+                         for number, start in enumerate(starts))
+        self.took(f"{SERIES} changes back to back, median", statistics.median(seconds))
+        self.took(f"{SERIES} changes back to back, p99", seconds[int(0.99 * SERIES)])
+        for number in range(SERIES):
+            phone.tell(f"remove Item {number}")
+        require(phone.items() == before, "the series left something behind")
+        self.both_equal("both show the same list after the series")
 
     def add_offline(self):
         self.step("Both offline, both add after the same item, both come back")

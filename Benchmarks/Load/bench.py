@@ -3,7 +3,7 @@
 
 Documentation/Benchmarks.md says what each work does.
 
-Usage: Scripts/bench [all|works|W1|…|W6|greedy|openings|instructions] [--quick] [--rounds N]
+Usage: Scripts/bench [all|works|W1|…|W7|greedy|openings|instructions] [--quick] [--rounds N]
                      [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the

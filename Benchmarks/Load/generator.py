@@ -29,6 +29,7 @@ class Measurement:
 class Generator:
     def __init__(self, binary, folder):
         self.binary = binary
+        self.folder = folder
         self._path = os.path.join(folder, "requests")
         self.measurements = []
 

@@ -10,7 +10,7 @@ from machine import Invalid
 from peers import encoded
 
 LISTENERS = 40  # one sample each in a round
-PAUSE_SECONDS = 1.5  # more than coalescingSeconds, after which a change is told at once again
+PAUSE_SECONDS = 1.5  # more than gatheringSeconds, after which a change is told at once again
 
 
 class Wire:

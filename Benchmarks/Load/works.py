@@ -1,8 +1,9 @@
-"""The six works, each measured in rounds in which the product and its peers take turns."""
+"""The works, each measured in rounds in which the product and its peers take turns."""
 import itertools
 
 import messages
 from notifications import measure_etcd_watch, measure_notifications
+from sight import measure_sight
 
 SAVED_IN_BATCHES = 10_000
 SMALL, MIDDLE, LARGE = 1_000, 100_000, 1_000_000
@@ -178,6 +179,12 @@ class Works:
         for name in ("equality, 10 results", "range and sort, page of 20"):
             self.figures.compare(work, f"{name}, of {MIDDLE:,}", f"{name}, of {SMALL:,}")
 
+    # W7
+
+    def sight(self):
+        """From a change on a device until another one has it; and a new device's first sync."""
+        measure_sight(self, self.service.binary, self.generator.folder)
+
     def _have_indexes(self, size):
         """Asks until the indexes are there, which are made when they are first asked for."""
         account, _ = self.zone_of(size)
@@ -187,4 +194,4 @@ class Works:
                 pass
 
     BY_NAME = {"W1": batch_saves, "W2": single_saves, "W3": ten_changes, "W4": first_sync,
-               "W5": notifications, "W6": queries}
+               "W5": notifications, "W6": queries, "W7": sight}

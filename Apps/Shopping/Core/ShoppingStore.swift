@@ -23,11 +23,9 @@ import StratusCache
 /// for await change in await store.changes() { print(change.sentence) }
 /// ```
 public actor ShoppingStore {
-    /// The pace of an app whose people watch it: changes leave at once, several a second.
+    /// The pace of an app whose people watch it: it is back soon after trouble.
     public static var watchedPace: SyncSettings {
         var settings = SyncSettings()
-        settings.minimumDelaySeconds = 0.1
-        settings.coalescingSeconds = 0.02
         settings.firstRetryDelaySeconds = 0.5
         settings.maximumDelaySeconds = 15
         settings.maximumOfflineDelaySeconds = 2

@@ -91,9 +91,11 @@ extension SyncSession {
         {
             zonesToFetch.append(zone)
         }
-        nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+        planFetch(after: uptimeSeconds)
         if areZonesDone { owesSend = true }
         succeeded(at: uptimeSeconds)
+        // Its zones are fetched in the same round.
+        isFetchingRound = !areZonesDone
         return missing
     }
 
@@ -142,7 +144,8 @@ extension SyncSession {
         } else if let worst, recovery(forRequest: worst.code) == .slowDown {
             // Part of the batch was throttled: what got through does not make the pause shorter.
             finishOperation()
-            pacer.failed(at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds)
+            pacer.failed(
+                at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds, random: random())
         } else {
             succeeded(at: uptimeSeconds)
         }
@@ -304,7 +307,7 @@ extension SyncSession {
         lastFailure = failure
         pacer.failed(
             at: uptimeSeconds, retryAfterSeconds: failure.retryAfterSeconds,
-            ceilingSeconds: ceilingSeconds)
+            ceilingSeconds: ceilingSeconds, random: random())
         guard isCounted else { return }
         retryCount += 1
         // A service that is overloaded or down says when to come again: at the slowest pace, for as

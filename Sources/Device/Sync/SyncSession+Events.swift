@@ -40,6 +40,26 @@ extension SyncSession {
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 
+    /// The service tells of changes from now on; what came before may have been missed.
+    public mutating func channelOpened() {
+        isListening = true
+        needsDatabaseFetch = true
+    }
+
+    /// The service tells of nothing any more: changes are asked for again from time to time.
+    public mutating func channelClosed(at uptimeSeconds: Double) {
+        guard isListening else { return }
+        isListening = false
+        planFetch(after: uptimeSeconds)
+    }
+
+    /// Plans the next fetch that nobody asks for; none while the service tells of changes.
+    mutating func planFetch(after uptimeSeconds: Double) {
+        let hearsOfChanges = isListening && settings.savesSubscription && !needsSubscription
+        nextFetchUptimeSeconds =
+            hearsOfChanges ? nil : settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+    }
+
     /// These zones are known to have changed, as the shell wrote down.
     public mutating func zonesChanged(_ zones: [ZoneID]) {
         for zone in zones

@@ -56,7 +56,7 @@ extension SyncSession {
         case .fetchDatabaseChanges:
             needsDatabaseFetch = false
             zonesInDoubt = []
-            nextFetchUptimeSeconds = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+            planFetch(after: uptimeSeconds)
         case .fetchZoneChanges(let zone):
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
                 zonesToFetch.removeAll { $0 == zone }

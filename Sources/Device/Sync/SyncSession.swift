@@ -10,6 +10,7 @@ import StratusRecords
 /// * Zones and the subscription come first, and once: the shell remembers them.
 /// * Changes are fetched before local ones are sent, so that saves go out with fresh change tags;
 ///   after each round of fetching one batch is sent before another round, so that neither starves.
+/// * A round of fetching is one operation to the pace: the database, then its zones, page by page.
 /// * A failure takes nothing out of the queue: only a confirmed item leaves it.
 public struct SyncSession: Sendable {
     public let settings: SyncSettings
@@ -34,11 +35,16 @@ public struct SyncSession: Sendable {
     package internal(set) var hasPendingChanges: Bool
     /// A round of fetching ended while something was pending: sending comes first.
     var owesSend = false
-    /// A round of fetching is under way: its pages follow each other without a pause.
+    /// A round of fetching is under way: the database's changes and the pages of its zones follow each
+    /// other without a pause.
     var isFetchingRound = false
+    /// Whether the service tells of changes: a listener is open.
+    var isListening = false
 
     // When.
     var pacer: Pacer
+    /// Chance, for the pauses after failures.
+    let random: @Sendable () -> Double
     var batchSize: BatchSize
     var batchBytes: BatchBytes
     var zoneBatchSize: BatchSize
@@ -65,8 +71,16 @@ public struct SyncSession: Sendable {
     /// The switch that turns sync off; local work goes on.
     public internal(set) var isEnabled = true
 
-    public init(settings: SyncSettings = SyncSettings(), backlog: SyncBacklog = SyncBacklog()) {
+    /// - Parameters:
+    ///   - settings: how fast to sync, and how much at once.
+    ///   - backlog: what the file remembers.
+    ///   - random: numbers from 0 up to 1 that lengthen the pauses after failures.
+    public init(
+        settings: SyncSettings = SyncSettings(), backlog: SyncBacklog = SyncBacklog(),
+        random: @escaping @Sendable () -> Double = { 0 }
+    ) {
         self.settings = settings
+        self.random = random
         zonesToCreate = backlog.zonesToCreate
         zonesToDelete = backlog.zonesToDelete
         zonesToReplace = Set(backlog.zonesToReplace)
@@ -112,6 +126,7 @@ public struct SyncSession: Sendable {
         if ready > uptimeSeconds {
             return .wait(untilUptimeSeconds: earliest(nextFetchUptimeSeconds, ready) ?? ready)
         }
+        if !continuesRound(planned) { pacer.began(at: uptimeSeconds) }
         if case .fetchZoneChanges = planned {
             isFetchingRound = true
         } else {
@@ -189,9 +204,14 @@ public struct SyncSession: Sendable {
         return copy.next(at: uptimeSeconds, only: activity)
     }
 
+    private func continuesRound(_ operation: SyncOperation) -> Bool {
+        if case .fetchZoneChanges = operation { isFetchingRound } else { false }
+    }
+
     private func readyTime(for operation: SyncOperation) -> Double {
         switch operation {
-        case .fetchZoneChanges where isFetchingRound && retryCount == 0 && isNetworkReachable: 0
+        case .fetchZoneChanges
+        where continuesRound(operation) && retryCount == 0 && isNetworkReachable: 0
         case .send: max(pacer.readyUptimeSeconds, sendNotBeforeUptimeSeconds)
         default: pacer.readyUptimeSeconds
         }

@@ -4,7 +4,7 @@ import StratusRecords
 ///
 /// ```swift
 /// var settings = SyncSettings()
-/// settings.minimumDelaySeconds = 0.2  // a service of one's own
+/// settings.fetchIntervalSeconds = 15  // where no notifications come through
 /// ```
 public struct SyncSettings: Hashable, Sendable {
     /// Items in one upload at the most. CloudKit documents 400.
@@ -13,14 +13,22 @@ public struct SyncSettings: Hashable, Sendable {
     /// Bytes of fields in one upload, as the cache stores them. CloudKit documents 2 MB a request.
     public var bytesPerBatch = 1_500_000
 
-    /// The pause between the end of an operation and the start of the next, in seconds; may be 0.
-    public var minimumDelaySeconds: Double = 2
+    /// How many operations begin in a second, once a burst is used up. `infinity` is no bound.
+    ///
+    /// The pages of a round of fetching count as its first operation.
+    public var operationsPerSecond: Double = 10
+
+    /// How many operations may follow one another without a pause before the rate counts.
+    public var operationsInBurst = 20
+
+    /// A pause between the end of an operation and the start of the next, in seconds.
+    public var minimumDelaySeconds: Double = 0
 
     /// The pause never grows beyond this, in seconds, unless the service asks for more.
     public var maximumDelaySeconds: Double = 300
 
     /// The pause after a first failure when the pause was shorter, in seconds; doubled from there.
-    public var firstRetryDelaySeconds: Double = 1
+    public var firstRetryDelaySeconds: Double = 2
 
     /// How many failures in a row a session bears before it halts. Being offline does not count.
     public var maximumRetries = 8
@@ -42,10 +50,13 @@ public struct SyncSettings: Hashable, Sendable {
     public var maximumItemAttempts = 5
 
     /// How long a local change waits for further ones before it is uploaded, in seconds.
-    public var coalescingSeconds: Double = 0.1
+    public var coalescingSeconds: Double = 0.02
 
     /// A running session asks for changes this often even when nobody told it of any, in seconds;
-    /// nil is never. Notifications are hints that may be lost.
+    /// nil is never.
+    ///
+    /// Not while the service's notifications come through: while a listener is open and the database
+    /// subscription is this session's own.
     public var fetchIntervalSeconds: Double? = 60
 
     /// Records in one page of a zone's changes; nil leaves it to the service.
@@ -71,6 +82,17 @@ public struct SyncSettings: Hashable, Sendable {
     public var listensForNotifications = true
 
     public init() {}
+
+    /// The pace of Apple's own service: two seconds between operations, as CloudSyncSession found
+    /// that it takes. A cache that is connected to that service keeps it by itself.
+    public static var iCloud: SyncSettings {
+        var settings = SyncSettings()
+        settings.minimumDelaySeconds = iCloudDelaySeconds
+        settings.coalescingSeconds = 0.1
+        return settings
+    }
+
+    package static let iCloudDelaySeconds: Double = 2
 }
 
 /// Who deals with a failure that no retry cures.

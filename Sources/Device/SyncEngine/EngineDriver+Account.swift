@@ -136,7 +136,9 @@ extension SyncSettings {
         var settings = SyncSettings()
         settings.itemsPerBatch = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
         settings.bytesPerBatch = engineBytesPerBatch
-        settings.minimumDelaySeconds = 0
+        settings.operationsPerSecond = .infinity
+        settings.firstRetryDelaySeconds = 1
+        settings.coalescingSeconds = 0.1
         settings.maximumRetries = .max
         settings.maximumItemAttempts = .max
         settings.fetchIntervalSeconds = 900

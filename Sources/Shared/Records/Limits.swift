@@ -171,8 +171,12 @@ public struct Limits: Hashable, Sendable {
     /// Characters of a record's text in a notification; the rest is cut off.
     public var notificationFieldCharacters = 100
 
-    /// How long what happens in a database is gathered after its subscribers were told, in seconds: a
-    /// burst of saves makes few notifications.
+    /// How long what happens is gathered after a device was told of a zone or database, for each device
+    /// and subscription, in seconds: a burst of saves makes few notifications.
+    public var gatheringSeconds: Double = 0.025
+
+    /// How long it is gathered for a device behind Apple's push service, and at the most while the
+    /// service is behind with telling, in seconds.
     public var coalescingSeconds: Double = 1
 
     /// Notifications kept for a device that is not listening; the oldest give way.

@@ -185,8 +185,11 @@ extension NamedLimit {
             "notificationFieldCharacters", \.notificationFieldCharacters, .count,
             "characters of a record's text in a notification"),
         .init(
+            "gatheringSeconds", seconds: \.gatheringSeconds,
+            "how long changes are gathered after a device was told of a subscription"),
+        .init(
             "coalescingSeconds", seconds: \.coalescingSeconds,
-            "how long changes are gathered after subscribers were told"),
+            "the same for Apple's push service, and at the most under backlog"),
         .init(
             "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
             "how long a device that does not poll is kept more than one notification"),

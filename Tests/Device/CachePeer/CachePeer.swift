@@ -78,7 +78,7 @@ struct NoNetwork: RemoteDatabase {
 
     func userRecordName() async throws -> String { throw failure }
     func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func hints() -> AsyncStream<ChangeHint> { AsyncStream { $0.finish() } }
+    func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
     func saveSubscription() async throws { throw failure }
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {

@@ -317,7 +317,7 @@ final class CloudLink: RemoteDatabase {
         }
     }
 
-    func hints() -> AsyncStream<ChangeHint> { AsyncStream { $0.finish() } }
+    func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
 
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
 

@@ -13,9 +13,13 @@ final class ScriptedTransport: Transport {
     private let patience = Mutex<[Double]>([])
     private let notices: AsyncStream<NotificationPayload>?
 
+    private let failingPoll: @Sendable () throws -> Void
+
     init(
-        notices: AsyncStream<NotificationPayload>? = nil, _ answering: @escaping Answering
+        notices: AsyncStream<NotificationPayload>? = nil, _ answering: @escaping Answering,
+        failingPoll: @escaping @Sendable () throws -> Void = {}
     ) {
+        self.failingPoll = failingPoll
         self.notices = notices
         self.answering = answering
     }
@@ -42,6 +46,7 @@ final class ScriptedTransport: Transport {
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
+        try failingPoll()
         guard let notices else { return nil }
         for await notice in notices { return notice }
         try await Task.sleep(for: .seconds(3_600))

@@ -34,8 +34,9 @@ import Testing
 
         /// The service notifies of the first change at once, and what follows a second later.
         func serviceTells() async {
-            await clock.waitForSleeper(seconds: 1)
-            clock.advance(bySeconds: 1)
+            let window = Limits().gatheringSeconds
+            await clock.waitForSleeper(seconds: window)
+            clock.advance(bySeconds: window)
         }
 
         /// Waits until the engine sleeps until its next fetch.

@@ -31,7 +31,7 @@ import Testing
         _ = session.perform(&now)
         _ = session.failed(SyncFailure(code, retryAfterSeconds: 33), batchItemCount: 1, at: now)
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 33))
-        #expect(session.delaySeconds == 4)
+        #expect(session.delaySeconds == 2)
         #expect(session.retryCount == 1)
         // An outage ends by itself: the session goes on as slowly as it can, and says why.
         for _ in 0..<100 {
@@ -176,7 +176,7 @@ import Testing
             session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: now)
         }
         #expect(now == 0)
-        #expect(session.delaySeconds == 2)
+        #expect(session.delaySeconds == 0)
         #expect(session.retryCount == 0)
     }
 
@@ -226,7 +226,7 @@ import Testing
         #expect(session.halt == nil)
         session.notified()
         // A refusal is a failure like others: the next request waits.
-        #expect(session.preview(at: now) == .wait(untilUptimeSeconds: now + 4))
+        #expect(session.preview(at: now) == .wait(untilUptimeSeconds: now + 2))
         #expect(session.perform(&now) == .fetchDatabaseChanges)
         _ = session.databaseFetched(changed: [], deleted: [], at: now)
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 60))
@@ -293,7 +293,7 @@ import Testing
         var now = 0.0
         let first = session.perform(&now)
         session.cancelled()
-        #expect(session.delaySeconds == 2)
+        #expect(session.delaySeconds == 0)
         #expect(session.perform(&now) == first)
         #expect(
             SyncSession.verdict(on: .failedSave("a", SyncFailure(.operationCancelled))) == .pending)

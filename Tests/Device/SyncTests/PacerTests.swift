@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PacerTests {
     @Test func backoffDoublesOnFailureAndShrinksOnSuccess() {
-        var pacer = Pacer(SyncSettings())
+        var pacer = Pacer(.iCloud)
         #expect(pacer.delaySeconds == 2)
         pacer.succeeded(at: 0)
         #expect(pacer.readyUptimeSeconds == 2)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func retryAfterOverridesBackoff() {
-        var pacer = Pacer(SyncSettings())
+        var pacer = Pacer(.iCloud)
         pacer.failed(at: 100, retryAfterSeconds: 1_000)
         #expect(pacer.readyUptimeSeconds == 1_100)
         pacer.failed(at: 200, retryAfterSeconds: 1)
@@ -34,14 +34,51 @@ import Testing
         #expect(pacer.readyUptimeSeconds <= 2_000)
     }
 
-    @Test func zeroMinimumDelayWaitsOnlyAfterFailure() {
-        var settings = SyncSettings()
-        settings.minimumDelaySeconds = 0
-        var pacer = Pacer(settings)
+    @Test func operationsFollowOneAnotherThenTenASecond() {
+        var pacer = Pacer(SyncSettings())
+        for _ in 0..<20 {
+            #expect(pacer.readyUptimeSeconds <= 5)
+            pacer.began(at: 5)
+            pacer.succeeded(at: 5)
+        }
+        var now = 5.0
+        for _ in 0..<30 {
+            now += 0.1
+            #expect(abs(pacer.readyUptimeSeconds - now) < 0.001)
+            pacer.began(at: now)
+            pacer.succeeded(at: now)
+        }
+        // Two quiet seconds fill the burst again.
+        for _ in 0..<20 {
+            #expect(pacer.readyUptimeSeconds <= now + 2)
+            pacer.began(at: now + 2)
+        }
+        #expect(pacer.readyUptimeSeconds > now + 2)
+    }
+
+    @Test func chanceLengthensPausesAfterFailures() {
+        var (early, late) = (Pacer(SyncSettings()), Pacer(SyncSettings()))
+        early.failed(at: 0, random: 0)
+        late.failed(at: 0, random: 0.999)
+        #expect(early.readyUptimeSeconds == 2)
+        #expect((2.4...2.5).contains(late.readyUptimeSeconds))
+        // Never before the service's time.
+        early.failed(at: 10, retryAfterSeconds: 100, random: 0)
+        late.failed(at: 10, retryAfterSeconds: 100, random: 0.5)
+        #expect(early.readyUptimeSeconds == 110)
+        #expect(late.readyUptimeSeconds == 110.5)
+        // The pauses themselves double without it.
+        #expect(late.delaySeconds == 4)
+        let session = SyncSession(random: { 0.75 })
+        #expect(session.random() == 0.75)
+    }
+
+    @Test func pauseBeginsWithFirstFailure() {
+        var pacer = Pacer(SyncSettings())
         pacer.succeeded(at: 5)
         #expect(pacer.readyUptimeSeconds == 5)
         pacer.failed(at: 6)
-        #expect(pacer.delaySeconds == 1)
+        #expect(pacer.delaySeconds == 2)
         for _ in 0..<20 { pacer.succeeded(at: 7) }
         #expect(pacer.delaySeconds == 0)
     }

@@ -57,8 +57,46 @@ import Testing
         now = 50
         session.localChange(at: now)
         session.localChange(at: now + 0.05)
-        #expect(session.next(at: now) == .wait(untilUptimeSeconds: 50.1))
-        #expect(session.next(at: 50.1) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
+        #expect(session.next(at: now) == .wait(untilUptimeSeconds: 50.02))
+        #expect(session.next(at: 50.02) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
+        // And the next one after it: nothing but the debounce is waited for.
+        _ = session.sent([.saved("a")], at: 50.03)
+        session.setHasPendingChanges(false)
+        session.localChange(at: 50.04)
+        #expect(session.next(at: 50.04) == .wait(untilUptimeSeconds: 50.06))
+        #expect(session.next(at: 50.06) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
+    }
+
+    /// What a hint asks for is one round, whatever the pace is.
+    @Test(arguments: [SyncSettings(), .iCloud])
+    func zoneIsFetchedRightAfterDatabase(_ settings: SyncSettings) {
+        var session = SyncSession.prepared(settings: settings)
+        var now = 10.0
+        _ = session.perform(&now)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        now += 30
+        session.notified()
+        #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
+        now += 0.001
+        _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
+        #expect(session.next(at: now) == .perform(.fetchZoneChanges(.list)))
+    }
+
+    /// First sync of a new device: no operation waits for another's pause.
+    @Test func firstSyncTakesNoTime() {
+        var session = SyncSession(
+            backlog: SyncBacklog(zonesToCreate: [.list], hasPendingChanges: true))
+        session.syncNow(at: 0)
+        #expect(session.next(at: 0) == .perform(.modifyZones(create: [.list], delete: [])))
+        _ = session.zonesModified(created: [.list: nil], deleted: [:], at: 0)
+        #expect(session.next(at: 0) == .perform(.saveSubscription))
+        session.subscriptionSaved(at: 0)
+        #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))
+        _ = session.databaseFetched(changed: [.list], deleted: [], at: 0)
+        #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
+        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: true, at: 0)
+        #expect(
+            session.next(at: 0) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
     @Test func syncNowSkipsDebounce() {
@@ -123,6 +161,31 @@ import Testing
         _ = session.databaseFetched(changed: [], deleted: [], at: 1)
         #expect(session.next(at: 5) == .rest(untilUptimeSeconds: 31))
         #expect(session.next(at: 31) == .perform(.fetchDatabaseChanges))
+    }
+
+    @Test func openChannelEndsIntervalFetches() {
+        var session = SyncSession.prepared()
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        #expect(session.next(at: 5) == .rest(untilUptimeSeconds: 61))
+        session.channelOpened()
+        // What came before may have been missed.
+        #expect(session.next(at: 6) == .perform(.fetchDatabaseChanges))
+        _ = session.databaseFetched(changed: [], deleted: [], at: 7)
+        #expect(session.next(at: 10_000) == .rest(untilUptimeSeconds: nil))
+        session.channelClosed(at: 10_000)
+        #expect(session.next(at: 10_001) == .rest(untilUptimeSeconds: 10_060))
+    }
+
+    /// A channel tells nothing where nobody asked the service for it.
+    @Test func channelWithoutOwnSubscriptionKeepsIntervalFetches() {
+        var settings = SyncSettings()
+        settings.savesSubscription = false
+        var session = SyncSession.prepared(settings: settings)
+        session.channelOpened()
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        #expect(session.next(at: 5) == .rest(untilUptimeSeconds: 61))
     }
 
     @Test func reachableNetworkEndsBackoff() {

@@ -134,23 +134,28 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
-    func hints() -> AsyncStream<ChangeHint> {
+    var isAppleService: Bool {
+        (database.container.connection.transport as? HTTPTransport)?.isAppleService ?? false
+    }
+
+    func hints() -> AsyncStream<HintEvent> {
         guard let identifier = database.container.containerIdentifier else {
             return AsyncStream { $0.finish() }
         }
-        let events = database.container.connection.remoteNotifications(container: identifier)
+        let events = database.container.connection.notificationChannel(container: identifier)
         let (hints, continuation) = AsyncStream.makeStream(
-            of: ChangeHint.self, bufferingPolicy: .bufferingNewest(100))
+            of: HintEvent.self, bufferingPolicy: .bufferingNewest(100))
         let world = database.container.connection.world
         let task = world.startTask("cache hints") {
             for await event in events {
                 switch event {
-                case .listening: continuation.yield(ChangeHint(zone: nil))
+                case .opened: continuation.yield(.opened)
+                case .closed: continuation.yield(.closed)
                 case .notification(let notification):
                     let hint = CKNotification(
                         fromRemoteNotificationDictionary: notification.userInfo
                     ).flatMap { self.hint(of: $0) }
-                    if let hint { continuation.yield(hint) }
+                    if let hint { continuation.yield(.hint(hint)) }
                 }
             }
             continuation.finish()

@@ -37,10 +37,26 @@ package protocol RemoteDatabase: Sendable {
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
 
     /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
-    func hints() -> AsyncStream<ChangeHint>
+    func hints() -> AsyncStream<HintEvent>
+
+    /// Whether the service is Apple's own, which wants a slower pace.
+    var isAppleService: Bool { get }
 
     /// Reads a notification that the app was handed; nil when it is about another database.
     func hint(of notification: CKNotification) -> ChangeHint?
+}
+
+extension RemoteDatabase {
+    package var isAppleService: Bool { false }
+}
+
+/// What a listener for hints learns.
+package enum HintEvent: Hashable, Sendable {
+    /// The service tells of changes from now on; what came before may have been missed.
+    case opened
+    case hint(ChangeHint)
+    /// The service is not heard any more.
+    case closed
 }
 
 package struct ZoneOutcomes: Sendable {

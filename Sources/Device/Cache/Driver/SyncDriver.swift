@@ -32,10 +32,16 @@ actor SyncDriver {
     ) throws {
         self.store = store
         self.remote = remote
+        var settings = settings
+        if remote.isAppleService {
+            settings.minimumDelaySeconds = max(
+                settings.minimumDelaySeconds, SyncSettings.iCloudDelaySeconds)
+        }
         self.settings = settings
         self.world = world
         self.observers = observers
-        session = SyncSession(settings: settings, backlog: try store.backlog())
+        session = SyncSession(
+            settings: settings, backlog: try store.backlog(), random: { world.random() })
     }
 
     var now: Double { world.uptimeSeconds() }
@@ -56,7 +62,13 @@ actor SyncDriver {
         if hintTask == nil, settings.listensForNotifications {
             let hints = remote.hints()
             hintTask = Task {
-                for await hint in hints { self.heard(hint) }
+                for await event in hints where !Task.isCancelled {
+                    switch event {
+                    case .opened: self.change { session, _ in session.channelOpened() }
+                    case .hint(let hint): self.heard(hint)
+                    case .closed: self.change { $0.channelClosed(at: $1) }
+                    }
+                }
             }
         }
         pause.wake()
@@ -78,6 +90,7 @@ actor SyncDriver {
         isStarted = false
         hintTask?.cancel()
         hintTask = nil
+        session.channelClosed(at: now)
         accountTask?.cancel()
         accountTask = nil
         finishWaiters(CancellationError())

@@ -6,6 +6,9 @@ import StratusWire
 extension HTTPTransport {
     static let applesOrigin = "https://api.apple-cloudkit.com"
 
+    /// Whether requests go to Apple's own service.
+    package var isAppleService: Bool { origin == Self.applesOrigin }
+
     /// Sends a request in the documented form where it has another one among ourselves.
     ///
     /// - Returns: nil for requests that are the same everywhere.

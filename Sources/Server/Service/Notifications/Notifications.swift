@@ -8,19 +8,20 @@ import Synchronization
 /// Notifies devices of what was saved: reads the outbox after the commit, matches subscriptions, and
 /// hands notifications to the devices' channels.
 ///
-/// A notification is a hint. An event of a database is dispatched at once, then what comes within
-/// ``StratusRecords/Limits/coalescingSeconds`` is gathered and dispatched together. What fails is tried again,
-/// after 1 s, doubled up to 60 s. Rows leave the outbox with the next save, in its transaction, or
-/// after ten quiet seconds; after a crash some are dispatched twice, under the same notification
-/// identifiers, and none is forgotten.
+/// A notification is a hint. The events of a database are dispatched in rounds that follow one another
+/// at once, so nobody's save delays another's; what a device would be told too often is gathered for
+/// that device alone (``NotificationGathering``). What fails is tried again, after 1 s, doubled up to
+/// 60 s. Rows leave the outbox with the next save, in its transaction, or after ten quiet seconds;
+/// after a crash some are dispatched twice, under the same notification identifiers, and none is
+/// forgotten.
 final class Notifications: Sendable {
     let storage: any StorageEngine
     let settings: ServiceSettings
     let subscriptions: SubscriptionCache
     let schemas: SchemaCache
     let devices: Devices
-    /// Hands notifications to the devices' channels.
-    let deliver: @Sendable ([Delivery]) async -> Void
+    /// Spaces what goes to the devices' channels.
+    let gathering: NotificationGathering
 
     private let state = Mutex(State())
 
@@ -36,14 +37,15 @@ final class Notifications: Sendable {
         var hasRecovered = false
     }
 
-    /// The dispatch of one database's events: a round, then a rest in which further ones are gathered.
+    /// The dispatch of one database's events: a round, after one that failed a rest.
     fileprivate struct Run {
         var store: any RecordStore
         var round: Task<Void, Never>?
         var rest: Task<Void, Never>?
         /// Whether there are events that no round has begun with.
         var hasMore = false
-        var hasFailed = false
+        /// How many rounds in a row had more events than one read brings.
+        var backlogRounds = 0
         /// Since when there are events that were not told, on the clock that never goes back.
         var since: Double?
         var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
@@ -59,7 +61,8 @@ final class Notifications: Sendable {
         self.subscriptions = subscriptions
         self.schemas = schemas
         self.devices = devices
-        self.deliver = deliver
+        gathering = NotificationGathering(
+            limits: settings.limits, world: settings.world, deliver: deliver)
     }
 
     func cursor(of address: DatabaseAddress) -> Cursor {
@@ -69,6 +72,9 @@ final class Notifications: Sendable {
 
     /// How many databases are remembered. For tests.
     var remembered: Int { state.withLock { $0.cursors.count + $0.runs.count } }
+
+    /// Whether a round is under way or will be tried again. For tests.
+    var isDispatching: Bool { state.withLock { !$0.runs.isEmpty } }
 
     /// How long the oldest event waits that was not told, in whole seconds.
     var oldestSeconds: Int {
@@ -87,23 +93,26 @@ final class Notifications: Sendable {
                 state.runs[store.address]?.since = run.since ?? now
             } else {
                 state.runs[store.address] = Run(
-                    store: store, round: round(of: store), since: now)
+                    store: store, round: round(of: store, backlogRounds: 0), since: now)
             }
         }
     }
 
     /// Returns when no event waits to be dispatched, but for what failed and will be tried again.
     func waitUntilIdle() async {
-        while let step = state.withLock({ $0.nextStep() }) {
+        while let step = state.withLock({ $0.nextStep() }) ?? gathering.nextStep() {
             await step.value
         }
     }
 
-    private func round(of store: any RecordStore) -> Task<Void, Never> {
+    private func round(
+        of store: any RecordStore, backlogRounds: Int
+    ) -> Task<Void, Never> {
         settings.world.startTask("outbox dispatch") { [self] in
             var failure: (any Error)?
+            var round = OutboxDispatch(
+                self, of: store, cursor: cursor(of: store.address), backlogRounds: backlogRounds)
             do {
-                var round = OutboxDispatch(self, of: store, cursor: cursor(of: store.address))
                 try await round.run()
             } catch {
                 failure = error
@@ -116,36 +125,48 @@ final class Notifications: Sendable {
             }
             // A closed store is never open again; its outbox is dispatched at the next start.
             let isClosed = (failure as? StorageError)?.code == .closed
-            let hasFailed = failure != nil
-            let now = settings.world.uptimeSeconds()
-            state.withLock { state in
-                guard !isClosed else {
-                    state.runs[store.address] = nil
-                    return
-                }
-                let retrySeconds = state.runs[store.address]?.end(hasFailed: hasFailed, at: now)
-                state.runs[store.address]?.rest = rest(
-                    of: store.address,
-                    seconds: retrySeconds ?? settings.limits.coalescingSeconds)
-            }
+            end(
+                of: store.address, hasFailed: failure != nil, isLast: isClosed,
+                backlogRounds: round.backlogRounds)
             sweep()
+        }
+    }
+
+    /// A round has ended: another one follows at once where there is more, and later where it failed.
+    private func end(
+        of address: DatabaseAddress, hasFailed: Bool, isLast: Bool, backlogRounds: Int
+    ) {
+        let now = settings.world.uptimeSeconds()
+        state.withLock { state in
+            guard var run = state.runs[address], !isLast, hasFailed || run.hasMore else {
+                state.runs[address] = nil
+                return
+            }
+            run.hasMore = hasFailed
+            run.backlogRounds = backlogRounds
+            run.round = nil
+            if hasFailed {
+                run.rest = rest(of: address, seconds: run.backoff.nextSeconds())
+            } else {
+                run.backoff.reset()
+                // Those that came during the round wait since then at the latest.
+                run.since = now
+                run.round = round(of: run.store, backlogRounds: backlogRounds)
+            }
+            state.runs[address] = run
         }
     }
 
     private func rest(of address: DatabaseAddress, seconds: Double) -> Task<Void, Never> {
         settings.world.startTask("outbox rest") { [self] in
-            // Cut short when somebody waits for the events.
+            // Nobody cuts it short; a sleep that fails tries earlier.
             try? await settings.world.sleep(seconds)
             state.withLock { state in
                 guard var run = state.runs[address] else { return }
                 run.rest = nil
-                if run.hasMore {
-                    run.hasMore = false
-                    run.round = round(of: run.store)
-                    state.runs[address] = run
-                } else {
-                    state.runs[address] = nil
-                }
+                run.hasMore = false
+                run.round = round(of: run.store, backlogRounds: run.backlogRounds)
+                state.runs[address] = run
             }
         }
     }
@@ -235,32 +256,9 @@ extension Notifications.State {
         return new
     }
 
-    /// What to wait for until all events are dispatched; rests that hold events back are ended.
+    /// What to wait for until all events are dispatched, but for those whose dispatch failed.
     fileprivate func nextStep() -> Task<Void, Never>? {
-        for run in runs.values {
-            if let round = run.round { return round }
-            if let rest = run.rest, run.hasMore, !run.hasFailed {
-                rest.cancel()
-                return rest
-            }
-        }
-        return nil
-    }
-}
-
-extension Notifications.Run {
-    /// - Returns: In how many seconds a round that failed is tried again; nil for one that did not.
-    fileprivate mutating func end(hasFailed: Bool, at now: Double) -> Double? {
-        round = nil
-        self.hasFailed = hasFailed
-        guard hasFailed else {
-            backoff.reset()
-            // Those that came during the round wait since then at the latest.
-            since = hasMore ? now : nil
-            return nil
-        }
-        hasMore = true
-        return backoff.nextSeconds()
+        runs.values.lazy.compactMap(\.round).first
     }
 }
 

@@ -11,16 +11,26 @@ struct OutboxDispatch {
     private let cursor: Notifications.Cursor
     private var deliveries = Deliveries()
     private var devices: [String: [DeviceRow]] = [:]
+    private var eventCount = 0
+    private let earlierBacklogRounds: Int
 
     /// Notifications that are gathered before they are handed over.
     private static let gathered = 1_000
     private static let rowsPerRead = 100
 
-    init(_ notifications: Notifications, of store: any RecordStore, cursor: Notifications.Cursor) {
+    /// - Parameter backlogRounds: How many rounds before this one had a backlog.
+    init(
+        _ notifications: Notifications, of store: any RecordStore, cursor: Notifications.Cursor,
+        backlogRounds: Int
+    ) {
+        earlierBacklogRounds = backlogRounds
         self.notifications = notifications
         self.store = store
         self.cursor = cursor
     }
+
+    /// How many rounds in a row had a backlog: more events than one read brings. 0 when this one has not.
+    var backlogRounds: Int { eventCount >= Self.rowsPerRead ? earlierBacklogRounds + 1 : 0 }
 
     mutating func run() async throws {
         var through = cursor.through
@@ -29,6 +39,7 @@ struct OutboxDispatch {
             let rows = try await store.read { reader in
                 try reader.outbox(after: after, limit: Self.rowsPerRead)
             }
+            eventCount += rows.count
             for row in rows {
                 try await match(row)
                 through = row.identifier
@@ -41,7 +52,9 @@ struct OutboxDispatch {
 
     private mutating func handOver(_ through: Int64) async {
         let gathered = deliveries.take()
-        if !gathered.isEmpty { await notifications.deliver(gathered) }
+        if !gathered.isEmpty {
+            await notifications.gathering.deliver(gathered, backlogRounds: backlogRounds)
+        }
         cursor.advance(through: through)
     }
 
@@ -131,29 +144,33 @@ struct Delivery: Sendable {
     var payload: NotificationPayload
     /// Delivered once more though nothing happened, as a fault script wants it.
     var isRepeated = false
-}
 
-/// Notifications that wait to be handed over together. Those that say the same are one.
-private struct Deliveries {
-    private struct Key: Hashable {
+    /// Notifications that say the same to one device.
+    struct Key: Hashable {
         var pushToken: String
         var channel: DeviceRow.Channel
         var subject: NotificationPayload.Subject
     }
 
+    var key: Key {
+        Key(pushToken: device.pushToken, channel: device.channel, subject: payload.subject)
+    }
+}
+
+/// Notifications that wait to be handed over together. Those that say the same are one.
+private struct Deliveries {
     private var list: [Delivery] = []
-    private var places: [Key: Int] = [:]
+    private var places: [Delivery.Key: Int] = [:]
 
     var count: Int { list.count }
 
     mutating func add(_ payload: NotificationPayload, to device: DeviceRow) {
-        let key = Key(
-            pushToken: device.pushToken, channel: device.channel, subject: payload.subject)
-        if let place = places[key] {
+        let delivery = Delivery(device: device, payload: payload)
+        if let place = places[delivery.key] {
             list[place].payload = payload
         } else {
-            places[key] = list.count
-            list.append(Delivery(device: device, payload: payload))
+            places[delivery.key] = list.count
+            list.append(delivery)
         }
     }
 

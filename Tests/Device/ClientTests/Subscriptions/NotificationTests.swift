@@ -103,6 +103,35 @@ import Testing
         #expect(transport.requests(TokensRegister.Request.self).first?.apnsToken == "dG9r")
     }
 
+    @Test func interruptedListenerReportsClosedChannel() async throws {
+        let polls = Mutex(0)
+        let transport = ScriptedTransport(notices: AsyncStream { $0.finish() }) { request, _ in
+            Self.registering(request)
+        } failingPoll: {
+            let poll = polls.withLock { polls in
+                polls += 1
+                return polls
+            }
+            if poll == 1 { throw TransportError(.answerLost, "The service is gone.") }
+        }
+        let connection = container(slept: Log(), transport).connection
+        var events = connection.notificationChannel(container: "iCloud.x").makeAsyncIterator()
+        guard case .opened = await events.next(), case .closed = await events.next(),
+            case .opened = await events.next()
+        else {
+            Issue.record("Not opened, closed and opened again")
+            return
+        }
+        // Apps hear of the openings alone.
+        polls.withLock { $0 = 0 }
+        var openings = connection.remoteNotifications(container: "iCloud.x").makeAsyncIterator()
+        guard case .listening = await openings.next(), case .listening = await openings.next()
+        else {
+            Issue.record("Not listening twice")
+            return
+        }
+    }
+
     @Test func listenerRegistersAgainAfterFailure() async {
         let count = Mutex(0)
         let slept = Log()

@@ -1,0 +1,91 @@
+"""W7: how soon a change on one device is seen on another one, and how soon a new device is in step.
+
+Both devices are real caches with default settings, in a process of their own; the service has default
+limits and default files.
+"""
+import os
+import subprocess
+import threading
+import time
+from statistics import median
+
+import messages
+from machine import Invalid
+from service import Service, end_with_parent
+
+CHANGES = 200
+SERIES = {"one every 2 s": 2, "one every 100 ms": 0.1, "back to back": 0}
+PATIENCE_SECONDS = 60
+
+
+def percentile(samples, share):
+    """The least sample that so many are not above."""
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Devices:
+    """The program with the caches, as a new user of a service each time."""
+
+    def __init__(self, binary, folder):
+        self.program = os.path.join(os.path.dirname(binary), "sight")
+        if not os.path.exists(self.program):
+            raise Invalid(f"W7: build the product sight too: {self.program} is not there.")
+        self.folder = os.path.join(folder, "sight")
+        self.service = Service(binary, self.folder, limits={})
+        self._users = 0
+
+    def environment(self):
+        self._users += 1
+        email = f"device{self._users}@example.org"
+        self.service.command("user", "create", "--email", email,
+                             given="correct horse battery staple\n")
+        lines = self.service.command("token", "create", "--user", email, "--container",
+                                     messages.CONTAINER, "--environment", "development")
+        return {**os.environ, **dict(line.split("=", 1) for line in lines.split()),
+                "STRATUS_URL": f"http://127.0.0.1:{self.service.port}",
+                "STRATUS_ENVIRONMENT": "development", "TMPDIR": self.folder + "/",
+                "STRATUS_KEY_FOLDER": os.path.join(self.folder, f"keys{self._users}"),
+                "STRATUS_OPERATION_FOLDER": os.path.join(self.folder, f"work{self._users}")}
+
+    def run(self, seconds, *arguments):
+        """The program's output, and how long it took from its start to its first line."""
+        environment = self.environment()
+        start = time.perf_counter()
+        process = subprocess.Popen([self.program, *arguments], env=environment,
+                                   stdout=subprocess.PIPE, preexec_fn=end_with_parent)
+        alarm = threading.Timer(seconds, process.kill)
+        alarm.start()
+        first = process.stdout.readline()
+        took = time.perf_counter() - start
+        rest = process.stdout.read()
+        process.wait()
+        alarm.cancel()
+        if process.returncode:
+            raise Invalid(f"W7: sight {' '.join(arguments)} ended with {process.returncode}, "
+                          f"after {time.perf_counter() - start:.0f} s.")
+        return (first + rest).decode().split(), took
+
+
+def measure_sight(works, binary, folder):
+    work = "W7 change seen"
+    devices = Devices(binary, folder)
+    try:
+        for _ in range(works.rounds):
+            output, seconds = devices.run(PATIENCE_SECONDS, "first")
+            if output != ["synced"]:
+                raise Invalid(f"W7: the first sync ended with {output}.")
+            works.figures.add(work, "first sync, from the process's start", "ms", 1e3 * seconds)
+        for name, pause in SERIES.items():
+            output, _ = devices.run(CHANGES * pause + PATIENCE_SECONDS, "series", str(CHANGES),
+                                    str(pause))
+            samples = [float(word) for word in output]
+            if len(samples) != CHANGES:
+                raise Invalid(f"W7: {len(samples)} of {CHANGES} changes were seen.")
+            works.figures.add(work, f"{CHANGES} changes, {name}, p50", "ms", median(samples))
+            works.figures.add(work, f"{CHANGES} changes, {name}, p99", "ms",
+                              percentile(samples, 0.99))
+            works.figures.add(work, f"{CHANGES} changes, {name}, greatest", "ms", max(samples))
+        devices.service.stop()
+    finally:
+        devices.service.process.kill()

@@ -1,0 +1,162 @@
+import Foundation
+import StratusRecords
+import StratusRuntime
+import StratusWire
+
+extension CloudConnection {
+    /// Seconds that one long poll may take; longer than the service holds it open.
+    static let pollSeconds: Double = 90
+
+    /// Seconds from one poll without a notification to the next, at the least.
+    static let shortestPollSeconds: Double = 1
+
+    /// Listens for the notifications of a container until the stream's consumer ends or is
+    /// cancelled.
+    ///
+    /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60
+    /// s at most) and registers anew. When the account changes it does so for the next one at once,
+    /// and while there is none it rests. At most 100 events are kept for a slow consumer; the oldest
+    /// give way, as notifications are hints and never data.
+    ///
+    /// ```swift
+    /// for await case .notification(let hint) in connection.remoteNotifications(container:
+    /// identifier) {
+    ///     let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
+    /// }
+    /// ```
+    public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {
+        events(of: container) { event in
+            switch event {
+            case .opened: .listening
+            case .notification(let notification): .notification(notification)
+            case .closed: nil
+            }
+        }
+    }
+
+    /// The same with the channel's interruptions.
+    package func notificationChannel(container: String) -> AsyncStream<ChannelEvent> {
+        events(of: container) { $0 }
+    }
+
+    private func events<Event: Sendable>(
+        of container: String, _ event: @escaping @Sendable (ChannelEvent) -> Event?
+    ) -> AsyncStream<Event> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
+            let task = world.startTask("notification listener") {
+                await self.listenForAccounts(container: container) {
+                    if let event = event($0) { continuation.yield(event) }
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// Listens for one account after the other.
+    private func listenForAccounts(
+        container: String, report: @escaping @Sendable (ChannelEvent) -> Void
+    ) async {
+        while !Task.isCancelled {
+            // Anew each time: whoever is cancelled while it waits ends such a stream.
+            let (changes, changed) = AsyncStream.makeStream(of: Void.self)
+            let observer = NotificationCenter.default.addObserver(
+                forName: .CKAccountChanged, object: self, queue: nil
+            ) { _ in changed.yield() }
+            defer { NotificationCenter.default.removeObserver(observer) }
+            let changeCount = accountChangeCount
+            let isChanged = await withTaskGroup(of: Bool.self) { group in
+                if hasAccount {
+                    group.addTask {
+                        await self.listen(container, changeCount, report)
+                        report(.closed)
+                        return self.accountChangeCount != changeCount
+                    }
+                }
+                group.addTask {
+                    for await _ in changes { break }
+                    return true
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
+            guard isChanged else { return }
+        }
+    }
+
+    /// Listens until the account changes, or nothing can be waited for any more.
+    private func listen(
+        _ container: String, _ changeCount: Int,
+        _ report: @Sendable (ChannelEvent) -> Void
+    ) async {
+        let target = RequestTarget(
+            container: ContainerAddress(container: container, environment: environment), scope: nil)
+        let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+        var backoff = RequestPace.backoff
+        while !Task.isCancelled {
+            do {
+                let address = try await register(through: sender, changeCount)
+                guard accountChangeCount == changeCount else { return }
+                report(.opened)
+                while true {
+                    // A cancelled poll ends without an error, and so would the next one.
+                    try Task.checkCancellation()
+                    let begun = world.now
+                    let payload = try await transport.nextNotification(
+                        at: address, timeoutSeconds: Self.pollSeconds)
+                    if payload == nil,
+                        world.now.timeIntervalSince(begun) < Self.shortestPollSeconds
+                    {
+                        // The service holds nothing open; asking it without a pause would hurt both.
+                        try await world.sleep(Self.shortestPollSeconds)
+                    }
+                    backoff.reset()
+                    // Another account's notification is not this one's.
+                    guard accountChangeCount == changeCount else { return }
+                    if let payload {
+                        report(.notification(RemoteNotification(payload: payload)))
+                    }
+                }
+            } catch {
+                report(.closed)
+                // Whatever it was, the answer is the same: wait, and register anew. A listener has
+                // no one to tell; requests tell the app of the same trouble.
+                let wait = max(
+                    CKError(requestFailedWith: error).retryAfterSeconds ?? 0,
+                    backoff.nextSeconds(random: world.random()))
+                // A cancelled sleep ends the listening.
+                do { try await world.sleep(wait) } catch { return }
+            }
+        }
+    }
+
+    private func register(
+        through sender: RequestSender, _ changeCount: Int
+    ) async throws -> String {
+        let created = try await sender.send(
+            TokensCreate.self,
+            TokensCreate.Request(apnsEnvironment: environment.rawValue, clientID: deviceID))
+        _ = try await sender.send(
+            TokensRegister.self,
+            TokensRegister.Request(
+                apnsEnvironment: environment.rawValue, apnsToken: created.apnsToken,
+                clientID: deviceID))
+        rememberListener(
+            created.apnsToken, container: sender.target.container.container,
+            changeCount: changeCount)
+        return created.webcourierURL
+    }
+
+    /// Tells the service that nobody listens for the account any more.
+    func unregisterListeners() async {
+        for (container, pushToken) in pushTokens {
+            let target = RequestTarget(
+                container: ContainerAddress(container: container, environment: environment),
+                scope: nil)
+            let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+            // What the service does not hear now, it notices when nobody polls.
+            _ = try? await sender.send(
+                TokensUnregister.self, TokensUnregister.Request(apnsToken: pushToken))
+        }
+    }
+}
