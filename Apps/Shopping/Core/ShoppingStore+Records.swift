@@ -1,6 +1,7 @@
 #if canImport(Darwin)
     import Foundation
     import StratusClient
+    import StratusSync
 #else
     import CloudKit
 #endif
@@ -17,8 +18,9 @@ extension ShoppingStore {
 }
 
 extension JournalEntry {
-    /// The field in which the cache leaves the time of every local edit; an entry has its own.
-    private static let cacheEditDateField = "editedAt"
+    /// The fields in which the cache leaves the times of local edits, today and before; an entry has its
+    /// own.
+    private static let fieldsOfTheCache: Set = [FieldWise.defaultFieldTimesKey, "editedAt"]
 
     /// The entry as a record that was not saved yet.
     func record() -> CKRecord {
@@ -41,7 +43,7 @@ extension JournalEntry {
     init?(_ record: CKRecord) {
         guard record.recordType == ShoppingRecord.journalEntryType else { return nil }
         var fields: [String: JournalField] = [:]
-        for (name, value) in record where name != Self.cacheEditDateField {
+        for (name, value) in record where !Self.fieldsOfTheCache.contains(name) {
             fields[name] = JournalField(value)
         }
         self.init(id: record.recordID.recordName, fields: fields)

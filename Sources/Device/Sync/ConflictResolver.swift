@@ -33,6 +33,15 @@ extension SyncConflict {
         return server(with: Array(fields.values))
     }
 
+    /// The fields in which what this device changed since both agreed is not what a record has.
+    package func overruledKeys(by kept: RecordSnapshot) -> [String] {
+        let names = Set((client.fields + (ancestor?.fields ?? [])).map(\.name))
+        return names.filter { name in
+            let edited = client.field(name)
+            return edited != ancestor?.field(name) && edited != kept.field(name)
+        }.sorted()
+    }
+
     /// The service's record with other fields, and with the parent that was set here.
     ///
     /// What the app encrypts stays encrypted, however a resolver made the field: this device's record
@@ -66,6 +75,8 @@ public enum ConflictResolution: Hashable, Sendable {
     /// These fields are sent, on the service's change tag; what they leave out is removed. The parent
     /// is the local one where it was changed here.
     case save(fields: [Field])
+    /// This record is sent, its fields and its parent, on the service's change tag.
+    case merge(RecordSnapshot)
     /// The session halts with this reason; both records are kept as they are.
     case halt(reason: String)
 }
@@ -81,6 +92,10 @@ public enum DeletionResolution: Hashable, Sendable {
 /// Decides conflicts. Called inside a database transaction: it must be quick, must not call the
 /// cache, and for the same conflict must always decide the same.
 public protocol ConflictResolver: Sendable {
+    /// The field of records in which the resolver needs the times of edits, of each field one; nil when
+    /// it needs none. The cache writes it with every edit.
+    var fieldTimesKey: String? { get }
+
     func resolve(_ conflict: SyncConflict) -> ConflictResolution
 
     func resolveDeletion(
@@ -89,6 +104,9 @@ public protocol ConflictResolver: Sendable {
 }
 
 extension ConflictResolver {
+    /// None.
+    public var fieldTimesKey: String? { nil }
+
     /// Deleted stays deleted.
     public func resolveDeletion(
         of client: RecordSnapshot, clientEditedMilliseconds: Int64

@@ -167,12 +167,25 @@ extension EngineDriver {
                 try await $0.orderedChanges(
                     inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) })
             }
-            if !page.modifications.isEmpty || !page.deletions.isEmpty {
+            let names =
+                page.modifications.map(\.record.recordID.recordName)
+                + page.deletions.map(\.recordID.recordName)
+            let missing = state.ledger.missing(names, of: zone, moreComing: page.moreComing)
+            let deletions =
+                page.deletions
+                + missing.sorted { $0.key < $1.key }.map { name, type in
+                    .init(
+                        recordID: CKRecord.ID(recordName: name, zoneID: zoneID), recordType: type)
+                }
+            if !page.modifications.isEmpty || !deletions.isEmpty {
                 let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
-                    modifications: page.modifications, deletions: page.deletions)
+                    modifications: page.modifications, deletions: deletions)
                 await tell(.fetchedRecordZoneChanges(event), engine)
             }
-            state.update { $0.zoneTokens[zone] = page.changeToken.text }
+            state.update { ledger in
+                _ = ledger.fetched(
+                    names, of: zone, token: page.changeToken.text, moreComing: page.moreComing)
+            }
             session.zonePageFetched(
                 zone, moreComing: page.moreComing, hasPendingChanges: session.hasPendingChanges,
                 at: now)

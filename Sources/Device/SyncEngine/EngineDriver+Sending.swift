@@ -279,7 +279,11 @@ extension EngineDriver {
             }
         }
         let verdicts = judge(changes, failures, round)
-        state.update { $0.resolve(changes, verdicts) }
+        let met = failures.compactMap { $0?.serverRecord }
+        state.update { ledger in
+            ledger.resolve(changes, verdicts)
+            for record in met { ledger.meet(RecordID(record.recordID), type: record.recordType) }
+        }
         let errors = zip(changes, failures).compactMap { change, error in
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
         }

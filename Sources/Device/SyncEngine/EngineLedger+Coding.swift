@@ -10,7 +10,7 @@ extension EngineLedger: Codable {
 
     private enum Key: String, CodingKey {
         case version, user, databaseToken, zones, zoneTokens, zonesToFetch, subscriptionID
-        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne
+        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne, metRecords
     }
 
     private struct Zone: Codable {
@@ -27,6 +27,12 @@ extension EngineLedger: Codable {
         var name: String
         var zone: Int
         var kind: Int
+    }
+
+    private struct MetRecord: Codable {
+        var name: String
+        var zone: Int
+        var type: String
     }
 
     private struct ZoneWork: Codable {
@@ -57,6 +63,9 @@ extension EngineLedger: Codable {
         }
         let unfetched = zonesToFetch.map(number)
         let encryptedAsOne = zonesEncryptedAsOne.map(number).sorted()
+        let met = metRecords.flatMap { zone, records in
+            records.map { MetRecord(name: $0.key, zone: number(zone), type: $0.value) }
+        }
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Self.formatVersion, forKey: .version)
         try container.encodeIfPresent(userRecordName, forKey: .user)
@@ -70,6 +79,10 @@ extension EngineLedger: Codable {
         try container.encode(work, forKey: .zoneChanges)
         if !encryptedAsOne.isEmpty {
             try container.encode(encryptedAsOne, forKey: .zonesEncryptedAsOne)
+        }
+        if !met.isEmpty {
+            try container.encode(
+                met.sorted { ($0.zone, $0.name) < ($1.zone, $1.name) }, forKey: .metRecords)
         }
     }
 
@@ -97,6 +110,10 @@ extension EngineLedger: Codable {
         subscriptionID = try container.decodeIfPresent(String.self, forKey: .subscriptionID)
         for token in try container.decode([Token].self, forKey: .zoneTokens) {
             zoneTokens[try zone(token.zone)] = token.text
+        }
+        let met = try container.decodeIfPresent([MetRecord].self, forKey: .metRecords) ?? []
+        for record in met {
+            meet(RecordID(name: record.name, zoneID: try zone(record.zone)), type: record.type)
         }
         zonesToFetch = try container.decode([Int].self, forKey: .zonesToFetch).map(zone)
         add(

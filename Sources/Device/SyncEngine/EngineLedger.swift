@@ -20,6 +20,9 @@ struct EngineLedger: Sendable {
     var databaseToken: String?
     var zoneTokens: [ZoneID: String] = [:]
     var zonesToFetch: [ZoneID] = []
+    /// Records, by name, that conflicts brought from zones that were never fetched, with their types. A
+    /// first fetch does not tell what was deleted before it: what it does not bring of these is gone.
+    private(set) var metRecords: [ZoneID: [String: String]] = [:]
     /// The database subscription, once it is there.
     var subscriptionID: String?
     private(set) var hasPendingUntrackedChanges = false
@@ -130,8 +133,35 @@ struct EngineLedger: Sendable {
 
     // MARK: What is fetched
 
+    /// A conflict brought a record before the zone's changes did.
+    mutating func meet(_ record: RecordID, type: String) {
+        guard zoneTokens[record.zoneID] == nil else { return }
+        metRecords[record.zoneID, default: [:]][record.name] = type
+    }
+
+    /// A page of a zone's changes tells of these records.
+    ///
+    /// - Returns: the records, with their types, that were met and that a first fetch did not bring.
+    mutating func fetched(
+        _ names: some Sequence<String>, of zone: ZoneID, token: String, moreComing: Bool
+    ) -> [String: String] {
+        zoneTokens[zone] = token
+        guard metRecords[zone] != nil else { return [:] }
+        for name in names { metRecords[zone]?[name] = nil }
+        return moreComing ? [:] : metRecords.removeValue(forKey: zone) ?? [:]
+    }
+
+    /// What ``fetched(_:of:token:moreComing:)`` would return.
+    func missing(
+        _ names: some Sequence<String>, of zone: ZoneID, moreComing: Bool
+    ) -> [String: String] {
+        var copy = self
+        return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
+    }
+
     /// A zone is no more. What is pending for it stays: the app decides what becomes of it.
     mutating func forget(_ zone: ZoneID) {
+        metRecords[zone] = nil
         zoneTokens[zone] = nil
         zonesToFetch.removeAll { $0 == zone }
     }

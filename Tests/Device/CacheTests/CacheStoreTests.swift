@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func secondEditInSameMillisecondGetsLaterDate() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(MemoryCloud(), editDateKey: "editedAt")
         func edited() throws -> FieldValue? {
             try device.cache.snapshot(RecordID(name: "a", zoneID: .list))?["editedAt"]
         }

@@ -2,6 +2,7 @@ import Foundation
 import StratusCache
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusSync
 import StratusTesting
 import StratusWire
@@ -35,6 +36,7 @@ final class CloudDevice: Sendable {
             transport: transport, hasAccount: true, deviceID: name,
             keyStore: keyStore ?? cloud.keyStore)
         self.time = time
+        time.follow(World.live.nowMilliseconds)
         self.settings = settings
         self.resolver = resolver
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"

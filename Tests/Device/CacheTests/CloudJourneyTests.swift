@@ -115,14 +115,13 @@ import Testing
 
     @Test func laterOfflineEditWinsOnBothDevices() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(
-            cloud, "phone", time: TestTime(wallMilliseconds: 5_000))
-        let tablet = try await CloudDevice(
-            cloud, "tablet", time: TestTime(wallMilliseconds: 9_000))
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
         try phone.save("a", "start")
         try await phone.cache.sync()
         try await tablet.cache.sync()
         try phone.save("a", "earlier")
+        tablet.time.advance(milliseconds: 5_000)
         try tablet.save("a", "later")
         try await tablet.cache.sync()
         try await phone.cache.sync()
@@ -133,9 +132,9 @@ import Testing
 
     @Test func offlineCreatesOfSameRecordConverge() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone", time: TestTime(wallMilliseconds: 9_000))
-        let tablet = try await CloudDevice(
-            cloud, "tablet", time: TestTime(wallMilliseconds: 5_000))
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: 5_000))
+        let tablet = try await CloudDevice(cloud, "tablet")
         try phone.save("a", "phone")
         try tablet.save("a", "tablet")
         try await tablet.cache.sync()
@@ -228,7 +227,7 @@ import Testing
             let cloud = TestCloud()
             let phone = try await CloudDevice(cloud, "phone")
             let tablet = try await CloudDevice(
-                cloud, "tablet", time: TestTime(wallMilliseconds: 500_000))
+                cloud, "tablet", time: TestTime(skewMilliseconds: -500_000))
             if let fault { phone.transport.fail(request: fault.number, fault.kind) }
             func sync() async throws {
                 do { try await phone.cache.sync() } catch {

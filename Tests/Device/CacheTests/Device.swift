@@ -22,14 +22,17 @@ final class Device: Sendable {
 
     init(
         _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
-        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
+        resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
         scope: CKDatabase.Scope = .private
     ) throws {
         link = CloudLink(cloud, scope: scope)
         self.time = time
         self.settings = settings
         self.editDateKey = editDateKey
-        self.resolver = resolver ?? LatestEditWins(editDateKey: editDateKey)
+        self.resolver =
+            resolver
+            ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
+        time.follow { cloud.state.withLock { $0.clockMilliseconds } }
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
             try CloudCache(
@@ -94,21 +97,35 @@ final class Device: Sendable {
     }
 }
 
-/// A clock that runs as fast as somebody waits for it.
+/// A clock that goes with the cloud's, ahead of it or behind. Its uptime runs as fast as somebody waits.
 final class TestTime: Sendable {
-    private let state: Mutex<(wall: Int64, uptime: Double)>
+    private struct State {
+        var skew: Int64
+        var uptime: Double = 0
+        var cloud: @Sendable () -> Int64 = { 0 }
+    }
 
-    init(wallMilliseconds: Int64 = 1_000_000) {
-        state = Mutex((wallMilliseconds, 0))
+    private let state: Mutex<State>
+
+    /// - Parameter skewMilliseconds: by how much the clock is ahead.
+    init(skewMilliseconds: Int64 = 0) {
+        state = Mutex(State(skew: skewMilliseconds))
+    }
+
+    func follow(_ cloud: @escaping @Sendable () -> Int64) {
+        state.withLock { $0.cloud = cloud }
     }
 
     func advance(milliseconds: Int64) {
-        state.withLock { $0.wall += milliseconds }
+        state.withLock { $0.skew += milliseconds }
     }
 
     var world: World {
         World(
-            nowMilliseconds: { self.state.withLock { $0.wall } },
+            nowMilliseconds: {
+                let (skew, cloud) = self.state.withLock { ($0.skew, $0.cloud) }
+                return skew + cloud()
+            },
             uptimeSeconds: { self.state.withLock { $0.uptime } },
             sleep: { seconds in
                 try Task.checkCancellation()

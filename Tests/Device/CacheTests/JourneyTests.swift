@@ -42,12 +42,14 @@ import Testing
     @Test func laterOfflineEditWinsInEitherSyncOrder() async throws {
         for phoneIsFirst in [true, false] {
             let cloud = MemoryCloud()
-            let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
-            let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+            let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
+            let tablet = try Device(cloud, time: TestTime(skewMilliseconds: -5_000))
             try phone.save("a", "start")
+            try tablet.save("b", "start")
             try await phone.sync()
             try await tablet.sync()
             try phone.save("a", "earlier")
+            cloud.pass()
             try tablet.save("a", "later")
             let order = phoneIsFirst ? [phone, tablet] : [tablet, phone]
             for device in order + order { try await device.sync() }
@@ -85,19 +87,21 @@ import Testing
 
     @Test func overruledEditIsReportedToApp() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
-        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
         try tablet.save("a", "early")
+        cloud.pass()
         try phone.save("a", "late")
         try await phone.sync()
         var events = tablet.cache.events().makeAsyncIterator()
         try await tablet.sync()
-        guard case .editOverruled(let client, let server) = await events.next() else {
+        guard case .editOverruled(let client, let server, let keys) = await events.next() else {
             Issue.record("the app was not told")
             return
         }
         #expect(client["text"] == "early")
         #expect(server["text"] == "late")
+        #expect(keys == ["text"])
     }
 
     @Test func locallyDeletedRecordStaysDeletedAfterFetch() async throws {

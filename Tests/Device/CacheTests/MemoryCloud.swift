@@ -39,6 +39,8 @@ final class MemoryCloud: Sendable {
         /// Whether a parent must be there before its children and stay as long as they do.
         var checksParents = false
         var subscriptionCount = 0
+        /// Fields that the schema has not, as in production.
+        var unknownFields: Set<String> = []
     }
 
     let state = Mutex(State())
@@ -74,6 +76,11 @@ final class MemoryCloud: Sendable {
     /// Forgets a record without telling, as a restored service does.
     func loseRecord(_ name: String, in zone: ZoneID = .list) {
         state.withLock { $0.zones[zone]?.records[name] = nil }
+    }
+
+    /// Time goes by, on every device.
+    func pass(milliseconds: Int64 = 1_000) {
+        state.withLock { $0.clockMilliseconds += milliseconds }
     }
 
     func createZone(_ zone: ZoneID) {
@@ -141,6 +148,11 @@ extension MemoryCloud.State {
             return .failed(SyncFailure(.zoneNotFound), server: nil)
         }
         if let refusal = refusals[id.name] { return .failed(refusal, server: nil) }
+        if let client = item.client,
+            client.fields.contains(where: { unknownFields.contains($0.name) })
+        {
+            return .failed(SyncFailure(.invalidArguments), server: nil)
+        }
         if violatesReference(item, in: batch) {
             return .failed(SyncFailure(.referenceViolation), server: nil)
         }

@@ -20,8 +20,8 @@ import Testing
 
     @Test func laterEditKeepsUntouchedServerFields() async throws {
         let cloud = MemoryCloud()
-        let newer = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
-        let older = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+        let newer = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
+        let older = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
         try newer.cache.save([edit(["title": .string("x"), "old": .int64(1), "size": .int64(1)])])
         try await newer.cache.sync()
         try await older.cache.sync()
@@ -47,8 +47,8 @@ import Testing
 
     @Test func remotelyReplacedAssetIsNotOverwritten() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
-        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+        let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
+        let tablet = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
         func asset(_ checksum: String) -> FieldValue {
             .asset(AssetReceipt(fileChecksum: checksum, sizeBytes: 5))
         }
@@ -65,11 +65,12 @@ import Testing
 
     @Test func concurrentCreatesMergeAllFields() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud, time: TestTime(wallMilliseconds: 5_000))
-        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 9_000))
+        let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
+        let tablet = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
         try phone.cache.save([
             edit(["text": .string("1"), "phone": .int64(1)], parent: .set("root"))
         ])
+        cloud.pass()
         try tablet.cache.save([edit(["text": .string("2"), "tablet": .int64(1)])])
         try await phone.cache.sync()
         try await tablet.cache.sync()

@@ -11,7 +11,7 @@ import Testing
     private func story(_ cloud: MemoryCloud, _ phone: Device, sync: () async throws -> Void)
         async throws
     {
-        let tablet = try Device(cloud, time: TestTime(wallMilliseconds: 500_000))
+        let tablet = try Device(cloud, time: TestTime(skewMilliseconds: -500_000))
         for name in ["a", "b", "c", "d", "e"] { try tablet.save(name, "tablet") }
         try await tablet.sync()
         try phone.save("mine", "1")

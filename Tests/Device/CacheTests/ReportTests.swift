@@ -25,7 +25,9 @@ import Testing
     }
 
     private func texts(_ report: CacheReport?) -> [String?] {
-        guard case .editOverruled(let client, let server) = report?.event else { return [] }
+        guard case .editOverruled(let client, let server, ["text"]) = report?.event else {
+            return []
+        }
         return [client["text"], server["text"]]
     }
 
@@ -37,7 +39,7 @@ import Testing
         let reports = try phone.cache.reports()
         #expect(reports.map(\.scope) == [.private])
         #expect(texts(reports.first) == ["mine", "theirs"])
-        #expect(reports.first?.date == Date(timeIntervalSince1970: 1_000))
+        #expect(reports.first?.date == Date(timeIntervalSince1970: 1_002))
         var stream = phone.cache.reportStream().makeAsyncIterator()
         #expect(texts(try await stream.next()) == ["mine", "theirs"])
         try phone.cache.acknowledge(reports)
@@ -125,7 +127,8 @@ import Testing
                     zone, reason: .encryptedDataReset, lostChanges: [CKRecord.ID(record.id)]),
                 .zoneSetAside(zone, failure),
                 .recordsMissing([try new.record(changedSince: nil)]),
-                .editOverruled(client: try record.record(), server: try record.record()),
+                .editOverruled(
+                    client: try record.record(), server: try record.record(), keys: ["text"]),
                 .editOfDeletedRecord(client: try record.record()),
                 .quotaExceeded(failure), .halted(.otherAccount), .storageFull,
             ]
@@ -135,7 +138,7 @@ import Testing
         guard case .zoneDeleted(zone, .encryptedDataReset, let lost) = events[0],
             case .zoneSetAside(zone, failure) = events[1],
             case .recordsMissing(let missing) = events[2],
-            case .editOverruled(let client, let server) = events[3],
+            case .editOverruled(let client, let server, ["text"]) = events[3],
             case .editOfDeletedRecord(let edited) = events[4]
         else {
             Issue.record("\(events)")

@@ -39,6 +39,30 @@ import Testing
         #expect(phone.texts == ["a": "5"])
     }
 
+    /// A first fetch does not tell what was deleted before it.
+    @Test(arguments: [false, true])
+    func recordMetInConflictAndDeletedBeforeFirstFetchIsDeleted(restarts: Bool) async throws {
+        let world = EngineWorld()
+        let phone = try await world.app("phone")
+        let tablet = try await world.app("tablet")
+        phone.makeZone()
+        phone.write("a", "1")
+        phone.write("b", "1")
+        try await phone.engine.sendChanges()
+        tablet.write("a", "0")
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        #expect(tablet.texts == ["a": "1"])
+        if restarts { tablet.restart() }
+        phone.erase("a")
+        try await phone.engine.sendChanges()
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == ["b": "1"])
+        #expect(tablet.log.contains("fetched +b -a"))
+        _ = tablet.takeLog()
+        try await tablet.engine.fetchChanges()
+        #expect(!tablet.log.contains { $0.hasPrefix("fetched") })
+    }
+
     @Test func conflictErrorHasAncestorClientAndServerRecords() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "3")

@@ -138,7 +138,7 @@ enum CatalogueSnippets {
         }
 
         for try await report in cache.reportStream() {
-            if case .editOverruled(let mine, _) = report.event {
+            if case .editOverruled(let mine, _, _) = report.event {
                 print("overruled:", mine.recordID.recordName)
             }
             try cache.acknowledge([report])

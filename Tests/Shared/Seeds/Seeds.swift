@@ -9,6 +9,7 @@ package enum Seeds {
     /// The seeds that failed once, by the name that their test gives.
     package static let kept: [String: [UInt64]] = [
         "EnginePropertyTests": [813_438_059, 908_111_956],
+        "FieldWiseTests": [414_496_644],
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
         "SharingOracleTests": [588_416_082],

@@ -21,7 +21,7 @@ struct CloudKitDatabase: RemoteDatabase {
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // Only handed back to the centre, which has its own lock.
         nonisolated(unsafe) let observer = NotificationCenter.default.addObserver(
-            forName: .CKAccountChanged, object: nil, queue: nil
+            forName: .CKAccountChanged, object: database.container.connection, queue: nil
         ) { _ in continuation.yield() }
         continuation.onTermination = { _ in NotificationCenter.default.removeObserver(observer) }
         return changes

@@ -180,8 +180,13 @@ extension SyncDriver {
         let effect = session.failed(
             failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
-            if RecoveryAction.forRequest(failure.code) == .awaitNetwork {
-                try store.noteUncertain(batch)
+            try store.noteFailure(of: batch, failure)
+            if failure.leavesArrivalUnknown {
+                // Whose deletion may have arrived, somebody may have made anew since: look before it is
+                // sent again.
+                for item in batch where item.change.kind == .delete {
+                    session.notified(of: item.change.id.zoneID)
+                }
             }
             switch effect {
             case nil: break

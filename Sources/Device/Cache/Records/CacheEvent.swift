@@ -16,8 +16,9 @@ public enum CacheEvent: Sendable {
     /// bring these records: they are gone here too. These may be the last copies; save them to have
     /// them again.
     case recordsMissing([CKRecord])
-    /// Two devices changed a record; the local edit gave way to the service's record.
-    case editOverruled(client: CKRecord, server: CKRecord)
+    /// Two devices changed a record, and local edits of these fields gave way: the record as it was
+    /// here, the service's, and the keys in order. Fields that are not named were kept.
+    case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
     /// A record with a local edit was deleted elsewhere; the edit was given up.
     case editOfDeletedRecord(client: CKRecord)
     /// The service will not take this change; it needs attention. The rest goes on.

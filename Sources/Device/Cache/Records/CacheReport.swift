@@ -64,7 +64,7 @@ public struct CacheReports: AsyncSequence, Sendable {
 ///
 /// ```swift
 /// for try await report in cache.reportStream() {
-///     if case .editOverruled(let mine, _) = report.event { offerToRestore(mine) }
+///     if case .editOverruled(let mine, _, _) = report.event { offerToRestore(mine) }
 ///     try cache.acknowledge([report])
 /// }
 /// ```

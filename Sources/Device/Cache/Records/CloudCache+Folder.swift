@@ -42,7 +42,7 @@ extension CloudCache {
         folder: String, userRecordName: String?, localRecords: LocalRecords = .keepApart,
         container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
-        editDateKey: String? = "editedAt", world: World = .live
+        editDateKey: String? = nil, world: World = .live
     ) throws {
         let path = try Self.path(in: folder, of: userRecordName, localRecords)
         try self.init(

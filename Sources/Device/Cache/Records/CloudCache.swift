@@ -46,16 +46,17 @@ public final class CloudCache: Sendable {
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast to sync, and how much at once; for each database.
-    ///   - resolver: decides conflicts; `LatestEditWins` by default.
-    ///   - editDateKey: the date field in which every local edit leaves its time, so that the latest
-    ///     edit can win; nil leaves records alone.
+    ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
+    ///     `editDateKey`.
+    ///   - editDateKey: a date field in which every local edit leaves its time, for `LatestEditWins` or a
+    ///     resolver of the app; nil leaves records alone.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``CacheError`` when the file cannot be opened, when a newer app wrote it, or
     ///   `invalidDatabase` for the public database, which is asked and not kept.
     public convenience init(
         path: String, container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
-        editDateKey: String? = "editedAt", world: World = .live
+        editDateKey: String? = nil, world: World = .live
     ) throws {
         let remotes = scopes.sorted { $0.rawValue < $1.rawValue }.map {
             CloudKitDatabase(database: container.database(with: $0))
@@ -68,7 +69,7 @@ public final class CloudCache: Sendable {
     /// - Parameter remotes: one for each database.
     package init(
         path: String, remotes: [any RemoteDatabase], settings: SyncSettings = SyncSettings(),
-        resolver: (any ConflictResolver)? = nil, editDateKey: String? = "editedAt",
+        resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
         world: World = .live
     ) throws {
         guard !remotes.isEmpty, !remotes.contains(where: { $0.scope == .public }) else {
@@ -77,9 +78,11 @@ public final class CloudCache: Sendable {
         self.world = world
         let file = try CacheFile(path: path, world: world)
         self.file = file
-        let resolver = resolver ?? LatestEditWins(editDateKey: editDateKey)
+        let resolver =
+            resolver
+            ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
         let databases = try remotes.map { [observers] remote in
-            let store = CacheStore(
+            let store = try CacheStore(
                 file: file, scope: remote.scope, settings: settings, resolver: resolver,
                 editDateKey: editDateKey, world: world)
             return CachedDatabase(

@@ -68,8 +68,8 @@ enum CacheFormat {
     // zone.state: 0 wanted, 1 known to exist, 2 to be deleted, 3 to be deleted and made
     // again, 4 refused by the service. zone.pass counts full fetches: rows that
     // a full fetch did not bring keep an older pass and are deleted at its end.
-    // pending.earlier: 8-byte digests of edits that newer ones took the place of; the service may have
-    // got one of them without our hearing of it. pending.errorCode: set aside, needs attention.
+    // pending.earlier: 8-byte marks of values that newer edits took the place of; the service may have
+    // got them without our hearing of it. pending.errorCode: set aside, needs attention.
     private static let tables = """
         CREATE TABLE flag (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
         CREATE TABLE zone (

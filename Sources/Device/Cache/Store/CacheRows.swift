@@ -47,12 +47,22 @@ struct PendingRow {
     var change: PendingChange
     var editedMilliseconds: Int64
     var base: RecordSnapshot?
+    /// Marks of fields as earlier edits left them that the service may have; see `RecordSnapshot.mark`.
     var earlier: [UInt64]
     var failure: SyncFailure?
-    /// The record was deleted here before it was made again: its base is the old one.
+    /// The record was deleted here before it was made again: its base is the old one, or none where the
+    /// service has confirmed the deletion, which the zone's changes may still tell.
     var isMadeAnew: Bool
-    /// The change was sent, and nobody knows whether it arrived.
-    var isUncertain: Bool
+    var delivery: Delivery
+
+    /// What is known of the change's way to the service. Written down before a batch leaves.
+    enum Delivery: Int {
+        case notSent = 0
+        /// Sent earlier, and nobody knows whether it arrived.
+        case unknown = 1
+        /// Sent for the first time, and not answered; after a crash as good as unknown.
+        case underWay = 2
+    }
 
     /// How many columns there are.
     static let columnCount = 16
@@ -72,12 +82,13 @@ struct PendingRow {
         if let type = row[5] as String? {
             base = try RecordSnapshot(row, id: id, type: type, at: 6)
         }
-        earlier = Digest.list(row[9] as Data)
+        earlier = SentMarks.list(row[9] as Data)
         if let code = (row[12] as Int?).map({ CKError.Code(rawValue: $0) ?? .internalError }) {
             failure = SyncFailure(code, message: row[13] ?? "")
         }
         isMadeAnew = row[14]
-        isUncertain = row[15]
+        // Only this app's versions write the column; an unknown number is treated as the unknown.
+        delivery = Delivery(rawValue: row[15]) ?? .unknown
     }
 }
 
@@ -98,28 +109,12 @@ extension RecordSnapshot {
 
     var systemData: Data? { system.map { StoredSystem.encode($0) } }
     var fieldsData: Data { StoredFields.encode(fields) }
-
-    /// A number that two snapshots of the same content share, and others hardly ever do.
-    var digest: UInt64 {
-        var digest = Digest()
-        digest.add(type.utf8)
-        digest.add((parentRecordName ?? "").utf8)
-        digest.add(fieldsData)
-        return digest.value
-    }
 }
 
-/// FNV-1a over 64 bits: the same in every process, as it lies on disk.
-struct Digest {
-    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
-
-    mutating func add(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        value = (value ^ 0xFF) &* 0x0000_0100_0000_01B3
-    }
-
-    /// Digests kept of one record at the most; the oldest give way.
-    static let listLimit = 16
+/// Marks of values that this device sent, as they lie on disk.
+enum SentMarks {
+    /// Marks kept of one record at the most; the oldest give way.
+    static let listLimit = 64
 
     static func list(_ data: Data) -> [UInt64] {
         data.withUnsafeBytes { bytes in
@@ -131,8 +126,8 @@ struct Digest {
 
     static func data(_ list: [UInt64]) -> Data {
         var data = Data()
-        for digest in list.suffix(listLimit) {
-            withUnsafeBytes(of: digest.littleEndian) { data.append(contentsOf: $0) }
+        for mark in list.suffix(listLimit) {
+            withUnsafeBytes(of: mark.littleEndian) { data.append(contentsOf: $0) }
         }
         return data
     }

@@ -21,6 +21,15 @@ extension CacheStore {
             of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
                 .union(row.base?.encryptedKeys ?? []))
         guard row.change.kind == .save, let client = here else {
+            if let base = row.base?.system, let met = server.system,
+                base.isOfAnotherRecord(than: met)
+            {
+                // What was deleted here is gone; somebody made another record of its name since.
+                try removePending(row, database)
+                try put(server, zone, database)
+                outcome.changedIDs.insert(server.id)
+                return
+            }
             // Deleted here: stays deleted, whatever was edited elsewhere.
             row.base = server
             row.change.attempts += countsRound ? 1 : 0
@@ -37,13 +46,14 @@ extension CacheStore {
             try putSystem(server.system, of: name, zone, database)
             return
         }
-        if row.earlier.contains(server.digest) {
+        let (ancestor, hasForeignFields) = ancestor(of: client, server, row)
+        if let ancestor, !hasForeignFields, row.base?.hasSameContent(as: ancestor) != true {
             // An earlier edit of ours arrived without our hearing of it: the later one goes on from it.
             try rebase(&row, on: server, zone, database)
             return
         }
         let conflict = SyncConflict(
-            ancestor: row.base, client: client, server: server,
+            ancestor: ancestor, client: client, server: server,
             clientEditedMilliseconds: row.editedMilliseconds)
         row.change.conflictRounds += countsRound ? 1 : 0
         switch resolver.resolve(conflict) {
@@ -53,12 +63,41 @@ extension CacheStore {
         case .halt(let reason): outcome.haltReason = reason
         case .save(let fields):
             let merged = conflict.server(with: fields)
-            if merged.hasSameContent(as: server) {
-                try yield(conflict, row, zone, &outcome, database)
-                return
-            }
+            try resolve(conflict, as: merged, &row, zone, &outcome, database)
+        case .merge(let merged):
             try resolve(conflict, as: merged, &row, zone, &outcome, database)
         }
+    }
+
+    /// The record as both sides last agreed on it, as far as this device can know: values of the service
+    /// that this device sent earlier, without hearing of their arrival, are among it.
+    ///
+    /// - Returns: also whether the service has a value that is neither of these nor this device's own.
+    private func ancestor(
+        of client: RecordSnapshot, _ server: RecordSnapshot, _ row: PendingRow
+    ) -> (RecordSnapshot?, hasForeignFields: Bool) {
+        guard !row.earlier.isEmpty else { return (row.base, true) }
+        var ancestor = row.base ?? RecordSnapshot(id: client.id, type: server.type)
+        let earlier = Set(row.earlier)
+        let timesKey = fieldTimesKey(ofType: client.type)
+        var hasForeignFields = false
+        let names = Set(
+            (server.fields + client.fields + ancestor.fields).map(\.name))
+        for name in names where server.field(name) != ancestor.field(name) && name != timesKey {
+            if earlier.contains(server.mark(ofField: name)) {
+                ancestor.replace(name, from: server)
+            } else if server.field(name) != client.field(name) {
+                hasForeignFields = true
+            }
+        }
+        if server.parentRecordName != ancestor.parentRecordName {
+            if earlier.contains(server.parentMark) {
+                ancestor.parentRecordName = server.parentRecordName
+            } else if server.parentRecordName != client.parentRecordName {
+                hasForeignFields = true
+            }
+        }
+        return (row.base == nil && ancestor.fields.isEmpty ? nil : ancestor, hasForeignFields)
     }
 
     /// Both sides' work in one record, which is sent again.
@@ -70,6 +109,7 @@ extension CacheStore {
             try put(merged, zone, database)
             row.change.generation += 1
             outcome.changedIDs.insert(merged.id)
+            try tell(of: conflict, against: merged, &outcome)
         }
         if merged.hasSameContent(as: conflict.server) {
             // Everything that was changed here is there already.
@@ -87,9 +127,20 @@ extension CacheStore {
         try removePending(row, database)
         try put(conflict.server, zone, database)
         outcome.changedIDs.insert(conflict.server.id)
+        try tell(of: conflict, against: conflict.server, &outcome)
+    }
+
+    /// Tells the app which of its edits gave way.
+    private func tell(
+        of conflict: SyncConflict, against kept: RecordSnapshot, _ outcome: inout CacheOutcome
+    ) throws {
+        let timesKey = fieldTimesKey(ofType: kept.type)
+        let keys = conflict.overruledKeys(by: kept).filter { $0 != timesKey }
+        guard !keys.isEmpty else { return }
         outcome.events.append(
             .editOverruled(
-                client: try conflict.clientRecord(), server: try conflict.serverRecord()))
+                client: try conflict.clientRecord(), server: try conflict.serverRecord(),
+                keys: keys))
     }
 
     private func rebase(
@@ -98,7 +149,7 @@ extension CacheStore {
         row.base = server
         row.earlier = []
         row.isMadeAnew = false
-        row.isUncertain = false
+        row.delivery = .notSent
         try update(row, database)
         try putSystem(server.system, of: server.id.name, zone, database)
     }

@@ -13,7 +13,7 @@ extension CacheStore {
     func commit(
         edits: [LocalEdit], deletions: [RecordID]
     ) throws -> (outcome: CacheOutcome, wantedZones: [ZoneID]) {
-        let now = world.nowMilliseconds()
+        let now = nowMilliseconds
         var wanted: [ZoneID] = []
         var encrypted: Set<EncryptedField> = []
         let outcome = try write { database, outcome in
@@ -113,29 +113,42 @@ extension CacheStore {
             // one that was fetched by other means has a change tag too.
             new = edit.record(system: pending?.base?.system ?? edit.original?.system)
         }
-        let edited = stamp(&new, now, after: pending?.editedMilliseconds)
+        let edited = stamp(&new, over: old, now, after: pending?.editedMilliseconds)
         try put(new, zone, database)
         if var row = pending {
-            if row.change.kind == .save, let old { row.earlier.append(old.digest) }
-            if row.change.kind == .delete { row.isMadeAnew = true }
+            if row.change.kind == .save, let old, row.delivery != .notSent {
+                // The service may have these values without our hearing of it.
+                row.earlier.append(contentsOf: old.marks(ofFieldsThatDifferFrom: new))
+            }
+            if row.change.kind == .delete {
+                row.isMadeAnew = row.base != nil || row.delivery != .notSent
+                if row.isMadeAnew, row.base == nil { try needFetch(of: zone, database) }
+                row.delivery = .notSent
+            }
             row.change = row.change.followed(by: .save)
             row.editedMilliseconds = edited
             row.failure = nil
             try update(row, database)
             pending = row
         } else {
+            let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
+            let isMadeAnew = try old == nil && base == nil && hasTombstone(of: edit.id, database)
             try queue(
-                .save, edit.id.name, zone,
-                base: old.map { $0.system == nil ? nil : $0 } ?? edit.original,
-                editedMilliseconds: edited, database)
+                .save, edit.id.name, zone, base: base, editedMilliseconds: edited,
+                isMadeAnew: isMadeAnew, database)
         }
         return true
     }
 
     /// Notes the time of an edit, in the edit-date field too; always later than the edit before it, so
     /// that of two quick edits, or of two by clocks that disagree, the second counts as the later.
-    private func stamp(_ record: inout RecordSnapshot, _ now: Int64, after last: Int64?) -> Int64 {
+    private func stamp(
+        _ record: inout RecordSnapshot, over old: RecordSnapshot?, _ now: Int64, after last: Int64?
+    ) -> Int64 {
         var edited = max(now, (last ?? .min) &+ (last == nil ? 0 : 1))
+        if let key = fieldTimesKey(ofType: record.type) {
+            record.stampFieldTimes(in: key, over: old, at: now)
+        }
         guard let editDateKey else { return edited }
         if case .timestamp(let previous) = record[editDateKey] {
             edited = max(edited, previous == .max ? .max : previous + 1)

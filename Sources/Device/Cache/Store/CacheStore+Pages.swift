@@ -43,6 +43,8 @@ extension CacheStore {
                 database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
+            try noteTimes(
+                fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
             for answered in page.records {
                 let server = answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type))
                 if hasPending, let row = try pending(server.id.name, zone, database) {
@@ -55,8 +57,9 @@ extension CacheStore {
             for name in page.deletedNames {
                 try meetDeletion(of: name, zone, &outcome, database)
             }
-            if !page.moreComing, zone.isRefetching {
-                try reconcile(zone, &outcome, database)
+            if !page.moreComing {
+                if zone.isRefetching { try reconcile(zone, &outcome, database) }
+                try heardOfDeletions(in: zone, database)
             }
             try database.execute(
                 sql: """
@@ -103,10 +106,16 @@ extension CacheStore {
     private func reconcile(
         _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
+        // A new record that may have arrived is a missing one too, in a zone that was fetched before.
+        let isFirst = zone.pass < 2
         let names = try String.fetchAll(
             database,
-            sql: "SELECT name FROM record WHERE zone = ? AND system IS NOT NULL AND pass <> ?",
-            arguments: [zone.key, zone.pass])
+            sql: """
+                SELECT name FROM record WHERE zone = ? AND pass <> ? AND (system IS NOT NULL
+                    OR name IN (SELECT name FROM pending WHERE zone = ? AND kind = 0
+                        AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
+                """,
+            arguments: [zone.key, zone.pass, zone.key, isFirst])
         var missing: [CKRecord] = []
         for name in names {
             if try pending(name, zone, database) == nil,
@@ -118,6 +127,17 @@ extension CacheStore {
             try meetDeletion(of: name, zone, &outcome, database)
         }
         if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
+    }
+
+    /// All changes of a zone are here: also the deletions of records whose names are used again, which
+    /// wait for that.
+    private func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE pending SET isMadeAnew = 0
+                WHERE zone = ? AND isMadeAnew AND baseType IS NULL
+                """
+        ).execute(arguments: [zone.key])
     }
 
     /// The service deleted a record, here or elsewhere.
@@ -134,10 +154,10 @@ extension CacheStore {
             return
         }
         if row.base == nil {
-            // Made here, and the deletion is older; unless what was sent arrived after all.
-            guard row.isUncertain, try !hasTombstone(of: id, database) else { return }
+            // Made here, and the deletion is that of a former record; unless what was sent arrived.
+            guard row.delivery != .notSent, !row.isMadeAnew else { return }
         }
-        if row.isMadeAnew {
+        if row.isMadeAnew, row.delivery == .notSent {
             // It is the old one that is deleted.
             try sendAsNew(&row, zone, database)
             return
@@ -161,7 +181,7 @@ extension CacheStore {
         row.base = nil
         row.earlier = []
         row.isMadeAnew = false
-        row.isUncertain = false
+        row.delivery = .notSent
         try update(row, database)
         try putSystem(nil, of: row.change.id.name, zone, database)
     }

@@ -5,9 +5,14 @@ import StratusSync
 
 /// The queue of pending changes.
 extension CacheStore {
-    /// The condition for a pending change to go out: not set aside, and its zone is there.
+    /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
+    /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
+    /// they tell later is then a deletion of the new one.
     private var sendable: String {
-        "errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)"
+        """
+        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
+        AND NOT (isMadeAnew AND baseType IS NULL)
+        """
     }
 
     /// The same, with the owners as arguments whose zones take no saves.
@@ -18,8 +23,10 @@ extension CacheStore {
             + " AND (kind = 1 OR zone NOT IN (SELECT id FROM zone WHERE owner IN (\(marks))))"
     }
 
-    /// The oldest changes that fit both limits, one at least if there is any.
+    /// Takes the oldest changes that fit both limits, one at least if there is any.
     ///
+    /// The file says that they are under way before they are: a process that dies before the answer finds
+    /// in it that the service may have them.
     /// - Parameters:
     ///   - owners: no saves into their zones: their quota is used up.
     ///   - deletionsFirst: what makes room goes before what takes it.
@@ -27,7 +34,7 @@ extension CacheStore {
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
         deletionsFirst: Bool = false
     ) throws -> [OutgoingChange] {
-        try pool.read { database in
+        try file.write { database in
             var zones: [Int64: ZoneRow] = [:]
             let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
             let zoneRows = try Row.fetchCursor(
@@ -58,6 +65,9 @@ extension CacheStore {
                         change: pending.change, client: client, base: pending.base,
                         sequence: pending.sequence))
             }
+            try note(
+                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.map(\.sequence), database)
+            clock.noteSending()
             return batch
         }
     }
@@ -71,15 +81,23 @@ extension CacheStore {
         }
     }
 
-    /// Notes that nobody knows whether these changes arrived.
-    func noteUncertain(_ batch: [OutgoingChange]) throws {
+    /// Notes what a failure of a whole batch tells: whether its changes may have arrived all the same.
+    func noteFailure(of batch: [OutgoingChange], _ failure: SyncFailure) throws {
+        guard !batch.isEmpty else { return }
         try file.write { database in
-            for item in batch where item.base == nil {
-                try database.cachedStatement(
-                    sql: "UPDATE pending SET isUncertain = 1 WHERE sequence = ?"
-                ).execute(arguments: [item.sequence])
-            }
+            try note(
+                failure.leavesArrivalUnknown ? "1" : "CASE isUncertain WHEN 2 THEN 0 ELSE 1 END",
+                of: batch.map(\.sequence), database)
         }
+    }
+
+    private func note(
+        _ isUncertain: String, of sequences: [Int64], _ database: Database
+    ) throws {
+        guard !sequences.isEmpty else { return }
+        let list = sequences.map { "\($0)" }.joined(separator: ",")
+        try database.execute(
+            sql: "UPDATE pending SET isUncertain = \(isUncertain) WHERE sequence IN (\(list))")
     }
 
     /// Writes down what came of a batch, in one transaction.
@@ -87,13 +105,21 @@ extension CacheStore {
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict]
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            let saved = answers.compactMap { answer -> Int64? in
+                if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }
+            }
+            try noteTimes(saved: saved, database)
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
                 // A change that is not this one any more came after its zone was deleted.
                 guard let zone = try zone(id.zoneID, database),
-                    let row = try pending(id.name, zone, database),
+                    var row = try pending(id.name, zone, database),
                     row.sequence == item.sequence
                 else { continue }
+                if case .failed(let failure, _) = answer {
+                    row.settle(failure)
+                    try update(row, database)
+                }
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
                 case .conflict:
@@ -106,11 +132,11 @@ extension CacheStore {
                 case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:
-                    var row = row
                     row.change.attempts += 1
                     try update(row, database)
                     try moveBehind(row, database)
                 case .setAside(let failure):
+                    if try isTriedWithoutFieldTimes(item, &row, failure, zone, database) { break }
                     try setAside(row, item.change, failure, &outcome, database)
                 }
             }
@@ -146,10 +172,13 @@ extension CacheStore {
             row.base = item.client
             row.base?.system = system
             row.earlier = []
-            row.isUncertain = false
+            row.delivery = .notSent
         case .deleted, .failed:
             if isLatest { return try removePending(row, database) }
+            // The zone's changes are still to tell of the deletion of the former record.
             row.base = nil
+            row.delivery = .notSent
+            if row.isMadeAnew { try needFetch(of: zone, database) }
             try putSystem(nil, of: item.change.id.name, zone, database)
         }
         try update(row, database)
@@ -226,4 +255,22 @@ extension CacheStore {
 extension RecordSnapshot {
     /// About what the record takes in a request.
     var sizeEstimateBytes: Int { fieldsData.count + id.name.utf8.count + 128 }
+}
+
+extension PendingRow {
+    /// An answer came: unless an earlier one did not, it is known that the change did not arrive.
+    fileprivate mutating func settle(_ failure: SyncFailure) {
+        guard delivery == .underWay else { return }
+        delivery = failure.leavesArrivalUnknown ? .unknown : .notSent
+    }
+}
+
+extension SyncFailure {
+    /// Whether what was sent may have been carried out all the same.
+    var leavesArrivalUnknown: Bool {
+        switch code {
+        case .networkFailure, .serverResponseLost, .operationCancelled, .internalError: true
+        default: false
+        }
+    }
 }

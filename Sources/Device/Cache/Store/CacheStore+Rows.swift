@@ -143,27 +143,34 @@ extension CacheStore {
         ).execute(arguments: [
             row.change.kind.rawValue, row.change.generation, row.editedMilliseconds,
             row.base?.type, row.base?.systemData, row.base?.parentRecordName,
-            row.base?.fieldsData, Digest.data(row.earlier), row.change.conflictRounds,
+            row.base?.fieldsData, SentMarks.data(row.earlier), row.change.conflictRounds,
             row.change.attempts, row.failure?.code.rawValue, row.failure?.message,
-            row.isMadeAnew, row.isUncertain, row.sequence,
+            row.isMadeAnew, row.delivery.rawValue, row.sequence,
         ])
     }
 
     /// Queues a change of a record that has none.
     func queue(
         _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
-        editedMilliseconds: Int64, _ database: Database
+        editedMilliseconds: Int64, isMadeAnew: Bool = false, _ database: Database
     ) throws {
         try database.cachedStatement(
             sql: """
                 INSERT INTO pending (zone, name, kind, generation, edited, baseType, baseSystem,
-                    baseParent, baseFields)
-                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)
+                    baseParent, baseFields, isMadeAnew)
+                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             zone.key, name, kind.rawValue, editedMilliseconds, base?.type, base?.systemData,
-            base?.parentRecordName, base?.fieldsData,
+            base?.parentRecordName, base?.fieldsData, isMadeAnew,
         ])
+        if isMadeAnew { try needFetch(of: zone, database) }
+    }
+
+    /// Lets a zone be fetched before long, also after a restart.
+    func needFetch(of zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE zone SET needsFetch = 1 WHERE id = ?")
+            .execute(arguments: [zone.key])
     }
 
     func flag(_ flag: CacheFlag, _ database: Database) throws -> String? {
@@ -187,6 +194,8 @@ enum CacheFlag: String {
     case userRecordName
     /// The service has lost track of what this device knows.
     case isDatabaseTokenExpired
+    /// By how many milliseconds the service's clock is ahead of this device's.
+    case clockOffset
     /// Syncing is turned off.
     case isDisabled
 

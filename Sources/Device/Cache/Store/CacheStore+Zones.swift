@@ -288,7 +288,7 @@ extension CacheStore {
         try database.execute(
             sql: """
                 UPDATE pending SET baseType = NULL, baseSystem = NULL, baseParent = NULL,
-                    baseFields = NULL, isMadeAnew = 0, isUncertain = 0 WHERE zone = ?
+                    baseFields = NULL, isMadeAnew = 0, isUncertain = 0, earlier = x'' WHERE zone = ?
                 """, arguments: [row.key])
         try database.execute(
             sql: "UPDATE record SET system = NULL WHERE zone = ?", arguments: [row.key])
@@ -296,6 +296,6 @@ extension CacheStore {
             sql: """
                 INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited)
                 SELECT zone, name, 0, 1, ? FROM record WHERE zone = ?
-                """, arguments: [world.nowMilliseconds(), row.key])
+                """, arguments: [nowMilliseconds, row.key])
     }
 }

@@ -16,7 +16,8 @@ import Synchronization
 /// * Every row hangs on a zone, and a zone on a database: no statement reaches into another database.
 /// * A file belongs to one user; with another nothing is sent and nothing is fetched.
 /// * Only what an app does and what the database's changes tell makes a zone's row.
-/// * Nothing on disk says that a change is under way: after a crash the same work is done again.
+/// * What was taken to be sent is marked before it leaves: after a crash the same work is done again,
+///   and the file says what the service may have already.
 /// * `pending.base` is the record as the service had it when the local edits began, or as it was last
 ///   seen since: the ancestor of a conflict, and the change tag to send.
 final class CacheStore: Sendable {
@@ -27,6 +28,9 @@ final class CacheStore: Sendable {
     let policy: ZoneDeletionPolicy
     let selection: ZoneSelection
     let world: World
+    let clock: ServiceClock
+    /// The record types whose schema has not the field of times, as far as this process has met it.
+    let typesWithoutFieldTimes = Mutex<Set<String>>([])
 
     var pool: DatabasePool { get throws { try file.pool } }
     /// False for the shared database: its zones are made by their owners.
@@ -39,7 +43,7 @@ final class CacheStore: Sendable {
     init(
         file: CacheFile, scope: CKDatabase.Scope, settings: SyncSettings,
         resolver: any ConflictResolver, editDateKey: String?, world: World
-    ) {
+    ) throws {
         self.file = file
         self.scope = scope
         self.resolver = resolver
@@ -47,6 +51,8 @@ final class CacheStore: Sendable {
         self.world = world
         policy = scope != .shared ? settings.zoneDeletionPolicy : .remove
         selection = settings.zones
+        clock = ServiceClock(
+            world, offsetMilliseconds: try Self.clockOffset(of: scope, in: file.pool))
     }
 
     /// Runs one transaction and gathers its outcome; what the app must hear of is written with it.

@@ -47,7 +47,8 @@ struct StoredReport: Codable {
         case .recordsMissing(let records):
             content.records = try records.map { Record(try RecordSnapshot($0)) }
             return ("recordsMissing", "", content)
-        case .editOverruled(let client, let server):
+        case .editOverruled(let client, let server, let keys):
+            content.names = keys
             content.records = [
                 Record(try RecordSnapshot(client)), Record(try RecordSnapshot(server)),
             ]
@@ -84,7 +85,8 @@ struct StoredReport: Codable {
         case "editOverruled":
             guard snapshots.count == 2 else { return nil }
             return .editOverruled(
-                client: try snapshots[0].record(), server: try snapshots[1].record())
+                client: try snapshots[0].record(), server: try snapshots[1].record(),
+                keys: names ?? [])
         case "editOfDeletedRecord":
             guard let client = snapshots.first else { return nil }
             return .editOfDeletedRecord(client: try client.record())

@@ -23,7 +23,7 @@ extension CKContainer {
             throw CKError(.invalidArguments, "Correct the recovery key: it has a mistake.")
         }
         try await connection.keyring.use(key, keyringCaller)
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: connection)
     }
 
     /// Takes the key of the account's encrypted values from this device; their values read as nil.

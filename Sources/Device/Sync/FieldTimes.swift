@@ -1,0 +1,169 @@
+import StratusRecords
+
+/// When each field of a record was last edited, in milliseconds since 1970, as it travels in one field of
+/// the record: a STRING of about nine characters for each time and five for each field.
+///
+/// A time stands for a value: it is found by five characters made of the field's name and value, so
+/// that the time of a value which an app overwrote that knows nothing of this is not taken for the new
+/// value's. What is encrypted is found by its name alone, as the service reads the text.
+///
+/// ```text
+/// 1;mq3k0w8x:k3F_aP0c9d;mq3k1a00:Zz01b;mq3k2b11!9dk3F
+/// ```
+///
+/// After the version, groups of a time in base 36, then of values (`:`) or of fields that were removed
+/// (`!`).
+public struct FieldTimes: Hashable, Sendable {
+    private var values: [UInt32: Int64] = [:]
+    private var removals: [UInt32: Int64] = [:]
+
+    /// How many removed fields a record remembers; the oldest give way.
+    static let removalLimit = 32
+    private static let version = "1"
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let markLength = 5
+    private static let parentName = "\u{1}parent"
+
+    public init() {}
+
+    /// Reads a field of times; what cannot be read has none.
+    public init(_ value: FieldValue?) {
+        guard case .string(let text) = value else { return }
+        let groups = text.utf8.split(separator: UInt8(ascii: ";"))
+        guard let version = groups.first, version.elementsEqual(Self.version.utf8) else { return }
+        for group in groups.dropFirst() {
+            guard
+                let end = group.firstIndex(where: {
+                    $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "!")
+                }), let time = Int64(String(decoding: group[..<end], as: UTF8.self), radix: 36)
+            else { continue }
+            let isRemoval = group[end] == UInt8(ascii: "!")
+            var rest = group[group.index(after: end)...]
+            while let mark = Self.mark(rest.prefix(Self.markLength)) {
+                rest = rest.dropFirst(Self.markLength)
+                if isRemoval { removals[mark] = time } else { values[mark] = time }
+            }
+        }
+    }
+
+    /// The field's value; nil when no time is known.
+    public var value: FieldValue? {
+        guard !values.isEmpty || !removals.isEmpty else { return nil }
+        var text = Self.version
+        let newest = removals.sorted { ($0.value, $0.key) > ($1.value, $1.key) }
+            .prefix(Self.removalLimit)
+        text += Self.text(values.map { ($0.key, $0.value) }, ":")
+        text += Self.text(newest.map { ($0.key, $0.value) }, "!")
+        return .string(text)
+    }
+
+    /// When a field got the value that it has, or was removed.
+    func milliseconds(of field: Field?, _ name: String) -> Int64? {
+        if let field, field.value != nil { return values[Self.mark(of: field)] }
+        return removals[Self.mark(ofName: name)]
+    }
+
+    func milliseconds(ofParent name: String?) -> Int64? {
+        milliseconds(of: Self.parentField(name), Self.parentName)
+    }
+
+    mutating func set(_ field: Field?, _ name: String, milliseconds: Int64) {
+        if let field, field.value != nil {
+            values[Self.mark(of: field)] = milliseconds
+        } else {
+            removals[Self.mark(ofName: name)] = milliseconds
+        }
+    }
+
+    mutating func setParent(_ name: String?, milliseconds: Int64) {
+        set(Self.parentField(name), Self.parentName, milliseconds: milliseconds)
+    }
+
+    /// Takes over what another record's times say of removed fields, but for those that are there.
+    mutating func takeRemovals(of other: FieldTimes, butFor fields: [Field]) {
+        let there = Set(fields.map { Self.mark(ofName: $0.name) })
+        for (mark, time) in other.removals where !there.contains(mark) {
+            removals[mark] = max(removals[mark] ?? .min, time)
+        }
+    }
+
+    static func parentField(_ name: String?) -> Field? {
+        name.map { Field(name: parentName, value: .string($0)) }
+    }
+
+    // MARK: Marks
+
+    private static func mark(of field: Field) -> UInt32 {
+        field.isEncrypted ? mark(ofName: field.name) : UInt32(field.digest >> 34)
+    }
+
+    private static func mark(ofName name: String) -> UInt32 {
+        UInt32(Field(name: name, value: nil).digest >> 34)
+    }
+
+    private static func mark(_ text: some Collection<UInt8>) -> UInt32? {
+        guard text.count == markLength else { return nil }
+        var mark: UInt32 = 0
+        for letter in text {
+            guard let digit = alphabet.firstIndex(of: letter) else { return nil }
+            mark = mark << 6 | UInt32(digit)
+        }
+        return mark
+    }
+
+    private static func text(_ times: [(mark: UInt32, time: Int64)], _ sign: String) -> String {
+        let groups = Dictionary(grouping: times) { $0.time }.sorted { $0.key < $1.key }
+        return groups.map { time, marks in
+            let letters = marks.map(\.mark).sorted().flatMap { mark in
+                (0..<markLength).reversed().map { alphabet[Int(mark >> ($0 * 6) & 63)] }
+            }
+            return ";" + String(time, radix: 36) + sign + String(decoding: letters, as: UTF8.self)
+        }.joined()
+    }
+
+    /// An order of values that is the same on every device.
+    static func isOrdered(_ one: FieldValue, _ other: FieldValue) -> Bool {
+        if case .string(let one) = one, case .string(let other) = other {
+            return one.utf8.lexicographicallyPrecedes(other.utf8)
+        }
+        let (first, second) = (
+            Field(name: "", value: one).digest, Field(name: "", value: other).digest
+        )
+        return first < second
+    }
+}
+
+extension RecordSnapshot {
+    /// Notes in a field when each of the others was edited.
+    ///
+    /// Every edit is later than the one it was made over, also when clocks disagree. What has no time yet
+    /// gets the service's modification date, as it will be another after the next save.
+    /// - Parameters:
+    ///   - key: the field of times.
+    ///   - old: the record before the edit; nil when it is new.
+    ///   - now: the time of the edit, in milliseconds since 1970.
+    package mutating func stampFieldTimes(in key: String, over old: RecordSnapshot?, at now: Int64)
+    {
+        let known = FieldTimes(old?[key])
+        var times = FieldTimes()
+        let modified = old?.system?.modifiedMilliseconds
+        func stamp(_ new: Field?, _ old: Field?, _ name: String) {
+            let before = known.milliseconds(of: old, name) ?? (old == nil ? nil : modified)
+            if new == old {
+                if let before { times.set(new, name, milliseconds: before) }
+            } else {
+                let last = before.map { $0 == .max ? .max : $0 + 1 } ?? .min
+                times.set(new, name, milliseconds: max(now, last))
+            }
+        }
+        let names = Set((fields + (old?.fields ?? [])).map(\.name)).subtracting([key])
+        for name in names { stamp(field(name), old?.field(name), name) }
+        stamp(
+            FieldTimes.parentField(parentRecordName),
+            old.flatMap { FieldTimes.parentField($0.parentRecordName) },
+            FieldTimes.parentField("")?.name ?? "")
+        times.takeRemovals(of: known, butFor: fields)
+        self[key] = times.value
+    }
+}

@@ -1,0 +1,143 @@
+import StratusRecords
+
+/// Decides field by field: of each, the edit that was made last wins.
+///
+/// The times of the edits travel with the record, in one field; see ``FieldTimes``. Where a value has no
+/// time, because an app wrote it that knows nothing of this, or because the schema has not the field, the
+/// service's modification date counts. At equal times one value wins on all devices. So the end depends
+/// on the edits alone, not on who syncs first.
+///
+/// Add the field to the schema as a STRING, or let a development environment do so.
+public struct FieldWise: ConflictResolver {
+    /// The name that the field of times has unless the app gives another.
+    public static let defaultFieldTimesKey = "stratusFieldTimes"
+
+    public var fieldTimesKey: String?
+
+    /// - Parameter fieldTimesKey: the field of records in which the times travel; nil where there shall be
+    ///   none.
+    public init(fieldTimesKey: String? = FieldWise.defaultFieldTimesKey) {
+        self.fieldTimesKey = fieldTimesKey
+    }
+
+    public func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+        let sides = Sides(conflict, fieldTimesKey)
+        var merged = conflict.server
+        var times = FieldTimes()
+        for name in sides.names {
+            let (client, server) = (sides.client(name), sides.server(name))
+            let isClientKept = client.wins(over: server)
+            if isClientKept { merged.replace(name, from: conflict.client) }
+            let time = isClientKept || client.field == server.field ? client.time : server.time
+            if let time = max(time, client.field == server.field ? server.time : nil) {
+                times.set(merged.field(name), name, milliseconds: time)
+            }
+        }
+        let (client, server) = (sides.clientParent, sides.serverParent)
+        if client.wins(over: server) {
+            merged.parentRecordName = conflict.client.parentRecordName
+        }
+        let parentTime = max(
+            client.wins(over: server) ? client.time : server.time,
+            client.field == server.field ? client.time : nil)
+        if let parentTime { times.setParent(merged.parentRecordName, milliseconds: parentTime) }
+        // Also of fields that neither has any more: a third device may.
+        times.takeRemovals(of: sides.serverTimes, butFor: merged.fields)
+        times.takeRemovals(of: sides.clientTimes, butFor: merged.fields)
+        if let fieldTimesKey, sides.haveTimes { merged[fieldTimesKey] = times.value }
+        return .merge(merged)
+    }
+
+    private func max(_ one: Int64?, _ other: Int64?) -> Int64? {
+        [one, other].compactMap(\.self).max()
+    }
+}
+
+/// What one side has of a field, and since when.
+struct TimedField {
+    var field: Field?
+    /// Nil where nothing is known of it: then it was not edited.
+    var time: Int64?
+
+    /// The same on both devices, whichever is the client.
+    func wins(over other: TimedField) -> Bool {
+        if field == other.field { return false }
+        let (time, otherTime) = (time ?? .min, other.time ?? .min)
+        if time != otherTime { return time > otherTime }
+        // A value over none; then any order that is the same everywhere.
+        guard let field, let value = field.value else { return false }
+        guard let otherValue = other.field?.value else { return true }
+        return FieldTimes.isOrdered(otherValue, value)
+    }
+}
+
+/// A conflict's fields with their times.
+private struct Sides {
+    let conflict: SyncConflict
+    let key: String?
+    let clientTimes: FieldTimes
+    let serverTimes: FieldTimes
+    let names: [String]
+
+    init(_ conflict: SyncConflict, _ key: String?) {
+        self.conflict = conflict
+        self.key = key
+        clientTimes = FieldTimes(key.flatMap { conflict.client[$0] })
+        serverTimes = FieldTimes(key.flatMap { conflict.server[$0] })
+        let fields =
+            conflict.server.fields + conflict.client.fields + (conflict.ancestor?.fields ?? [])
+        names = Set(fields.map(\.name)).filter { $0 != key }.sorted()
+    }
+
+    /// Whether this device writes times: where the schema has not their field, it does not.
+    var haveTimes: Bool {
+        guard let key else { return false }
+        return conflict.client[key] != nil || conflict.server[key] != nil
+    }
+
+    func client(_ name: String) -> TimedField {
+        let field = conflict.client.field(name)
+        let known = clientTimes.milliseconds(of: field, name)
+        let ancestor = conflict.ancestor?.field(name)
+        return TimedField(
+            field: field,
+            time: known ?? absent(field, ancestor, conflict.clientEditedMilliseconds))
+    }
+
+    func server(_ name: String) -> TimedField {
+        let field = conflict.server.field(name)
+        let known = serverTimes.milliseconds(of: field, name)
+        let ancestor = conflict.ancestor?.field(name)
+        return TimedField(
+            field: field,
+            time: known
+                ?? absent(field, ancestor, conflict.server.system?.modifiedMilliseconds))
+    }
+
+    var clientParent: TimedField {
+        parent(conflict.client, clientTimes, conflict.clientEditedMilliseconds)
+    }
+
+    var serverParent: TimedField {
+        parent(conflict.server, serverTimes, conflict.server.system?.modifiedMilliseconds)
+    }
+
+    private func parent(
+        _ record: RecordSnapshot, _ times: FieldTimes, _ edited: Int64?
+    ) -> TimedField {
+        let field = FieldTimes.parentField(record.parentRecordName)
+        let ancestor = conflict.ancestor.flatMap { FieldTimes.parentField($0.parentRecordName) }
+        return TimedField(
+            field: field,
+            time: times.milliseconds(ofParent: record.parentRecordName)
+                ?? absent(field, ancestor, edited))
+    }
+
+    /// The time of a value that has none of its own: unchanged, it is as old as the ancestor.
+    private func absent(_ field: Field?, _ ancestor: Field?, _ edited: Int64?) -> Int64? {
+        if field == ancestor {
+            return field == nil ? nil : conflict.ancestor?.system?.modifiedMilliseconds
+        }
+        return edited
+    }
+}

@@ -1,0 +1,164 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import TestSeeds
+import Testing
+
+@testable import StratusCache
+
+/// The default: of each field, the edit that was made last wins, whoever syncs first.
+@Suite(.timeLimit(.minutes(5))) struct FieldWiseTests {
+    private static let names = ["title", "text", "colour"]
+    private let id = RecordID(name: "a", zoneID: .list)
+
+    private func edit(_ device: Device, _ fields: [String: FieldValue?]) throws {
+        try device.cache.save([
+            LocalEdit(
+                id: id, type: "Item",
+                changes: fields.map { Field(name: $0.key, value: $0.value) })
+        ])
+    }
+
+    /// Devices that know the record and their clocks.
+    private func world(
+        _ skews: [Int64]
+    ) async throws -> (cloud: MemoryCloud, devices: [Device]) {
+        let cloud = MemoryCloud()
+        var devices: [Device] = []
+        for (number, skew) in skews.enumerated() {
+            devices.append(try Device(cloud, time: TestTime(skewMilliseconds: skew)))
+            // The answer to its first save tells a device how its clock goes.
+            try devices[number].save("own \(number)", "x")
+            try await devices[number].cache.sync()
+        }
+        try edit(devices[0], ["title": .string("0"), "text": .string("0")])
+        for device in devices { try await device.cache.sync() }
+        return (cloud, devices)
+    }
+
+    private func isQuiet(_ device: Device) throws -> Bool {
+        try device.cache.pendingRecordIDs().isEmpty
+    }
+
+    @Test func eachDevicesOwnFieldIsKeptInEitherOrder() async throws {
+        for order in [[0, 1], [1, 0]] {
+            let (cloud, devices) = try await world([0, 0])
+            try edit(devices[0], ["title": .string("1")])
+            cloud.pass()
+            try edit(devices[1], ["text": .string("1")])
+            for number in order + order { try await devices[number].sync() }
+            for device in devices {
+                #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
+                #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
+            }
+            #expect(cloud.record("a")?["title"] == .string("1"))
+        }
+    }
+
+    /// The older title does not win because its device touched the text later.
+    @Test func newerTitleWinsOverOlderThoughTextIsNewer() async throws {
+        for order in [[0, 1], [1, 0]] {
+            let (cloud, devices) = try await world([0, 0])
+            try edit(devices[0], ["title": .string("older")])
+            cloud.pass()
+            try edit(devices[1], ["title": .string("newer")])
+            cloud.pass()
+            try edit(devices[0], ["text": .string("newest")])
+            let events = devices[0].cache.events()
+            for number in order + order { try await devices[number].sync() }
+            for device in devices {
+                #expect(try device.cache.snapshot(id)?["title"] == .string("newer"))
+                #expect(try device.cache.snapshot(id)?["text"] == .string("newest"))
+            }
+            try devices[0].cache.close()
+            var overruled: [[String]] = []
+            for await event in events {
+                if case .editOverruled(_, _, let keys) = event { overruled.append(keys) }
+            }
+            // Whoever syncs first loses the title only once the other comes, and then hears of a change.
+            #expect(overruled == (order == [1, 0] ? [["title"]] : []))
+        }
+    }
+
+    @Test func appWithoutTimesCountsByModificationDate() async throws {
+        let (cloud, devices) = try await world([0, 0])
+        let plain = try Device(cloud, resolver: LatestEditWins(editDateKey: nil))
+        try await plain.cache.sync()
+        try edit(devices[0], ["title": .string("before")])
+        cloud.pass()
+        try edit(plain, ["title": .string("plain")])
+        try await plain.cache.sync()
+        cloud.pass(milliseconds: 60_000)
+        try edit(devices[1], ["title": .string("after")])
+        try await devices[0].sync()
+        #expect(cloud.record("a")?["title"] == .string("plain"))
+        try await devices[1].sync()
+        #expect(cloud.record("a")?["title"] == .string("after"))
+    }
+
+    @Test func recordsAreSavedWhereTheSchemaHasNoFieldOfTimes() async throws {
+        let cloud = MemoryCloud()
+        cloud.state.withLock { $0.unknownFields = [FieldWise.defaultFieldTimesKey] }
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try edit(phone, ["title": .string("0"), "text": .string("0")])
+        try await phone.sync()
+        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(cloud.record("a")?["title"] == .string("0"))
+        try await tablet.sync()
+        try edit(phone, ["title": .string("1")])
+        try edit(tablet, ["text": .string("1")])
+        for device in [phone, tablet, phone] { try await device.sync() }
+        for device in [phone, tablet] {
+            #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
+            #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
+            #expect(try device.cache.attentionItems().isEmpty)
+        }
+        // What is wrong for another reason is set aside as ever.
+        cloud.state.withLock { $0.refusals["bad"] = SyncFailure(.invalidArguments) }
+        try phone.save("bad", "x")
+        try await phone.sync()
+        #expect(try phone.cache.attentionItems().map(\.recordID.recordName) == ["bad"])
+    }
+
+    /// Any edits, any order of syncs, lost answers, any clocks: of each field the last edit is everywhere.
+    @Test(arguments: Seeds.forTest("FieldWiseTests", count: 40))
+    func anyOrderEndsWithTheLastEdits(_ seed: UInt64) async throws {
+        var random = SeededNumbers(seed: seed)
+        let hour: Int64 = 3_600_000
+        let skews = (0..<3).map { _ in Int64.random(in: -5 * hour...5 * hour, using: &random) }
+        let (cloud, devices) = try await world(skews)
+        for device in devices { try await device.sync() }
+        var expected: [String: FieldValue] = ["title": .string("0"), "text": .string("0")]
+        for step in 0..<30 {
+            cloud.pass(milliseconds: 60_000)
+            let device = devices[Int.random(in: 0..<3, using: &random)]
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0...4:
+                let name = Self.names[Int.random(in: 0..<3, using: &random)]
+                let isRemoval = Int.random(in: 0..<6, using: &random) == 0
+                let value = isRemoval ? nil : FieldValue.string("\(step)")
+                guard try device.cache.snapshot(id)?[name] != value else { continue }
+                try edit(device, [name: value])
+                expected[name] = value
+            case 5:
+                device.link.fail(call: Int.random(in: 0..<4, using: &random), .answerLost)
+                // What failed is tried again below.
+                try? await device.cache.sync()
+            default: try? await device.cache.sync()
+            }
+        }
+        for _ in 0..<3 {
+            for device in devices.shuffled(using: &random) { try await device.sync() }
+        }
+        for device in devices {
+            let record = try #require(try device.cache.snapshot(id))
+            for name in Self.names {
+                #expect(record[name] == expected[name], "\(name), seed \(seed)")
+            }
+            #expect(try isQuiet(device), "seed \(seed)")
+            #expect(record.fields == cloud.record("a")?.fields, "seed \(seed)")
+        }
+    }
+}
