@@ -335,13 +335,21 @@ for target in package.targets where target.type == .test {
 
 #if os(Linux)
     // Apple's platforms have the real CloudKit; there StratusClient is imported under its own name.
-    package.products.append(.library(name: "CloudKit", targets: ["CloudKit"]))
+    package.products += [
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+        // Only for code that imports it by name: canImport(CoreLocation) is true for whoever is built
+        // beside it.
+        .library(name: "CoreLocation", targets: ["CoreLocation"]),
+    ]
     package.targets += [
         .target(
             name: "CloudKit", dependencies: ["StratusClient", "StratusSync", "StratusSyncEngine"],
             path: "Sources/Device/CloudKit"),
         .target(
-            name: "CoreLocation", dependencies: ["StratusMatching", "StratusRecords"],
+            name: "StratusLocation", dependencies: ["StratusMatching", "StratusRecords"],
+            path: "Sources/Device/Location"),
+        .target(
+            name: "CoreLocation", dependencies: ["StratusLocation"],
             path: "Sources/Device/CoreLocation"),
         // What the founding documents show, in the manner of their time: only `import CloudKit`.
         .executableTarget(
@@ -351,6 +359,10 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "mapping-demo", dependencies: ["CloudKit", "StratusMapping"],
             path: "Tests/Documents/MappingDemo"),
+        // What foreign code bases call, in the manner of their time.
+        .testTarget(
+            name: "ForeignCodeTests", dependencies: ["CloudKit", "StratusTesting"],
+            path: "Tests/ForeignCode", swiftSettings: [.swiftLanguageMode(.v5)]),
         // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
         .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Documents/Huts"),
         .target(
@@ -368,7 +380,7 @@ for target in package.targets where target.type == .test {
         target.dependencies += ["document-programs", "mapping-demo"]
     }
     for target in package.targets where target.name.hasPrefix("StratusClient") {
-        target.dependencies.append("CoreLocation")
+        target.dependencies.append("StratusLocation")
     }
     // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
     // does the same behind the same face.

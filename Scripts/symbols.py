@@ -17,15 +17,15 @@ import sys
 import tempfile
 
 LISTS = "Documentation/PublicSymbols"
-# Re-exports two others and has no symbols of its own.
-WITHOUT_SYMBOLS = {"CloudKit"}
+# Re-export others and have no symbols of their own.
+WITHOUT_SYMBOLS = {"CloudKit", "CoreLocation"}
 
 
 def products():
     """The modules of the library products, and what they re-export."""
     with open("Package.swift", encoding="utf-8") as file:
         names = re.findall(r'\.library\(\s*name: "(\w+)"', file.read())
-    return sorted(set(names) - WITHOUT_SYMBOLS | {"CoreLocation"})
+    return sorted(set(names) - WITHOUT_SYMBOLS | {"StratusLocation"})
 
 
 def extract(module, built, maps, folder):

@@ -21,7 +21,7 @@ extension ServiceConformance {
                 try await alice.modify([.saving("new"), .saving("taken"), .saving("newer")])
             }
             try expect(
-                failure.records?.map(\.code), equals: [.atomicError, .exists, .atomicError])
+                failure.records?.map(\.code), equals: [.atomicError, .conflict, .atomicError])
             try expect(
                 try await alice.lookup(["new", "newer"]).map(\.code),
                 equals: [.notFound, .notFound])
@@ -32,14 +32,14 @@ extension ServiceConformance {
             try await alice.save("taken")
             let results = try await alice.modify(
                 [.saving("new"), .saving("taken")], isAtomic: false)
-            try expect(results.map(\.code), equals: [nil, .exists])
+            try expect(results.map(\.code), equals: [nil, .conflict])
             _ = try await alice.lookup(["new"])[0].asRecord()
         },
         Case("the default zone is never atomic") { stage in
             let alice = try await stage.person("alice")
             try await alice.save("taken", in: nil)
             let results = try await alice.modify([.saving("new"), .saving("taken")], in: nil)
-            try expect(results.map(\.code), equals: [nil, .exists])
+            try expect(results.map(\.code), equals: [nil, .conflict])
         },
         Case("one record in two operations is refused") { stage in
             let alice = try await stage.person("alice")

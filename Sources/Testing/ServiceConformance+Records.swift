@@ -42,7 +42,7 @@ extension ServiceConformance {
             try await alice.save("hut", [text("name", "first")])
             let results = try await alice.modify(
                 [.saving("hut", [text("name", "second")])], isAtomic: false)
-            try expect(results[0].code, equals: .exists)
+            try expect(results[0].code, equals: .conflict)
             let found = try await alice.lookup(["hut"])[0].asRecord()
             try expect(try found[field: "name"], equals: .string("first"))
         },

@@ -1,2 +1,6 @@
-// Apple's CloudKit shows CoreLocation to whoever imports it; so does this module.
-@_exported import CoreLocation
+// Apple's CloudKit shows CLLocation to whoever imports it; so does this module.
+#if canImport(ObjectiveC)
+    @_exported import CoreLocation
+#else
+    @_exported import StratusLocation
+#endif

@@ -146,7 +146,7 @@ public struct LatestEditWins: ConflictResolver {
 
     private static func order(of value: FieldValue?) -> Double? {
         switch value {
-        case .timestamp(let milliseconds): Double(milliseconds)
+        case .timestamp(let milliseconds, _): Double(milliseconds)
         case .int64(let number): Double(number)
         case .double(let number): number.isNaN ? nil : number
         default: nil

@@ -28,7 +28,7 @@ extension FieldValue {
         case (.double(let one), .double(let other)): one < other
         case (.int64(let one), .double(let other)): Double(one) < other
         case (.double(let one), .int64(let other)): one < Double(other)
-        case (.timestamp(let one), .timestamp(let other)): one < other
+        case (.timestamp(let one, _), .timestamp(let other, _)): one < other
         case (.bytes(let one), .bytes(let other)): one.lexicographicallyPrecedes(other)
         case (.reference(let one), .reference(let other)): one.recordName < other.recordName
         default: nil
@@ -41,7 +41,7 @@ extension FieldValue {
         case .stringList(let values): values.map { .string($0) }
         case .int64List(let values): values.map { .int64($0) }
         case .doubleList(let values): values.map { .double($0) }
-        case .timestampList(let values): values.map { .timestamp(milliseconds: $0) }
+        case .timestampList(let values, _): values.map { .timestamp(milliseconds: $0) }
         case .bytesList(let values): values.map { .bytes($0) }
         case .locationList(let values): values.map { .location($0) }
         case .referenceList(let values): values.map { .reference($0) }

@@ -19,7 +19,7 @@ package enum IndexKey {
     /// The key of a scalar; nil for what has no order of its own: places, assets and lists.
     package static func bytes(of value: FieldValue) -> [UInt8]? {
         switch value {
-        case .int64(let number), .timestamp(let number): bytes(of: number)
+        case .int64(let number), .timestamp(let number, _): bytes(of: number)
         case .double(let number): bytes(of: number)
         case .string(let text): counted(NormalisedText.utf8(text))
         case .bytes(let bytes): counted(bytes)

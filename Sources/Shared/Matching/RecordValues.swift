@@ -45,7 +45,8 @@ package struct RecordValues: Sendable {
 
     package subscript(name: QueryDictionary.FieldName) -> FieldValue? {
         switch name {
-        case .user(let name): fields.first { $0.name == name }?.value
+        // Queries know whole milliseconds, whatever a device of ours told besides.
+        case .user(let name): fields.first { $0.name == name }?.value?.inMilliseconds
         case .system(let field): self[field]
         }
     }

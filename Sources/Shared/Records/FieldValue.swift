@@ -40,8 +40,9 @@ public enum FieldValue: Hashable, Sendable {
     case string(String)
     case int64(Int64)
     case double(Double)
-    /// Whole milliseconds since 1970-01-01T00:00Z; may be negative.
-    case timestamp(milliseconds: Int64)
+    /// Whole milliseconds since 1970-01-01T00:00Z; may be negative. With the same date in full where that
+    /// says more: seconds since 2001-01-01T00:00Z, as Foundation's `Date` holds it.
+    case timestamp(milliseconds: Int64, exactSeconds: Double? = nil)
     case bytes([UInt8])
     case location(Location)
     case reference(Reference)
@@ -49,7 +50,8 @@ public enum FieldValue: Hashable, Sendable {
     case stringList([String])
     case int64List([Int64])
     case doubleList([Double])
-    case timestampList(milliseconds: [Int64])
+    /// The exact seconds are of all members, or nil.
+    case timestampList(milliseconds: [Int64], exactSeconds: [Double]? = nil)
     case bytesList([[UInt8]])
     case locationList([Location])
     case referenceList([Reference])
@@ -108,11 +110,14 @@ public struct Location: Hashable, Sendable {
     public var course: Double?
     /// Whole milliseconds since 1970.
     public var timestampMilliseconds: Int64?
+    /// The same date in full where that says more; seconds since 2001.
+    public var timestampExactSeconds: Double?
 
     public init(
         latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil,
         verticalAccuracy: Double? = nil, altitude: Double? = nil, speed: Double? = nil,
-        course: Double? = nil, timestampMilliseconds: Int64? = nil
+        course: Double? = nil, timestampMilliseconds: Int64? = nil,
+        timestampExactSeconds: Double? = nil
     ) {
         self.latitude = latitude
         self.longitude = longitude
@@ -122,6 +127,7 @@ public struct Location: Hashable, Sendable {
         self.speed = speed
         self.course = course
         self.timestampMilliseconds = timestampMilliseconds
+        self.timestampExactSeconds = timestampExactSeconds
     }
 }
 

@@ -115,7 +115,7 @@ struct WriterOfFormat2 {
         case .string(let string): write(string)
         case .int64(let number): write(number)
         case .double(let number): write(number)
-        case .timestamp(let milliseconds): write(milliseconds)
+        case .timestamp(let milliseconds, _): write(milliseconds)
         case .bytes(let data): write(data)
         case .location(let location): write(location)
         case .reference(let reference): write(reference)
@@ -123,7 +123,7 @@ struct WriterOfFormat2 {
         case .stringList(let list): write(list: list) { $0.write($1) }
         case .int64List(let list): write(list: list) { $0.write($1) }
         case .doubleList(let list): write(list: list) { $0.write($1) }
-        case .timestampList(let list): write(list: list) { $0.write($1) }
+        case .timestampList(let list, _): write(list: list) { $0.write($1) }
         case .bytesList(let list): write(list: list) { $0.write($1) }
         case .locationList(let list): write(list: list) { $0.write($1) }
         case .referenceList(let list): write(list: list) { $0.write($1) }

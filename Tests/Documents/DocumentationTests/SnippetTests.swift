@@ -1,4 +1,6 @@
+import CloudKit
 import Foundation
+import StratusTesting
 import Testing
 
 /// The pages say what is so: their Swift is compiled, their links lead somewhere, their requirements
@@ -39,6 +41,17 @@ import Testing
         "Tests/Documents/Huts/HutBook.swift",
         "Tests/Documents/DocumentationTests/HutBookTests.swift",
     ]
+
+    /// Newcomers run the first program of README.md again. In a process of its own, as it uses the
+    /// process's connection.
+    @Test func firstProgramRunsTwice() async {
+        await #expect(processExitsWith: .success) {
+            let connection = try await TestCloud().connect(user: "alice", device: "phone")
+            CloudConnection.use(connection)
+            try await Snippets.runsOnBoth()
+            try await Snippets.runsOnBoth()
+        }
+    }
 
     @Test func everySwiftSnippetIsCompiled() throws {
         let folder = "Tests/Documents/DocumentationTests"

@@ -13,7 +13,12 @@ enum Snippets {
         _ = try await database.save(zone)
 
         let hutID = CKRecord.ID(recordName: "hut-3", zoneID: zone.zoneID)
-        let hut = CKRecord(recordType: "Hut", recordID: hutID)
+        let hut: CKRecord
+        do {
+            hut = try await database.record(for: hutID)
+        } catch CKError.unknownItem {
+            hut = CKRecord(recordType: "Hut", recordID: hutID)
+        }
         hut["name"] = "Gipfelblick"
         hut["beds"] = 24
         _ = try await database.save(hut)

@@ -25,8 +25,8 @@ struct HutBook: Sendable {
 
     /// Saves a new or edited hut.
     ///
-    /// What others changed meanwhile stays, but for the fields that were edited here. Waits when
-    /// the service asks for it.
+    /// What others changed meanwhile stays, but for the fields that were edited here, encrypted ones
+    /// among them. Waits when the service asks for it.
     @discardableResult
     func save(_ hut: CKRecord) async throws -> CKRecord {
         var hut = hut

@@ -44,7 +44,7 @@ import Testing
             ["Sources/Server/Server/Connections/ByteCounter.swift"])
         + exceptions(
             .clock, "The default value of Apple's initializer.",
-            ["Sources/Device/CoreLocation/CLLocation.swift"])
+            ["Sources/Device/Location/CLLocation.swift"])
         + exceptions(
             .uuid, "Apple's initializer names its object, which has no connection yet.",
             [

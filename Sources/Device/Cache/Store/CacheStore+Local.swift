@@ -150,7 +150,7 @@ extension CacheStore {
             record.stampFieldTimes(in: key, over: old, at: now)
         }
         guard let editDateKey else { return edited }
-        if case .timestamp(let previous) = record[editDateKey] {
+        if case .timestamp(let previous, _) = record[editDateKey] {
             edited = max(edited, previous == .max ? .max : previous + 1)
         }
         record[editDateKey] = .timestamp(milliseconds: edited)

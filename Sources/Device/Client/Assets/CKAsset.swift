@@ -19,7 +19,7 @@ import Synchronization
 /// Saving fails with `assetFileNotFound` when there is no file, with `assetNotAvailable` when it
 /// cannot be read, and with `assetFileModified` when it changes meanwhile. Source: Apple's page
 /// "CKAsset".
-public final class CKAsset: NSObject, Sendable {
+public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// The record in which the service keeps the asset: it may be saved back there as it is.
     struct Holder: Hashable, Sendable {
         var recordName: String
@@ -107,6 +107,20 @@ public final class CKAsset: NSObject, Sendable {
             // The address ends soon, and who archives the asset must not keep it.
             $0.stored?.downloadURL = nil
         }
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Writes where the file is, and what the service says of it. A downloaded file does not outlive its
+    /// process: from an archive such an asset comes without one, good for saving its record.
+    public func encode(with coder: NSCoder) {
+        coder.archive(archived, "asset")
+    }
+
+    /// - Returns: nil when the archive is damaged.
+    public convenience init?(coder: NSCoder) {
+        guard let parts = coder.archivedStrings("asset") else { return nil }
+        self.init(archived: parts)
     }
 
     public override var description: String {

@@ -16,6 +16,7 @@ extension CloudConnection {
     /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
     /// | `STRATUS_KEY_FOLDER` | keeps the keys of encrypted values; see ``FileKeyStore`` |
     /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
+    /// | `SSL_CERT_FILE`, `https_proxy`, … | see ``HTTPTransport/Network`` |
     ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
     /// `CKError.badContainer` and a sentence that says which variable to set.
@@ -33,9 +34,12 @@ extension CloudConnection {
                 sentence: "Set STRATUS_ENVIRONMENT to development or production.")
         } else if let text = environmentVariables["STRATUS_URL"], !text.isEmpty {
             transport =
-                HTTPTransport(origin: text, credentials: credentials, deviceID: deviceID)
+                HTTPTransport(
+                    origin: text, credentials: credentials, deviceID: deviceID,
+                    network: HTTPTransport.Network(environmentVariables: environmentVariables))
                 ?? UnconfiguredTransport(
-                    sentence: "Set STRATUS_URL to an http or https address without a path.")
+                    sentence: "Set STRATUS_URL to an http or https address, such as"
+                        + " http://127.0.0.1:8080.", address: text)
         } else {
             transport = UnconfiguredTransport(
                 sentence: "Set STRATUS_URL to the address of a Stratus service.")
@@ -56,16 +60,31 @@ extension CloudConnection {
 /// Says of every request what to configure.
 struct UnconfiguredTransport: Transport {
     var sentence: String
+    /// What stands where the address should.
+    var address: String?
+
+    var error: TransportError { TransportError(.notConfigured, sentence, address: address) }
 
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        throw TransportError(.notConfigured, sentence)
+        throw error
     }
 
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
-        throw TransportError(.notConfigured, sentence)
+        throw error
+    }
+}
+
+extension CloudConnection {
+    /// Tells what to configure before anything else is found missing, such as an account.
+    ///
+    /// - Throws: `CKError.badContainer`.
+    func checkConfigured() throws {
+        if let transport = transport as? UnconfiguredTransport {
+            throw CKError(requestFailedWith: transport.error)
+        }
     }
 }

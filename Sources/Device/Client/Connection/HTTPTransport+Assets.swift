@@ -49,7 +49,7 @@ extension HTTPTransport {
             idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
         ) {
             do {
-                let response = try await Self.client.execute(
+                let response = try await self.client.execute(
                     request, timeout: .seconds(Int64(Self.transferSeconds)))
                 guard response.status == .ok else {
                     try self.check(
@@ -68,7 +68,9 @@ extension HTTPTransport {
                 throw error
             } catch {
                 if Task.isCancelled { throw CancellationError() }
-                throw Self.transportError(error)
+                var failure = Self.transportError(error)
+                failure.address = failure.address ?? self.origin
+                throw failure
             }
         }
     }

@@ -53,7 +53,11 @@ extension HTTPTransport {
             var part = request
             part.operationID = nil
             part.zoneID = zoneID
-            part.operations = indices.map { request.operations[$0] }
+            part.operations = try indices.map { index in
+                var operation = request.operations[index]
+                operation.record.fields = try operation.record.fields.inMilliseconds()
+                return operation
+            }
             return try await self.sendWhole(RecordsModify.self, part, target, timeoutSeconds)
                 .records
         }

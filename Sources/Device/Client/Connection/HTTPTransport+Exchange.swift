@@ -27,7 +27,7 @@ extension HTTPTransport {
                 seconds: duration / .seconds(1),
                 throwing: TransportError(.timedOut, "The service did not answer in time.")
             ) {
-                let response = try await Self.client.execute(
+                let response = try await self.client.execute(
                     request, timeout: TimeAmount(duration))
                 let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
                 return HTTPResponse(
@@ -35,7 +35,9 @@ extension HTTPTransport {
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw Self.transportError(error)
+            var failure = Self.transportError(error)
+            failure.address = failure.address ?? origin
+            throw failure
         }
     }
 
@@ -50,12 +52,15 @@ extension HTTPTransport {
             }
         } catch {
             throw TransportError(
-                .answerUnreadable, "The service answered an error that is not the protocol's.",
-                httpStatus: response.status, retryAfterSeconds: retryAfterSeconds, cause: error)
+                .answerUnreadable,
+                "Something else than the service answered, perhaps a proxy in front of it: look"
+                    + " there, or correct the address.",
+                httpStatus: response.status, retryAfterSeconds: retryAfterSeconds, cause: error,
+                address: origin)
         }
         var error = body.error
         error.retryAfterSeconds = error.retryAfterSeconds ?? retryAfterSeconds
-        throw ServiceFailure(error, uuid: body.uuid, records: body.records)
+        throw ServiceFailure(error, uuid: body.uuid, records: body.records, address: origin)
     }
 
     func read<Value>(
@@ -66,7 +71,7 @@ extension HTTPTransport {
         } catch {
             throw TransportError(
                 .answerUnreadable, "The service's answer is not the protocol's; see the cause.",
-                httpStatus: response.status, cause: error)
+                httpStatus: response.status, cause: error, address: origin)
         }
     }
 
@@ -84,6 +89,16 @@ extension HTTPTransport {
         case let error as IOError where isNoRoute(error): return noRoute(error)
         case is SocketAddressError: return noRoute(error)
         case ChannelError.connectTimeout: return refused(error)
+        case NIOSSLError.handshakeFailed(let reason) where isPlain(reason):
+            return TransportError(
+                .notTrusted,
+                "What listens there speaks no TLS: begin the address with http:// instead.",
+                cause: error)
+        case is HTTPParserError:
+            return TransportError(
+                .answerUnreadable,
+                "What listens there speaks no HTTP: where it is TLS, begin the address with"
+                    + " https://.", cause: error)
         case NIOSSLError.handshakeFailed, is NIOSSLExtraError:
             return TransportError(
                 .notTrusted, "Give the address of a service with a certificate to be trusted.",
@@ -112,16 +127,27 @@ extension HTTPTransport {
         }
     }
 
+    /// Whether a handshake failed as the other side answered in plain text; BoringSSL tells by its words.
+    private static func isPlain(_ reason: BoringSSLError) -> Bool {
+        let words = String(describing: reason)
+        return words.contains("WRONG_VERSION_NUMBER") || words.contains("HTTP_REQUEST")
+    }
+
     private static func isNoRoute(_ error: any Error) -> Bool {
         guard let code = (error as? IOError)?.errnoCode else { return false }
         return [ENETUNREACH, EHOSTUNREACH, ENETDOWN].contains(code)
     }
 
     private static func refused(_ error: any Error) -> TransportError {
-        TransportError(.refused, "Nobody listens at the service's address.", cause: error)
+        TransportError(
+            .refused, "Nobody listens at the service's address: start it, or correct the address.",
+            cause: error)
     }
 
     private static func noRoute(_ error: any Error) -> TransportError {
-        TransportError(.noRoute, "There is no way to the service's address.", cause: error)
+        TransportError(
+            .noRoute,
+            "There is no way to the service's address: look at the network, and at the address.",
+            cause: error)
     }
 }

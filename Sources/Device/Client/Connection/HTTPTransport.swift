@@ -9,8 +9,8 @@ import StratusWire
 /// The way to a service over HTTP (Wire.md, "Addresses").
 ///
 /// Signs in by itself where a development user is named, adopts the token that an answer carries,
-/// and signs in again once when the service wants a user. All transports of a process share one
-/// HTTP client and its open connections.
+/// and signs in again once when the service wants a user. All transports of a process that reach their
+/// services alike (``Network``) share one HTTP client and its open connections.
 public final class HTTPTransport: Transport {
     /// What the device shows to the service.
     public struct Credentials: Sendable {
@@ -38,6 +38,7 @@ public final class HTTPTransport: Transport {
     let apiToken: String
     let deviceID: String
     let session: WebAuthSession
+    let network: Network
     let limits = Limits()
     /// Whether the service is one of ours, which knows more than Apple's pages say (decision 1).
     let knowsExtensions: Bool
@@ -46,26 +47,23 @@ public final class HTTPTransport: Transport {
     /// so large.
     static let maximumAnswerBytes = 256_000_000
 
-    /// Lives as long as the process, so that nobody has to shut it down. Nobody waits for a service
-    /// that does not listen: retrying is the business of whoever asks.
-    static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = .seconds(10)
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
-
     /// - Parameter origin: such as `http://127.0.0.1:8080`.
     /// - Parameter credentials: of the app and, if somebody is signed in, of the user.
     /// - Parameter deviceID: the same at each start of the same device.
+    /// - Parameter network: whom TLS trusts, and the proxy; as the environment says unless given.
     /// - Returns: nil when the origin is no http or https address.
-    public convenience init?(origin: String, credentials: Credentials, deviceID: String) {
+    public convenience init?(
+        origin: String, credentials: Credentials, deviceID: String, network: Network = Network()
+    ) {
         self.init(
             origin: origin, credentials: credentials, deviceID: deviceID,
-            knowsExtensions: !origin.hasPrefix(Self.applesOrigin))
+            knowsExtensions: !origin.hasPrefix(Self.applesOrigin), network: network)
     }
 
-    init?(origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool) {
+    init?(
+        origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool,
+        network: Network = Network()
+    ) {
         guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
             scheme == "http" || scheme == "https"
         else { return nil }
@@ -73,6 +71,7 @@ public final class HTTPTransport: Transport {
         apiToken = credentials.apiToken
         self.deviceID = deviceID
         self.knowsExtensions = knowsExtensions
+        self.network = network
         session = WebAuthSession(
             token: credentials.webAuthToken, developmentUser: credentials.developmentUser)
     }
@@ -178,7 +177,16 @@ public final class HTTPTransport: Transport {
         request.headers.add(name: "Content-Type", value: "application/json")
         request.body = .bytes(ByteBuffer(bytes: wireBytes(of: DevSignIn.Request(user: user))))
         let response = try await execute(request, timeoutSeconds: timeoutSeconds)
-        try check(response)
+        do {
+            try check(response)
+        } catch let failure as ServiceFailure where failure.error.code == .notFound {
+            throw ServiceFailure(
+                ServiceError(
+                    .authenticationRequired,
+                    "The service runs without --dev, where a name signs nobody in: set"
+                        + " STRATUS_WEB_AUTH_TOKEN instead of STRATUS_DEV_USER."),
+                uuid: failure.uuid, address: origin)
+        }
         return try read(response) { try readWire(DevSignIn.Answer.self, from: $0) }.webAuthToken
     }
 }

@@ -43,10 +43,13 @@ struct RequestSender: Sendable {
         _ endpoint: E.Type, _ request: E.Request,
         recover: (ServiceFailure) -> E.Answer? = { _ in nil }
     ) async throws -> E.Answer {
+        try connection.checkConfigured()
         if target.scope.map({ $0 != .public }) ?? false, !connection.hasAccount {
             throw CKError(
                 .notAuthenticated,
-                "Sign in: the private and the shared database belong to an account.")
+                "Sign in: the private and the shared database belong to an account."
+                    + " Set STRATUS_WEB_AUTH_TOKEN, or STRATUS_DEV_USER where the service runs"
+                    + " with --dev.")
         }
         return try await retrying(recover: recover) {
             try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {

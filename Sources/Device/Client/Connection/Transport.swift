@@ -110,9 +110,15 @@ public struct ServiceFailure: Error, Sendable {
     public var uuid: String?
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
+    /// The service's address, as far as there is one.
+    public var address: String?
 
-    public init(_ error: ServiceError, uuid: String? = nil, records: [RecordResult]? = nil) {
+    public init(
+        _ error: ServiceError, uuid: String? = nil, records: [RecordResult]? = nil,
+        address: String? = nil
+    ) {
         self.error = error
+        self.address = address
         self.uuid = uuid
         self.records = records
     }
@@ -152,13 +158,16 @@ public struct TransportError: Error, Sendable {
     /// Seconds to wait before the request may be repeated, where the answer says so.
     public var retryAfterSeconds: Double?
     public var cause: (any Error)?
+    /// The service's address, as far as there is one.
+    public var address: String?
 
     public init(
         _ code: Code, _ sentence: String, httpStatus: Int? = nil,
-        retryAfterSeconds: Double? = nil, cause: (any Error)? = nil
+        retryAfterSeconds: Double? = nil, cause: (any Error)? = nil, address: String? = nil
     ) {
         self.code = code
         self.sentence = sentence
+        self.address = address
         self.httpStatus = httpStatus
         self.retryAfterSeconds = retryAfterSeconds
         self.cause = cause

@@ -17,6 +17,7 @@ extension CKContainer {
     ///
     /// - Throws: what else went wrong, as `couldNotDetermine` of the completion handler.
     public func accountStatus() async throws -> CKAccountStatus {
+        try connection.checkConfigured()
         guard connection.hasAccount else { return .noAccount }
         do {
             _ = try await core.askedUserRecordName(pace: defaults.pace(connection.world))

@@ -127,6 +127,7 @@ extension ContainerCore {
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     func userRecordName(pace: RequestPace) async throws -> String {
+        try connection.checkConfigured()
         guard connection.hasAccount else {
             throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
         }

@@ -34,7 +34,7 @@ extension CKError {
             NSNumber(value: max(0, $0))
         }
         let code = error.frameworkCode ?? Self.code(error, about: subject)
-        self.init(code, error.reason, details: details, cause: error)
+        self.init(code, error.advice, details: details, cause: error)
     }
 
     /// What no timer could measure would end the process of whoever waits for it.
@@ -71,7 +71,9 @@ extension CKError {
     init(requestFailedWith error: any Error) {
         switch error {
         case let error as CKError: self = error
-        case let failure as ServiceFailure: self.init(failure.error, uuid: failure.uuid)
+        case let failure as ServiceFailure:
+            let address = failure.address
+            self.init(failure.error, uuid: failure.uuid, details: address.asDetail)
         case let error as TransportError: self.init(error)
         case is CancellationError: self = .cancelled
         default:
@@ -94,7 +96,11 @@ extension CKError {
         var details: [String: Any] = [:]
         details["HTTPStatus"] = error.httpStatus
         details[CKErrorRetryAfterKey] = error.retryAfterSeconds.map(Self.measured)
-        self.init(code, error.sentence, details: details, cause: error.urlError ?? error)
+        details.merge(error.address.asDetail) { $1 }
+        let place = [error.httpStatus.map { "HTTP \($0)" }, error.address].compactMap(\.self)
+        let sentence =
+            place.isEmpty ? error.sentence : "\(error.sentence) (\(place.joined(separator: ", ")))"
+        self.init(code, sentence, details: details, cause: error.urlError ?? error)
     }
 
     /// For answers that are not the protocol's, as proxies give them.
@@ -121,6 +127,26 @@ extension CKError {
             true
         default: false
         }
+    }
+}
+
+extension String? {
+    /// An address as an error has it.
+    fileprivate var asDetail: [String: Any] { map { [CKError.addressKey: $0] } ?? [:] }
+}
+
+extension ServiceError {
+    /// What the service says, and what to do where its words, which are Apple's, do not tell.
+    fileprivate var advice: String {
+        if code == .authenticationFailed {
+            return reason + ": the service takes no such token for this container. Set"
+                + " STRATUS_API_TOKEN to one that `stratus token create` made for the container;"
+                + " \"development\" is good with --dev alone."
+        }
+        if reason.hasPrefix("Cannot create"), reason.hasSuffix("in production schema") {
+            return reason + ": save one in development, then `stratus schema deploy`."
+        }
+        return reason
     }
 }
 

@@ -14,7 +14,7 @@ public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 /// An error of the framework.
 ///
 /// A plain struct with Apple's shape: Foundation on Linux recurses without end when it hashes a
-/// bridged error, and cannot cast an NSError back. `@unchecked Sendable`: the values in
+/// bridged error. An `NSError` of ``CKErrorDomain`` can be cast to it. `@unchecked Sendable`: the values in
 /// ``userInfo`` are value types, errors and objects of this module, which are Sendable themselves.
 public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
     public let code: Code
@@ -86,7 +86,22 @@ extension CKError: FrameworkError {
 extension CKError: CustomStringConvertible {
     public var description: String {
         let reason = userInfo[NSLocalizedDescriptionKey].map { ": \($0)" } ?? ""
-        return "<CKError \(code) (\(code.rawValue))\(reason)>"
+        let parts =
+            [
+                retryAfterSeconds.map { "retry after \($0) s" },
+                (userInfo[Self.fieldNameKey] as? String).map { "field \($0)" },
+                (userInfo["RequestUUID"] as? String).map { "request \($0)" },
+            ].compactMap(\.self) + itemDescriptions
+        let details = parts.map { "; \($0)" }.joined()
+        return "<CKError \(code) (\(code.rawValue))\(reason)\(details)>"
+    }
+
+    /// The first errors of the items, and how many there are besides.
+    private var itemDescriptions: [String] {
+        let shown = 5
+        let all = (partialErrorsByItemID ?? [:]).map { "\($0.key.base) = \($0.value)" }.sorted()
+        let more = all.count > shown ? ["and \(all.count - shown) more"] : []
+        return Array(all.prefix(shown)) + more
     }
 }
 
@@ -95,6 +110,8 @@ extension CKError {
     static let fieldNameKey = "StratusFieldName"
     /// The type of the record that an error is about.
     static let recordTypeKey = "StratusRecordType"
+    /// The address of the service that an error is about.
+    static let addressKey = "StratusAddress"
 
     /// Makes an error with a constant sentence, details as named properties, and a cause.
     package init(

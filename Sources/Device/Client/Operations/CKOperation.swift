@@ -114,13 +114,16 @@ public class CKOperation: Operation, @unchecked Sendable {
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
-    /// - Precondition: the operation was not started before.
+    /// Does nothing when the operation has finished. Source: Apple's page "start()" of `Operation`.
+    ///
+    /// - Precondition: the operation is not executing.
     public override func start() {
+        if isFinished { return }
         willChangeValue(forKey: "isExecuting")
         lifecycle.withLock {
             precondition(
                 !$0.isExecuting && !$0.isFinished,
-                "Make a new operation: one that was started cannot be started again.")
+                "Make a new operation: one that is executing cannot be started again.")
             $0.isExecuting = true
         }
         didChangeValue(forKey: "isExecuting")

@@ -39,6 +39,8 @@ final class FormatPredicate: NSPredicate {
     required init?(coder: NSCoder) { nil }
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
+
+    override var description: String { written.description }
 }
 
 extension NSPredicate {

@@ -216,7 +216,7 @@ struct QueryTranslation {
                 throw Self.invalid(
                     "Compare with a string, number, date, reference or location, or a list of one.")
             }
-            return value
+            return value.inMilliseconds
         case .list(let members):
             let objects = try members.map { member -> Any in
                 guard case .value(let stored) = member, let object = stored?.object else {
@@ -270,7 +270,7 @@ extension FieldValue {
         case .stringList(let list) where list.count == 2: (.string(list[0]), .string(list[1]))
         case .int64List(let list) where list.count == 2: (.int64(list[0]), .int64(list[1]))
         case .doubleList(let list) where list.count == 2: (.double(list[0]), .double(list[1]))
-        case .timestampList(let list) where list.count == 2:
+        case .timestampList(let list, _) where list.count == 2:
             (.timestamp(milliseconds: list[0]), .timestamp(milliseconds: list[1]))
         default: nil
         }

@@ -42,8 +42,11 @@ extension CKRecord {
     /// Writes all that the record is but its values: identity, type, change tag, dates, share,
     /// parent.
     ///
-    /// An app keeps this beside its own row and rebuilds the record with `init(coder:)`.
+    /// An app keeps this beside its own row and rebuilds the record with `init(coder:)`. The same system
+    /// fields make the same bytes: a keyed archiver writes XML, as Foundation on Linux puts the keys of a
+    /// binary archive in an order of chance.
     public func encodeSystemFields(with coder: NSCoder) {
+        (coder as? NSKeyedArchiver)?.outputFormat = .xml
         encodeSystemFields(state.withLock { $0 }, with: coder)
     }
 
@@ -142,8 +145,7 @@ extension CKRecord {
 }
 
 extension NSCoder {
-    /// Writes values as the protocol has them. Dates are cut to milliseconds; assets are written
-    /// apart.
+    /// Writes values as the protocol has them, dates in full; assets are written apart.
     fileprivate func archive(
         _ values: [String: StoredValue], _ encryptedKeys: Set<String>, _ key: String
     ) {

@@ -2,32 +2,25 @@ import Foundation
 import StratusRecords
 
 extension CKRecord {
+    static let unsupportedValue =
+        "Give the field a string, number, date, data, reference, asset or location, or an array of one"
+        + " of these."
+
     /// Sets a field on behalf of the app; nil removes it.
     ///
-    /// What could never be saved is a mistake in the program, and ends it here, where it was made.
+    /// A value of a class that no field can hold ends the process, as it raises an exception on Apple's
+    /// platforms. A name that no field can have is the service's to refuse, as is Apple's way too.
+    ///
+    /// - Parameter isEncrypted: whether it is set as an encrypted value.
     func set(_ object: Any?, forKey key: FieldKey, isEncrypted: Bool = false) {
-        precondition(
-            isFieldKey(key),
-            "Name the field with an ASCII letter, then letters, digits and underscores, 255 at most."
-        )
         let value = StoredValue(object)
-        precondition(
-            value?.isSupported ?? true,
-            "Give the field a string, number, date, data, reference, asset or location, or an array"
-                + " of one of these.")
-        precondition(
-            !isEncrypted || value.map { !$0.isReference && $0.assets == nil } ?? true,
-            "Set references and assets on the record itself: they cannot be encrypted.")
-        state.withLock { $0.set(value, for: key, isEncrypted: isEncrypted) }
-    }
-
-    /// Whether an app may set a field of this name. A share has three of the system besides.
-    private func isFieldKey(_ key: FieldKey) -> Bool {
-        if Names.isIdentifier(key) { return true }
-        let system = [
-            CKShare.SystemFieldKey.title, CKShare.SystemFieldKey.thumbnailImageData,
-            CKShare.SystemFieldKey.shareType,
-        ]
-        return self is CKShare && system.contains(key)
+        precondition(value?.isSupported ?? true, Self.unsupportedValue)
+        let canBeEncrypted = value.map { !$0.isReference && $0.assets == nil } ?? true
+        state.withLock { state in
+            // What was encrypted once stays so: code that copies all fields of a record must not
+            // send them in the clear.
+            let staysEncrypted = canBeEncrypted && state.encryptedKeys.contains(key)
+            state.set(value, for: key, isEncrypted: isEncrypted || staysEncrypted)
+        }
     }
 }

@@ -53,17 +53,25 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         self.state = Mutex(state)
     }
 
-    /// - Precondition: the type is named by an ASCII letter, then letters, digits and underscores,
-    ///   255 at most; a share is made by its own initializers.
+    /// - Parameter recordType: an ASCII letter, then letters, digits and underscores, 255 at most.
+    /// - Parameter recordID: a new name in the default zone unless given.
+    /// - Precondition: the type's name is not empty, and has no ASCII characters but letters, digits and
+    ///   underscores; what else is wrong with it is told when the record is saved. A share is made by its
+    ///   own initializers.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         precondition(
             recordType != SystemType.share,
             "Make a share with CKShare(rootRecord:) or CKShare(recordZoneID:).")
         precondition(
-            Names.isIdentifier(recordType),
+            !recordType.isEmpty && recordType.unicodeScalars.allSatisfy(Self.mayBeInTypeName),
             "Name the type of the record with an ASCII letter, then letters, digits and underscores,"
                 + " 255 at most.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
+    }
+
+    private static func mayBeInTypeName(_ scalar: Unicode.Scalar) -> Bool {
+        !scalar.isASCII || scalar == "_" || scalar.properties.isAlphabetic
+            || scalar.properties.numericType != nil
     }
 
     @available(*, deprecated, renamed: "init(recordType:recordID:)")
@@ -116,42 +124,53 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     // MARK: Values
 
+    /// The value of a field, plain or encrypted; nil where there is none, or none that this device can
+    /// read.
     public func object(forKey key: FieldKey) -> (any CKRecordValue)? {
         // The value leaves the lock as it is stored; boxing happens outside.
-        state.withLock { $0.encryptedKeys.contains(key) ? nil : $0.values[key] }?.object
+        state.withLock { $0.values[key] }?.object
     }
 
-    /// Sets a field; nil removes it.
+    /// Sets a field; nil removes it. A field that is encrypted stays so.
     ///
-    /// Members of different kinds in one array are refused when the record is saved, with
-    /// `CKError.invalidArguments`.
+    /// A key is an ASCII letter, then letters, digits and underscores, 255 at most. Others are refused
+    /// when the record is saved: with `CKError.permissionFailure` where they begin with an underscore, as
+    /// the system's fields do, and with `CKError.invalidArguments` else. So are members of different
+    /// kinds in one array.
     ///
-    /// - Precondition: the key is an ASCII letter, then letters, digits and underscores, 255 at
-    ///   most; the object is of a type that a field can hold. Source: Apple's page
+    /// - Precondition: the object is of a type that a field can hold. Source: Apple's page
     ///   "setObject(_:forKey:)".
     public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) {
         set(object, forKey: key)
     }
 
-    /// The fields that have a value, in the order of their names; encrypted ones are apart.
-    public func allKeys() -> [FieldKey] {
-        state.withLock { state in state.values.keys.filter { !state.encryptedKeys.contains($0) } }
-            .sorted()
+    /// The value of a field, as ``object(forKey:)`` gives it; setting nil removes it.
+    public subscript(key: FieldKey) -> (any CKRecordValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
     }
 
-    /// The fields that were set or removed since the record was fetched or saved; encrypted ones are
-    /// apart.
+    /// The fields that have a value, plain and encrypted, in the order of their names.
+    ///
+    /// Without the encrypted ones that this device has no key for, which ``encryptedValues`` lists: code
+    /// that copies all fields would remove them.
+    public func allKeys() -> [FieldKey] {
+        state.withLock { state in
+            state.values.compactMap { key, value in value.isReadable ? key : nil }
+        }.sorted()
+    }
+
+    /// The fields, plain and encrypted, that were set or removed since the record was fetched or saved.
     public func changedKeys() -> [FieldKey] {
-        state.withLock { state in state.changes.keys.filter { !state.encryptedKeys.contains($0) } }
-            .sorted()
+        state.withLock { Array($0.changes.keys) }.sorted()
     }
 
     /// The fields whose values only the devices of the user, and of a share's participants, can read.
     ///
     /// They are encrypted on this device before they are sent, with a key that the service never
     /// sees. They cannot be queried, sorted or indexed. Not in the public database, and not for
-    /// references and assets: setting one ends the process, as on the record any value that no field
-    /// can hold. A field is encrypted or plain for ever. A value that this device has
+    /// references and assets: saving one is refused with `CKError.invalidArguments`. A field is encrypted
+    /// or plain for ever, and one that is encrypted is read and set on the record itself too. A value that this device has
     /// no key for reads as nil; see `Documentation/Decisions/0010-encrypted-values.md`.
     ///
     /// ```swift
@@ -162,9 +181,13 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         EncryptedValues(record: self)
     }
 
-    /// The words of all string fields in lower case and without diacritics, each once.
+    /// The words of all string fields in lower case and without diacritics, each once; not of encrypted
+    /// ones, which cannot be searched.
     public func allTokens() -> [String] {
-        let strings = allKeys().compactMap { object(forKey: $0) as? String }
+        let plain = state.withLock { state in
+            state.values.filter { !state.encryptedKeys.contains($0.key) }
+        }
+        let strings = plain.values.compactMap { $0.object as? String }
         return Set(strings.flatMap(SearchTokens.words)).sorted()
     }
 
@@ -184,9 +207,9 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     public override var hash: Int { recordID.hash }
 
-    public override var description: String {
-        "<CKRecord: \(recordType) \(recordID.recordName), zone \(recordID.zoneID.zoneName)>"
-    }
+    /// Identity, change tag and values; fields that are not saved yet have a star, encrypted values are
+    /// not shown.
+    public override var description: String { describe("CKRecord") }
 
     public func copy(with zone: NSZone? = nil) -> Any {
         var state = self.state.withLock { $0 }

@@ -8,13 +8,14 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let recordName: String
     public let zoneID: CKRecordZone.ID
 
-    /// - Precondition: the name has 1 to 255 characters.
+    /// - Parameter recordName: 1 to 255 ASCII characters without a leading underscore; what else is not
+    ///   empty is refused when the record is saved, with `CKError.invalidArguments`.
+    /// - Parameter zoneID: the default zone unless given.
+    /// - Precondition: the name is not empty.
     public convenience init(
         recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default
     ) {
-        precondition(
-            (1...255).contains(recordName.utf16.count),
-            "Give the record a name of 1 to 255 characters.")
+        precondition(!recordName.isEmpty, "Give the record a name of 1 to 255 characters.")
         self.init(known: recordName, zoneID: zoneID)
     }
 

@@ -5,9 +5,14 @@ import Foundation
 /// Do not conform types of your own: a record refuses them when it is saved.
 public protocol CKRecordValueProtocol {}
 
-/// The object form of a value. Foundation on Linux has no class-bound bridge, so both names are
-/// one.
-public typealias CKRecordValue = CKRecordValueProtocol
+/// What a record gives for a key when no type is asked for: NSString, NSNumber, NSDate, NSData, NSArray,
+/// `CKRecord.Reference`, `CKAsset` or `CLLocation`.
+///
+/// Swift's values conform too, as there is no class-bound bridge on Linux: code of Apple's platforms says
+/// `"Alps" as CKRecordValue`.
+public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
+
+public typealias CKRecordValue = __CKRecordObjCValue
 
 extension String: CKRecordValueProtocol {}
 extension Date: CKRecordValueProtocol {}
@@ -34,24 +39,60 @@ extension NSArray: CKRecordValueProtocol {}
 extension CKReference: CKRecordValueProtocol {}
 extension CLLocation: CKRecordValueProtocol {}
 
+extension String: __CKRecordObjCValue {}
+extension Date: __CKRecordObjCValue {}
+extension Data: __CKRecordObjCValue {}
+extension Bool: __CKRecordObjCValue {}
+extension Int: __CKRecordObjCValue {}
+extension Int8: __CKRecordObjCValue {}
+extension Int16: __CKRecordObjCValue {}
+extension Int32: __CKRecordObjCValue {}
+extension Int64: __CKRecordObjCValue {}
+extension UInt: __CKRecordObjCValue {}
+extension UInt8: __CKRecordObjCValue {}
+extension UInt16: __CKRecordObjCValue {}
+extension UInt32: __CKRecordObjCValue {}
+extension UInt64: __CKRecordObjCValue {}
+extension Float: __CKRecordObjCValue {}
+extension Double: __CKRecordObjCValue {}
+extension Array: __CKRecordObjCValue where Element: CKRecordValueProtocol {}
+extension NSString: __CKRecordObjCValue {}
+extension NSDate: __CKRecordObjCValue {}
+extension NSData: __CKRecordObjCValue {}
+extension NSNumber: __CKRecordObjCValue {}
+extension NSArray: __CKRecordObjCValue {}
+extension CKReference: __CKRecordObjCValue {}
+extension CKAsset: __CKRecordObjCValue {}
+extension CLLocation: __CKRecordObjCValue {}
+
 /// Something with named values, such as a record.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)?
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey)
     func allKeys() -> [CKRecord.FieldKey]
     func changedKeys() -> [CKRecord.FieldKey]
+    subscript(key: CKRecord.FieldKey) -> (any CKRecordValue)? { get set }
+}
+
+/// The object form of a value. All types that a field can hold have one.
+private func objectForm(_ value: (any CKRecordValueProtocol)?) -> (any CKRecordValue)? {
+    guard let value else { return nil }
+    guard let object = value as? any CKRecordValue else {
+        preconditionFailure(CKRecord.unsupportedValue)
+    }
+    return object
 }
 
 extension CKRecordKeyValueSetting {
     /// The value of a field as the type that is asked for; nil when it is of another.
     public subscript<Value: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> Value? {
         get { object(forKey: key) as? Value }
-        set { setObject(newValue, forKey: key) }
+        set { setObject(objectForm(newValue), forKey: key) }
     }
 
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key) }
-        set { setObject(newValue, forKey: key) }
+        set { setObject(objectForm(newValue), forKey: key) }
     }
 }
 

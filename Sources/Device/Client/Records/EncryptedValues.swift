@@ -12,9 +12,16 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
         record.state.withLock { $0.encryptedKeys.contains(key) ? $0.values[key] : nil }?.object
     }
 
-    /// - Precondition: as for the record's own fields; the object is no reference and no asset.
+    /// References and assets are refused when the record is saved.
+    ///
+    /// - Precondition: as for the record's own fields.
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey) {
         record.set(object, forKey: key, isEncrypted: true)
+    }
+
+    subscript(key: CKRecord.FieldKey) -> (any CKRecordValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
     }
 
     func allKeys() -> [CKRecord.FieldKey] {

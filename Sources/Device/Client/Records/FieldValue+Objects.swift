@@ -12,7 +12,10 @@ extension FieldValue {
         case let number as NSNumber:
             guard number.fitsField else { return nil }
             self = number.isFloatingPoint ? .double(number.doubleValue) : .int64(number.int64Value)
-        case let date as NSDate: self = .timestamp(milliseconds: date.wholeMilliseconds)
+        case let date as NSDate:
+            self = .timestamp(
+                milliseconds: date.wholeMilliseconds,
+                exactSeconds: ExactDate.remainder(of: date.timeIntervalSinceReferenceDate))
         case let data as NSData: self = .bytes([UInt8](data as Data))
         case let reference as CKReference: self = .reference(reference.wireReference)
         case let location as CLLocation:
@@ -43,8 +46,14 @@ extension FieldValue {
                     : .int64List(numbers.map(\.int64Value))
             }
         case is NSDate:
-            list = Self.members(array, NSDate.self).map {
-                .timestampList(milliseconds: $0.map(\.wholeMilliseconds))
+            list = Self.members(array, NSDate.self).map { dates in
+                let seconds = dates.map(\.timeIntervalSinceReferenceDate)
+                let isExact =
+                    seconds.contains { ExactDate.remainder(of: $0) != nil }
+                    && seconds.allSatisfy(\.isFinite)
+                return .timestampList(
+                    milliseconds: dates.map(\.wholeMilliseconds),
+                    exactSeconds: isExact ? seconds : nil)
             }
         case is NSData:
             list = Self.members(array, NSData.self).map {
@@ -90,19 +99,20 @@ extension NSNumber {
 
 extension NSDate {
     convenience init(milliseconds: Int64) {
-        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+        self.init(
+            timeIntervalSinceReferenceDate: ExactDate.seconds(ofMilliseconds: milliseconds))
     }
 
     /// Milliseconds since 1970, as the protocol has dates; what lies beyond its range is cut to it.
     var wholeMilliseconds: Int64 {
-        Int64(exactly: (timeIntervalSince1970 * 1_000).rounded())
-            ?? (timeIntervalSince1970 < 0 ? .min : .max)
+        ExactDate.milliseconds(of: timeIntervalSinceReferenceDate)
     }
 }
 
 extension Date {
     init(milliseconds: Int64) {
-        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+        self.init(
+            timeIntervalSinceReferenceDate: ExactDate.seconds(ofMilliseconds: milliseconds))
     }
 }
 
@@ -113,7 +123,9 @@ extension Location {
             horizontalAccuracy: location.horizontalAccuracy,
             verticalAccuracy: location.verticalAccuracy, altitude: location.altitude,
             speed: location.speed, course: location.course,
-            timestampMilliseconds: (location.timestamp as NSDate).wholeMilliseconds)
+            timestampMilliseconds: (location.timestamp as NSDate).wholeMilliseconds,
+            timestampExactSeconds: ExactDate.remainder(
+                of: location.timestamp.timeIntervalSinceReferenceDate))
     }
 }
 
@@ -130,6 +142,8 @@ extension CLLocation {
             altitude: location.altitude ?? 0, horizontalAccuracy: location.horizontalAccuracy ?? 0,
             verticalAccuracy: location.verticalAccuracy ?? -1, course: location.course ?? -1,
             speed: location.speed ?? -1,
-            timestamp: Date(milliseconds: location.timestampMilliseconds ?? 0))
+            timestamp: location.timestampExactSeconds.map {
+                Date(timeIntervalSinceReferenceDate: $0)
+            } ?? Date(milliseconds: location.timestampMilliseconds ?? 0))
     }
 }

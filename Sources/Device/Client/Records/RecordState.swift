@@ -47,7 +47,7 @@ struct RecordState: Sendable {
         }
     }
 
-    /// Sets a field; nil removes it. Each of the two views knows only its own fields.
+    /// Sets a field; nil removes it, where it is of the kind.
     mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
         if encryptedKeys.contains(key) != isEncrypted {
             guard value != nil else { return }

@@ -9,7 +9,7 @@ enum StoredValue: @unchecked Sendable {
     case wire(FieldValue)
     /// An NSString, NSNumber, NSDate, NSData, CKReference, CKAsset, CLLocation, or an NSArray of one
     /// of them.
-    case object(any CKRecordValueProtocol)
+    case object(any CKRecordValue)
     /// An encrypted value of the service that this device cannot read.
     case sealed([UInt8])
     /// A value that no field can hold: an argument of a predicate, never a record's.
@@ -24,7 +24,7 @@ enum StoredValue: @unchecked Sendable {
         self = Self.object(for: value).map(Self.object) ?? .unsupported
     }
 
-    private static func object(for value: Any) -> (any CKRecordValueProtocol)? {
+    private static func object(for value: Any) -> (any CKRecordValue)? {
         if type(of: value) is AnyClass { return copiedObject(value) }
         switch value {
         case let string as String: return string as NSString
@@ -36,7 +36,7 @@ enum StoredValue: @unchecked Sendable {
         }
     }
 
-    private static func copiedObject(_ value: Any) -> (any CKRecordValueProtocol)? {
+    private static func copiedObject(_ value: Any) -> (any CKRecordValue)? {
         switch value {
         case let array as NSArray: Self.array(array.map { $0 })
         case let string as NSString: string.copy() as? NSString
@@ -65,8 +65,13 @@ enum StoredValue: @unchecked Sendable {
         if case .unsupported = self { false } else { true }
     }
 
+    /// Whether this device can read the value.
+    var isReadable: Bool {
+        if case .sealed = self { false } else { true }
+    }
+
     /// The value as the app reads it; nil for what no field can hold.
-    var object: (any CKRecordValueProtocol)? {
+    var object: (any CKRecordValue)? {
         switch self {
         case .object(let object): object
         case .wire(let value): Self.object(of: value)
@@ -92,18 +97,23 @@ enum StoredValue: @unchecked Sendable {
     }
 
     /// References and assets are never kept as `.wire`: they need their holder (see RecordReader).
-    private static func object(of value: FieldValue) -> (any CKRecordValueProtocol)? {
+    private static func object(of value: FieldValue) -> (any CKRecordValue)? {
         switch value {
         case .string(let string): return string as NSString
         case .int64(let number): return NSNumber(value: number)
         case .double(let number): return NSNumber(value: number)
-        case .timestamp(let milliseconds): return NSDate(milliseconds: milliseconds)
+        case .timestamp(let milliseconds, let exact):
+            return exact.map { NSDate(timeIntervalSinceReferenceDate: $0) }
+                ?? NSDate(milliseconds: milliseconds)
         case .bytes(let bytes): return Data(bytes) as NSData
         case .location(let location): return CLLocation(location)
         case .stringList(let strings): return NSArray(array: strings.map { $0 as NSString })
         case .int64List(let numbers): return NSArray(array: numbers.map { NSNumber(value: $0) })
         case .doubleList(let numbers): return NSArray(array: numbers.map { NSNumber(value: $0) })
-        case .timestampList(let list): return NSArray(array: list.map { NSDate(milliseconds: $0) })
+        case .timestampList(_, let exact?):
+            return NSArray(array: exact.map { NSDate(timeIntervalSinceReferenceDate: $0) })
+        case .timestampList(let list, nil):
+            return NSArray(array: list.map { NSDate(milliseconds: $0) })
         case .bytesList(let list): return NSArray(array: list.map { Data($0) as NSData })
         case .locationList(let list): return NSArray(array: list.map { CLLocation($0) })
         case .emptyList: return NSArray()

@@ -130,10 +130,9 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     /// Invites somebody, or changes the role and permission of who is a participant already.
     ///
-    /// - Precondition: the public permission is `.none`. Source: Apple's page "addParticipant(_:)".
+    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments` else.
+    /// Source: Apple's page "addParticipant(_:)".
     public func addParticipant(_ participant: Participant) {
-        precondition(
-            publicPermission == .none, "Set publicPermission to none before you add participants.")
         state.withLock { $0.sharing?.add(participant) }
     }
 
@@ -145,8 +144,23 @@ public final class CKShare: CKRecord, @unchecked Sendable {
         state.withLock { $0.sharing?.remove(participant) }
     }
 
+    /// As of every record, with the link without its key, the public permission and the participants.
     public override var description: String {
-        "<CKShare: \(recordID.recordName), zone \(recordID.zoneID.zoneName)>"
+        let people = participants.map { participant in
+            let identity = participant.userIdentity
+            let name =
+                identity.lookupInfo?.emailAddress ?? identity.userRecordID?.recordName
+                ?? participant.participantID
+            return "\(name) \(participant.role) \(participant.permission)"
+                + " \(participant.acceptanceStatus)"
+        }
+        let link = url?.absoluteString.prefix { $0 != "#" }
+        return describe(
+            "CKShare",
+            [
+                "url=\(link.map(String.init) ?? "nil")", "publicPermission=\(publicPermission)",
+                "participants=[\(people.joined(separator: ", "))]",
+            ])
     }
 }
 

@@ -21,17 +21,15 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     /// The owner's record name, or `CKCurrentUserDefaultName`.
     public let ownerName: String
 
-    /// - Precondition: both names have 1 to 255 characters.
+    /// - Parameter zoneName: 1 to 255 ASCII characters without a leading underscore; what else is not
+    ///   empty is refused when the zone is saved, with `CKError.invalidArguments`.
+    /// - Parameter ownerName: a record name; the user's own zones unless given.
+    /// - Precondition: the zone's name is not empty.
     public convenience init(
         zoneName: String = CKRecordZoneID.defaultZoneName,
         ownerName: String = CKCurrentUserDefaultName
     ) {
-        precondition(
-            (1...255).contains(zoneName.utf16.count),
-            "Give the zone a name of 1 to 255 characters.")
-        precondition(
-            (1...255).contains(ownerName.utf16.count),
-            "Name the zone's owner by a record name, or by CKCurrentUserDefaultName.")
+        precondition(!zoneName.isEmpty, "Give the zone a name of 1 to 255 characters.")
         self.init(known: zoneName, ownerName: ownerName)
     }
 

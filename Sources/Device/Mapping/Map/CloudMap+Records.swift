@@ -16,7 +16,7 @@ extension CloudMap {
         record[changeDateName] = entity.changeMilliseconds.map { Date(wholeMilliseconds: $0) }
         // Files are no plain values: they are compared and set apart.
         for field in fields where !field.isAsset {
-            record.setObject(field.read(entity), forKey: field.name)
+            record[field.name] = field.read(entity)
         }
         for reference in references {
             let action: CKRecord.ReferenceAction =
@@ -44,7 +44,7 @@ extension CloudMap {
         for field in fields where field.isAsset && only?.contains(field.name) ?? true {
             let file = field.read(entity)
             if file != nil || record.object(forKey: field.name) != nil {
-                record.setObject(file, forKey: field.name)
+                record[field.name] = file
             }
         }
         for name in plainNames where only?.contains(name) ?? true {

@@ -60,7 +60,7 @@ extension AssetsUpload: ServedEndpoint {
                 "A record's name has 1 to 255 ASCII characters and no leading underscore.")
         }
         guard Names.isIdentifier(item.fieldName) else {
-            return .invalid("A field's name is a letter, then letters, digits and underscores.")
+            return .fieldName(item.fieldName)
         }
         return nil
     }

@@ -43,19 +43,3 @@ extension Set<ActingReference> {
         }
     }
 }
-
-extension [UInt8] {
-    fileprivate func contains(bytes word: [UInt8]) -> Bool {
-        withUnsafeBufferPointer { all in
-            word.withUnsafeBufferPointer { word in
-                guard let first = word.first, all.count >= word.count else { return false }
-                for start in 0...(all.count - word.count) where all[start] == first {
-                    var length = 1
-                    while length < word.count, all[start + length] == word[length] { length += 1 }
-                    if length == word.count { return true }
-                }
-                return false
-            }
-        }
-    }
-}

@@ -48,8 +48,7 @@ struct FieldFitting {
     /// - Throws: ``ServiceError`` when the value does not fit, or the schema does not take the field.
     mutating func fitted(_ field: Field) throws -> Field {
         guard Names.isIdentifier(field.name) || isShareField(field.name) else {
-            throw ServiceError.invalid(
-                "A field's name is a letter, then letters, digits and underscores.")
+            throw ServiceError.fieldName(field.name)
         }
         let rule = schema.rule(for: field.name, of: recordType)
         guard rule != nil || context.address.environment == .development else {

@@ -88,7 +88,7 @@ struct ModifyDecisions {
         let old = stored.living(operation.key)
         if let error = objection(to: operation, old: old) {
             var failure = failure(operation.key, error)
-            if let old, error.code == .conflict || error.code == .exists,
+            if let old, error.code == .conflict,
                 plan.access[old.type].mayRead(old)
             {
                 failure.serverRecord = RecordDictionary(
@@ -141,7 +141,7 @@ struct ModifyDecisions {
         guard plan.access[old.type].mayWrite(old) else { return .writeNotPermitted }
         if !operation.kind.isForced {
             guard let tag = operation.changeTag else {
-                return operation.kind == .delete ? .staleChangeTag : .untaggedRecordExists
+                return operation.kind == .delete ? .staleChangeTag : .recordExists
             }
             guard tag == old.changeTag else { return .staleChangeTag }
         }

@@ -75,7 +75,7 @@ struct OperationOutcome {
             switch item {
             case .failure(let bytes):
                 var failure = try readWire(RecordFailure.self, from: bytes)
-                if failure.error.code == .conflict || failure.error.code == .exists,
+                if failure.error.code == .conflict,
                     let name = failure.recordName, let row = try stored(name), !row.isDeleted,
                     access[row.type].mayRead(row)
                 {

@@ -41,7 +41,7 @@ struct NotificationFields {
         case .string(let text): String(text.prefix(textCharacters))
         case .int64(let number): String(number)
         case .double(let number): String(number)
-        case .timestamp(let milliseconds):
+        case .timestamp(let milliseconds, _):
             Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(.iso8601)
         case .reference(let reference): reference.recordName
         default: ""

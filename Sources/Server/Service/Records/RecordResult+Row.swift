@@ -39,13 +39,15 @@ extension RecordDictionary {
     init(_ row: RecordRow, in zoneID: ZoneIDDictionary, viewer: RecordViewer) {
         self.init(
             recordName: row.name, recordType: row.type, recordChangeTag: row.changeTag,
-            fields: .encoded(row.payload),
+            fields: viewer.fields(of: row.payload),
             zoneID: zoneID,
             created: Stamp(
-                timestampMilliseconds: row.createdMilliseconds, userRecordName: row.creator,
+                timestampMilliseconds: row.createdMilliseconds,
+                userRecordName: viewer.name(of: row.creator),
                 deviceID: row.creatorDevice),
             modified: Stamp(
-                timestampMilliseconds: row.modifiedMilliseconds, userRecordName: row.modifier,
+                timestampMilliseconds: row.modifiedMilliseconds,
+                userRecordName: viewer.name(of: row.modifier),
                 deviceID: row.modifierDevice),
             parentRecordName: row.parent.map { .some($0) } ?? .absent)
         // What a later version wrote of sharing is not shown; the fields are all the same.

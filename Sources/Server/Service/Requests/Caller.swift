@@ -1,3 +1,6 @@
+import StratusRecords
+import StratusWire
+
 /// Who asks.
 struct Caller: Hashable, Sendable {
     /// Nil for one who shows an API token only.
@@ -28,6 +31,23 @@ struct RecordViewer: Hashable, Sendable {
     var userRecordName: String?
     /// Whether he may be shown what is ours alone.
     var wantsExtensions: Bool
+}
+
+extension RecordViewer {
+    /// A record's fields: as they are stored for our own client, else as the protocol has them.
+    func fields(of payload: [UInt8]) -> RecordFields {
+        let stored = RecordFields.encoded(payload)
+        if wantsExtensions { return stored }
+        // What cannot be read is told by whoever reads it.
+        return (try? stored.inMilliseconds()) ?? stored
+    }
+
+    /// How a record names who made or changed it: our own client shows the caller as
+    /// `CKCurrentUserDefaultName`, as Apple's does.
+    func name(of userRecordName: String) -> String {
+        wantsExtensions && userRecordName == self.userRecordName
+            ? ZoneID.currentUserName : userRecordName
+    }
 }
 
 extension Caller {

@@ -82,9 +82,19 @@ extension ServiceError {
     static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: .unknownItem)
-    static let recordExists = ServiceError(.exists, "record to insert already exists")
-    static let untaggedRecordExists = ServiceError(.conflict, "record to insert already exists")
+    /// Of a `create` too: decision 19.
+    static let recordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
+    /// In Apple's words, which name the field besides.
+    static let systemField = ServiceError(
+        .accessDenied, "Unprivileged attempt to insert a system field",
+        frameworkCode: .permissionFailure)
+    static let badFieldName = invalid(
+        "A field's name is a letter, then letters, digits and underscores.")
+    /// What is wrong with the name of a field that an app may not have.
+    static func fieldName(_ name: String) -> ServiceError {
+        name.hasPrefix("_") ? systemField : badFieldName
+    }
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let lookupTooLarge = overLimit(
         "The records are too many bytes for one answer; look up fewer at a time.")

@@ -3,6 +3,19 @@ import StratusRecords
 extension Field {
     /// Reads `{"value": …, "type": "…", "isEncrypted": …}`; a value that is null or absent is nil.
     init(name: String, wire node: JSONNode) throws(WireError) {
+        try self.init(name: name, inMilliseconds: node)
+        if case .timestamp = value { readExactDates(node) }
+        if case .timestampList = value { readExactDates(node) }
+    }
+
+    private mutating func readExactDates(_ node: JSONNode) {
+        if let exact = node[Self.exactKey] { value = value?.with(exactDates: exact) }
+    }
+
+    /// **Ours**: dates in full, beside the protocol's milliseconds.
+    fileprivate static let exactKey: StaticString = "exactValue"
+
+    private init(name: String, inMilliseconds node: JSONNode) throws(WireError) {
         guard node.isObject else { throw WireError("Expected an object with a value.") }
         var json: JSONNode?
         var typeTag: JSONNode?
@@ -128,7 +141,7 @@ extension JSONNode {
     }
 
     /// A finite number, or a string of one.
-    fileprivate var number: Double? {
+    var number: Double? {
         if let double { return double }
         return string.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
     }
@@ -184,6 +197,8 @@ extension Field: WireWritable {
                 value.writeRaw(to: &writer, numbersAsStrings: numbersAsStrings)
                 writer.key("type")
                 writer.word(encryptedTag ?? value.type?.tag ?? "UNKNOWN_LIST")
+                // Who has numbers as strings is none of ours.
+                if !numbersAsStrings { value.writeExactDates(Self.exactKey, to: &writer) }
             } else {
                 writer.null()
             }
@@ -197,7 +212,8 @@ extension FieldValue {
     func writeRaw(to writer: inout JSONWriter, numbersAsStrings quoted: Bool = false) {
         switch self {
         case .string(let value): writer.string(value)
-        case .int64(let value), .timestamp(let value): writer.integer(value, isQuoted: quoted)
+        case .int64(let value), .timestamp(let value, _):
+            writer.integer(value, isQuoted: quoted)
         case .double(let value): writer.double(value, isQuoted: quoted)
         case .bytes(let value): writer.base64(value)
         case .location(let value): value.write(to: &writer)
@@ -205,7 +221,7 @@ extension FieldValue {
         case .asset(let value): value.write(to: &writer)
         case .stringList(let values):
             writer.array { for value in values { $0.string(value) } }
-        case .int64List(let values), .timestampList(let values):
+        case .int64List(let values), .timestampList(let values, _):
             writer.array { for value in values { $0.integer(value, isQuoted: quoted) } }
         case .doubleList(let values):
             writer.array { for value in values { $0.double(value, isQuoted: quoted) } }
@@ -218,6 +234,36 @@ extension FieldValue {
         case .assetList(let values):
             writer.array { for value in values { value.write(to: &$0) } }
         case .emptyList: writer.array { _ in }
+        }
+    }
+}
+
+extension FieldValue {
+    /// The value with dates in full, as far as they agree with the milliseconds: what does not is nobody's.
+    fileprivate func with(exactDates node: JSONNode) -> FieldValue {
+        switch self {
+        case .timestamp(let milliseconds, _):
+            guard let seconds = node.number, ExactDate.milliseconds(of: seconds) == milliseconds
+            else { return self }
+            return .timestamp(milliseconds: milliseconds, exactSeconds: seconds)
+        case .timestampList(let milliseconds, _):
+            guard node.isArray, node.count == milliseconds.count else { return self }
+            let seconds = node.elements.compactMap(\.number)
+            guard seconds.map(ExactDate.milliseconds) == milliseconds else { return self }
+            return .timestampList(milliseconds: milliseconds, exactSeconds: seconds)
+        default: return self
+        }
+    }
+
+    fileprivate func writeExactDates(_ key: StaticString, to writer: inout JSONWriter) {
+        switch self {
+        case .timestamp(_, let seconds?):
+            writer.key(key)
+            writer.double(seconds, isQuoted: false)
+        case .timestampList(_, let seconds?):
+            writer.key(key)
+            writer.array { for value in seconds { $0.double(value, isQuoted: false) } }
+        default: break
         }
     }
 }

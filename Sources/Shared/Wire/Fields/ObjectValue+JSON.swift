@@ -14,6 +14,11 @@ extension Location: WireReadable, WireWritable {
             speed: try node.optional("speed"),
             course: try node.optional("course"),
             timestampMilliseconds: try node.optional("timestamp"))
+        if let seconds = node["exactTimestamp"]?.number,
+            ExactDate.milliseconds(of: seconds) == timestampMilliseconds
+        {
+            timestampExactSeconds = seconds
+        }
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -26,6 +31,7 @@ extension Location: WireReadable, WireWritable {
             writer.optional("speed", speed)
             writer.optional("course", course)
             writer.optional("timestamp", timestampMilliseconds)
+            writer.optional("exactTimestamp", timestampExactSeconds)
         }
     }
 }

@@ -43,3 +43,20 @@ public func wireBytes(
     value.write(to: &writer)
     return writer.finish()
 }
+
+extension [UInt8] {
+    /// Whether a word stands in the bytes: a quick look before they are parsed.
+    package func contains(bytes word: [UInt8]) -> Bool {
+        withUnsafeBufferPointer { all in
+            word.withUnsafeBufferPointer { word in
+                guard let first = word.first, all.count >= word.count else { return false }
+                for start in 0...(all.count - word.count) where all[start] == first {
+                    var length = 1
+                    while length < word.count, all[start + length] == word[length] { length += 1 }
+                    if length == word.count { return true }
+                }
+                return false
+            }
+        }
+    }
+}

@@ -45,6 +45,24 @@ extension RecordFields {
     }
 }
 
+extension RecordFields {
+    private static let exactKeys = [#""exactValue":"#, #""exactTimestamp":"#].map { Array($0.utf8) }
+
+    /// The fields without what only our own client knows: dates are whole milliseconds.
+    ///
+    /// - Throws: ``WireError`` when the fields are bytes that do not parse.
+    public func inMilliseconds() throws(WireError) -> RecordFields {
+        if case .encoded(let bytes) = self,
+            !Self.exactKeys.contains(where: { bytes.contains(bytes: $0) })
+        {
+            return self
+        }
+        var fields = try values()
+        for index in fields.indices { fields[index].value = fields[index].value?.inMilliseconds }
+        return .values(fields)
+    }
+}
+
 extension RecordFields: WireReadable, WireWritable {
     /// Reads the fields as values.
     public init(wire node: JSONNode) throws(WireError) {

@@ -44,13 +44,14 @@ import Testing
         values["blob"] = Data([1, 2, 3])
         values["place"] = CLLocation(latitude: 47, longitude: 11)
         values["tags"] = ["x", "y"]
-        #expect(record.allKeys() == ["name"] && record.changedKeys() == ["name"])
-        #expect(values.changedKeys() == values.allKeys())
+        #expect(record.allKeys() == (values.allKeys() + ["name"]).sorted())
+        #expect(record.changedKeys() == record.allKeys())
+        #expect(values.changedKeys() == values.allKeys() && !values.allKeys().contains("name"))
         try await database().save(record)
         #expect(values.changedKeys().isEmpty && values["diary"] as? String == "We met a marmot.")
 
         let read = try await database(device: "tablet").record(for: record.recordID)
-        #expect(read.allKeys() == ["name"] && read["diary"] == nil)
+        #expect(read.allKeys() == record.allKeys())
         #expect(
             read.encryptedValues.allKeys() == [
                 "at", "blob", "count", "diary", "height", "place", "tags",
@@ -111,7 +112,8 @@ import Testing
                 from: try NSKeyedArchiver.archivedData(
                     withRootObject: record, requiringSecureCoding: true)))
         #expect(copy.encryptedValues.allKeys() == ["diary", "second"])
-        #expect(copy.encryptedValues.changedKeys() == ["second"] && copy.allKeys() == ["name"])
+        #expect(copy.encryptedValues.changedKeys() == ["second"])
+        #expect(copy.allKeys() == ["diary", "name", "second"])
         try await phone.save(copy)
         let read = try await phone.record(for: record.recordID)
         #expect(read.encryptedValues["second"] == 2)

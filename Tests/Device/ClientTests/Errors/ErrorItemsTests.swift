@@ -115,7 +115,7 @@ import Testing
         #expect(read.encryptedValues.allKeys() == ["code", "diary", "new"])
         #expect(read.encryptedValues["diary"] == "Tablet's")
         #expect(read.encryptedValues["code"] as? Int == 2)
-        #expect(read.allKeys() == ["name"] && read["name"] == "Phone's")
+        #expect(read.allKeys() == ["code", "diary", "name", "new"] && read["name"] == "Phone's")
     }
 
     @Test func conflictWithoutAncestorMergesFields() {

@@ -54,6 +54,36 @@ import Testing
         #expect(copy.allKeys().isEmpty && copy.changedKeys().isEmpty)
     }
 
+    /// A device that keeps them in its rows compares bytes to see whether a record changed.
+    @Test func sameSystemFieldsMakeSameBytes() throws {
+        func bytes(_ record: CKRecord) -> Data {
+            let coder = NSKeyedArchiver(requiringSecureCoding: true)
+            record.encodeSystemFields(with: coder)
+            return coder.encodedData
+        }
+        let record = full()
+        let first = bytes(record)
+        for _ in 0..<50 { #expect(bytes(record) == first) }
+        #expect(bytes(try #require(record.copy() as? CKRecord)) == first)
+        record["name"] = "Gipfelblick"
+        #expect(bytes(record) == first)
+        record.setParent(CKRecord.ID(recordName: "other", zoneID: trips))
+        #expect(bytes(record) != first)
+    }
+
+    @Test func archivedAssetKeepsItsFile() throws {
+        let asset = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/photo.png"))
+        #expect(try roundTrip(asset).fileURL == asset.fileURL)
+        let list = NSArray(array: [asset, "name" as NSString])
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: list, requiringSecureCoding: true)
+        let read = try NSKeyedUnarchiver.unarchivedObject(
+            ofClasses: [NSArray.self, CKAsset.self, NSString.self], from: data)
+        let members = try #require(read as? NSArray)
+        #expect((members.firstObject as? CKAsset)?.fileURL.path == "/tmp/photo.png")
+        #expect(CKAsset.supportsSecureCoding)
+    }
+
     @Test func archivedIdentifiersAndZonesRoundTrip() throws {
         let recordID = CKRecord.ID(
             recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_o"))

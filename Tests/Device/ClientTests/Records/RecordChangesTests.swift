@@ -84,7 +84,7 @@ import Testing
         record["date"] = Date(timeIntervalSince1970: 1.000_4)
         try await save(record, on: device, policy: policy) { record["note"] = "2" }
         #expect(record["note"] as? String == "2" && record.changedKeys() == ["note"])
-        #expect(record["date"] as? Date == Date(timeIntervalSince1970: 1))
+        #expect(record["date"] as? Date == Date(timeIntervalSince1970: 1.000_4))
         let other = try await device.0.record(for: record.recordID)
         other["note"] = "theirs"
         try await device.0.save(other)

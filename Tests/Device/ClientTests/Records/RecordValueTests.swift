@@ -43,6 +43,22 @@ import Testing
         #expect(missing == "?")
     }
 
+    @Test func untypedSubscriptGivesObject() {
+        record["name"] = "Gipfel"
+        let value = record["name"]
+        let object: (any __CKRecordObjCValue)? = value
+        #expect(object is NSString)
+        let typed: (any CKRecordValueProtocol)? = record["name"]
+        #expect(typed as? String == "Gipfel")
+        let other = CKRecord(recordType: "Hut")
+        for key in record.allKeys() { other[key] = record[key] }
+        #expect(other["name"] == "Gipfel")
+        other["beds"] = NSNumber(value: 4) as any __CKRecordObjCValue
+        #expect(other["beds"] == 4)
+        let encrypted: (any CKRecordValue)? = other.encryptedValues["name"]
+        #expect(encrypted == nil)
+    }
+
     @Test func unsavedDateKeepsFraction() {
         let date = Date(timeIntervalSince1970: 1.123_456_7)
         record["at"] = date

@@ -252,7 +252,7 @@ import Testing
         #expect(again[0].values["beds"] == .int64(1))
         // A new signature is a new request.
         let new = try await send(world, try server.signature())
-        #expect(new[0].code == .exists)
+        #expect(new[0].code == .conflict)
     }
 
     @Test func serverUsesPublicDatabaseAsItsOwnUser() async throws {

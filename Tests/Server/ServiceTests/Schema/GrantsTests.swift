@@ -162,7 +162,7 @@ import Testing
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
         let taken = try await bob.modify([hut(.create, "a", [beds(9)])], scope: .public)[0]
-        #expect(taken.code == .exists)
+        #expect(taken.code == .conflict)
         #expect(taken.failed?.serverRecord == nil)
         let own = try await alice.modify([hut(.create, "a", [beds(9)])], scope: .public)[0]
         #expect(own.failed?.serverRecord != nil)
@@ -179,7 +179,7 @@ import Testing
         let first = [hut(.create, "new", [beds(2)]), hut(.create, "a", [beds(9)])]
         for _ in 0..<2 {
             let results = try await bob.modify(first, operationID: "once", scope: .public)
-            #expect(results.map(\.code) == [nil, .exists])
+            #expect(results.map(\.code) == [nil, .conflict])
             #expect(results[0].values == ["beds": .int64(2)])
             #expect(results[1].failed?.serverRecord == nil)
         }

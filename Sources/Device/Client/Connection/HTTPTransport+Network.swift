@@ -1,0 +1,145 @@
+import AsyncHTTPClient
+import Foundation
+import NIOSSL
+import StratusRecords
+import Synchronization
+
+extension HTTPTransport {
+    /// How a service is reached: whose certificates are trusted, and through which proxy.
+    ///
+    /// By default as the environment says, in the words that curl knows:
+    ///
+    /// | variable | meaning |
+    /// | --- | --- |
+    /// | `SSL_CERT_FILE` | a file of certificates (PEM) that are trusted in place of the system's |
+    /// | `https_proxy`, `HTTPS_PROXY` | the proxy for `https` addresses, such as `http://proxy.example.org:3128` |
+    /// | `http_proxy` | the proxy for `http` addresses |
+    /// | `no_proxy`, `NO_PROXY` | hosts that are reached without one: names, with all that ends so, or `*` |
+    ///
+    /// Loopback addresses are always reached without a proxy. A proxy is asked to connect (`CONNECT`), for
+    /// `http` too.
+    ///
+    /// ```swift
+    /// var network = HTTPTransport.Network()
+    /// try network.trust(certificatesPEM: ownAuthority)
+    /// let transport = HTTPTransport(
+    ///     origin: "https://cloud.example.org", credentials: credentials, deviceID: "phone",
+    ///     network: network)
+    /// ```
+    public struct Network: Hashable, Sendable {
+        /// A file of certificates (PEM) that are trusted in place of the system's.
+        public var certificateFile: String?
+        /// The address of the proxy for `https` addresses; nil is none.
+        public var httpsProxy: String?
+        /// The address of the proxy for `http` addresses; nil is none.
+        public var httpProxy: String?
+        /// The hosts that are reached without a proxy.
+        public var hostsWithoutProxy: [String]
+        private var trusted: [NIOSSLCertificate] = []
+
+        public init(
+            environmentVariables: [String: String] = ProcessInfo.processInfo.environment
+        ) {
+            func value(_ names: String...) -> String? {
+                names.lazy.compactMap { environmentVariables[$0] }.first { !$0.isEmpty }
+            }
+            certificateFile = value("SSL_CERT_FILE")
+            httpsProxy = value("https_proxy", "HTTPS_PROXY")
+            // Not in capitals: a web server's header could set that one.
+            httpProxy = value("http_proxy")
+            hostsWithoutProxy = (value("no_proxy", "NO_PROXY") ?? "").split(separator: ",")
+                .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+        }
+
+        /// Trusts certificates besides, such as those of an organisation's own authority.
+        ///
+        /// - Parameter certificatesPEM: one or several in the text form that begins with
+        ///   `-----BEGIN CERTIFICATE-----`.
+        /// - Throws: `CKError.invalidArguments` when there is none in it.
+        public mutating func trust(certificatesPEM: String) throws {
+            do {
+                trusted += try NIOSSLCertificate.fromPEMBytes(Array(certificatesPEM.utf8))
+            } catch {
+                throw CKError(
+                    .invalidArguments, "Give certificates in the form of PEM files.", cause: error)
+            }
+        }
+    }
+
+    /// The HTTP client with which the service is reached.
+    ///
+    /// - Throws: ``TransportError`` when the network is described wrongly.
+    var client: HTTPClient {
+        get throws { try network.client(for: origin) }
+    }
+}
+
+extension HTTPTransport.Network {
+    private struct Configuration: Hashable {
+        var certificateFile: String?
+        var trusted: [NIOSSLCertificate]
+        var proxy: HTTPClient.Configuration.Proxy?
+    }
+
+    /// They live as long as the process, so that nobody has to shut them down. All transports of one
+    /// configuration share one with its open connections.
+    private static let clients = Mutex<[Configuration: HTTPClient]>([:])
+
+    fileprivate func client(for origin: String) throws -> HTTPClient {
+        let configuration = Configuration(
+            certificateFile: certificateFile, trusted: trusted, proxy: try proxy(for: origin))
+        if let certificateFile, !FileManager.default.isReadableFile(atPath: certificateFile) {
+            throw TransportError(
+                .notConfigured, "Set SSL_CERT_FILE to a file of certificates that can be read.",
+                address: certificateFile)
+        }
+        return Self.clients.withLock { clients in
+            if let client = clients[configuration] { return client }
+            let client = Self.client(configuration)
+            clients[configuration] = client
+            return client
+        }
+    }
+
+    /// Nobody waits for a service that does not listen: retrying is the business of whoever asks.
+    private static func client(_ network: Configuration) -> HTTPClient {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        configuration.proxy = network.proxy
+        if network.certificateFile != nil || !network.trusted.isEmpty {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            if let file = network.certificateFile { tls.trustRoots = .file(file) }
+            tls.additionalTrustRoots = [.certificates(network.trusted)]
+            configuration.tlsConfiguration = tls
+        }
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// The proxy on the way to a service; nil where there is none.
+    func proxy(for origin: String) throws -> HTTPClient.Configuration.Proxy? {
+        guard let url = URL(string: origin), let host = url.host?.lowercased() else { return nil }
+        guard let text = url.scheme == "https" ? httpsProxy : httpProxy, isReachedByProxy(host)
+        else { return nil }
+        guard let proxy = URL(string: text.contains("://") ? text : "http://" + text),
+            proxy.scheme == "http", let proxyHost = proxy.host
+        else {
+            throw TransportError(
+                .notConfigured,
+                "Set the proxy to an address such as http://proxy.example.org:3128.",
+                address: text)
+        }
+        let authorization = proxy.user.map {
+            HTTPClient.Authorization.basic(username: $0, password: proxy.password ?? "")
+        }
+        return .server(host: proxyHost, port: proxy.port ?? 80, authorization: authorization)
+    }
+
+    private func isReachedByProxy(_ host: String) -> Bool {
+        if host == "localhost" || host == "::1" || host.hasPrefix("127.") { return false }
+        return !hostsWithoutProxy.contains { name in
+            let name = name.hasPrefix(".") ? String(name.dropFirst()) : name
+            return name == "*" || host == name || host.hasSuffix("." + name)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Hummingbird
+import Logging
+import StratusClient
+import StratusServer
+import StratusService
+import StratusStorage
+import Testing
+
+/// What a newcomer gets wrong first is told in a sentence, with the address in it.
+@Suite(.timeLimit(.minutes(5))) struct FirstMistakeTests {
+    private static let trails = "iCloud.org.example.Trails"
+
+    private func mistake(
+        _ variables: [String: String], container: String = trails,
+        _ body: (CKDatabase) async throws -> Void = { _ = try await $0.allRecordZones() }
+    ) async throws -> CKError {
+        let connection = CloudConnection(environmentVariables: variables)
+        let database = CKContainer(identifier: container, connection: connection)
+            .privateCloudDatabase
+        let error = await #expect(throws: CKError.self) { try await body(database) }
+        return try #require(error)
+    }
+
+    private func expect(
+        _ error: CKError, _ code: CKError.Code, says parts: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        for part in parts {
+            #expect(
+                error.localizedDescription.contains(part), "\(error.localizedDescription)",
+                sourceLocation: sourceLocation)
+            #expect("\(error)".contains(part), sourceLocation: sourceLocation)
+        }
+    }
+
+    private func withService(
+        isForDevelopment: Bool,
+        _ body: @escaping @Sendable (CloudService, String) async throws -> Void
+    ) async throws {
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: isForDevelopment))
+        try await serve(
+            { listening in
+                try buildServer(
+                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+                    onListening: listening)
+            }, { port in try await body(service, "http://127.0.0.1:\(port)") })
+    }
+
+    @Test func missingAddressIsReportedBeforeMissingAccount() async throws {
+        expect(
+            try await mistake([:]), .badContainer,
+            says: "Set STRATUS_URL to the address of a Stratus service.")
+        let container = CKContainer(
+            identifier: Self.trails, connection: CloudConnection(environmentVariables: [:]))
+        await #expect(throws: CKError(.badContainer)) { try await container.accountStatus() }
+        await #expect(throws: CKError(.badContainer)) { try await container.userRecordID() }
+    }
+
+    @Test(arguments: ["127.0.0.1:8080", "ftp://127.0.0.1", "cloud.example.org", "http://"])
+    func malformedAddressIsQuoted(_ address: String) async throws {
+        let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
+        expect(error, .badContainer, says: "Set STRATUS_URL to an http or https address", address)
+    }
+
+    @Test func missingAccountIsReported() async throws {
+        let error = try await mistake(["STRATUS_URL": "http://127.0.0.1:1"])
+        expect(error, .notAuthenticated, says: "STRATUS_WEB_AUTH_TOKEN", "STRATUS_DEV_USER")
+    }
+
+    @Test func nobodyListeningIsReportedWithAddress() async throws {
+        let address = "http://127.0.0.1:1"
+        let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
+        expect(error, .networkFailure, says: "Nobody listens at the service's address", address)
+    }
+
+    @Test func tlsToPlainPortIsReported() async throws {
+        try await withService(isForDevelopment: true) { _, origin in
+            let address = origin.replacing("http:", with: "https:")
+            let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
+            expect(error, .networkFailure, says: "speaks no TLS", "http://", address)
+        }
+    }
+
+    @Test func wrongAPITokenIsReported() async throws {
+        try await withService(isForDevelopment: true) { service, origin in
+            let other = try await service.accounts.createAPIToken(
+                for: .init(container: "iCloud.org.example.Huts", environment: .development),
+                name: "huts")
+            for token in ["wrong", other] {
+                let error = try await mistake([
+                    "STRATUS_URL": origin, "STRATUS_DEV_USER": "ida", "STRATUS_API_TOKEN": token,
+                ])
+                expect(
+                    error, .notAuthenticated, says: "Authentication failed", "STRATUS_API_TOKEN",
+                    "stratus token create")
+                #expect(error.userInfo["StratusAddress"] as? String == origin)
+            }
+        }
+    }
+
+    @Test func serviceWithoutDevIsReported() async throws {
+        try await withService(isForDevelopment: false) { _, origin in
+            let error = try await mistake(["STRATUS_URL": origin, "STRATUS_DEV_USER": "ida"])
+            expect(error, .notAuthenticated, says: "runs without --dev", "STRATUS_WEB_AUTH_TOKEN")
+            let anonymous = CKContainer(
+                identifier: Self.trails,
+                connection: CloudConnection(environmentVariables: ["STRATUS_URL": origin]))
+            let refusal = await #expect(throws: CKError.self) {
+                try await anonymous.publicCloudDatabase.allRecordZones()
+            }
+            expect(try #require(refusal), .notAuthenticated, says: "good with --dev alone")
+        }
+    }
+
+    @Test func undeployedRecordTypeIsReported() async throws {
+        try await withService(isForDevelopment: true) { _, origin in
+            let error = try await mistake([
+                "STRATUS_URL": origin, "STRATUS_DEV_USER": "ida",
+                "STRATUS_ENVIRONMENT": "production",
+            ]) { database in
+                _ = try await database.save(CKRecord(recordType: "Hut"))
+            }
+            expect(
+                error, .invalidArguments, says: "Cannot create new type Hut in production schema",
+                "stratus schema deploy")
+        }
+    }
+
+    @Test(arguments: [502, 404, 200])
+    func errorPageOfProxyIsReported(_ status: Int) async throws {
+        let page = "<html><body>Bad Gateway</body></html>"
+        try await serve(
+            { listening in
+                let router = Router(context: BasicRequestContext.self)
+                for method in [HTTPRequest.Method.get, .post] {
+                    router.on("**", method: method) { _, _ in
+                        Response(
+                            status: .init(code: status), headers: [.contentType: "text/html"],
+                            body: .init(byteBuffer: ByteBuffer(string: page)))
+                    }
+                }
+                return Application(
+                    router: router,
+                    configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+                    logger: Logger(label: "test"))
+            },
+            { port in
+                let address = "http://127.0.0.1:\(port)"
+                let error = try await mistake([
+                    "STRATUS_URL": address, "STRATUS_WEB_AUTH_TOKEN": "t",
+                ])
+                let sentence =
+                    status == 200
+                    ? "answer is not the protocol's" : "Something else than the service answered"
+                expect(
+                    error, status == 502 ? .serviceUnavailable : .serverRejectedRequest,
+                    says: sentence, "HTTP \(status)", address)
+            })
+    }
+}

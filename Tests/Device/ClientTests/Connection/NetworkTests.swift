@@ -1,0 +1,182 @@
+import Foundation
+import Hummingbird
+import Logging
+import StratusServer
+import StratusService
+import StratusStorage
+import Testing
+
+@testable import StratusClient
+
+/// The way to a service that is not everybody's: a private authority, a proxy.
+@Suite(.timeLimit(.minutes(5))) struct NetworkTests {
+    /// An authority of the tests, and a certificate for localhost that it signed.
+    private struct Authority {
+        static let tool = "/usr/bin/openssl"
+
+        let folder: URL
+        var certificate: String { path("ca.pem") }
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory
+                .appendingPathComponent("stratus-ca-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            try run(
+                ["req", "-x509"] + key + [
+                    "-keyout", path("ca.key"), "-out", path("ca.pem"), "-days", "2", "-subj",
+                    "/CN=Authority of the tests",
+                ])
+            try run(
+                ["req"] + key + [
+                    "-keyout", path("key.pem"), "-out", path("request.pem"), "-subj",
+                    "/CN=localhost",
+                ])
+            try Data("subjectAltName=DNS:localhost".utf8)
+                .write(to: URL(fileURLWithPath: path("names")))
+            try run([
+                "x509", "-req", "-in", path("request.pem"), "-CA", path("ca.pem"), "-CAkey",
+                path("ca.key"), "-CAcreateserial", "-out", path("certificate.pem"), "-days", "2",
+                "-extfile", path("names"),
+            ])
+        }
+
+        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+        private func run(_ arguments: [String]) throws {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: Self.tool)
+            process.arguments = arguments
+            process.standardError = FileHandle.nullDevice
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            try #require(process.terminationStatus == 0)
+        }
+
+        func remove() {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    private func status(
+        _ port: Int, _ network: HTTPTransport.Network
+    ) async throws -> CKAccountStatus {
+        let transport = try #require(
+            HTTPTransport(
+                origin: "https://localhost:\(port)",
+                credentials: .init(apiToken: "development", developmentUser: "ida"),
+                deviceID: "phone", network: network))
+        let container = CKContainer(
+            identifier: "iCloud.org.example.Trails",
+            connection: CloudConnection(transport: transport, hasAccount: true))
+        _ = try await container.privateCloudDatabase.allRecordZones()
+        return try await container.accountStatus()
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: Authority.tool), "needs openssl"))
+    func privateAuthorityIsTrustedByFileAndInCode() async throws {
+        let authority = try Authority()
+        defer { authority.remove() }
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        let files = try TLSFiles(
+            certificatePath: authority.path("certificate.pem"), keyPath: authority.path("key.pem"))
+        try await serve(
+            { listening in
+                try buildServer(
+                    service, host: "127.0.0.1", port: 0, tls: files, logger: Logger(label: "test"),
+                    onListening: listening)
+            },
+            { port in
+                let byFile = HTTPTransport.Network(
+                    environmentVariables: ["SSL_CERT_FILE": authority.certificate])
+                #expect(try await status(port, byFile) == .available)
+                var inCode = HTTPTransport.Network(environmentVariables: [:])
+                let stranger = inCode
+                let error = await #expect(throws: CKError.self) {
+                    try await status(port, stranger)
+                }
+                #expect(error?.code == .networkFailure)
+                #expect("\(error!)".contains("certificate to be trusted"))
+                try inCode.trust(
+                    certificatesPEM: try String(
+                        contentsOfFile: authority.certificate, encoding: .utf8))
+                #expect(try await status(port, inCode) == .available)
+            })
+    }
+
+    @Test func unreadableCertificatesAreReported() async throws {
+        let missing = HTTPTransport.Network(environmentVariables: ["SSL_CERT_FILE": "/no/such/file"]
+        )
+        let error = await #expect(throws: CKError.self) { try await status(1, missing) }
+        #expect(error?.code == .badContainer)
+        #expect("\(error!)".contains("SSL_CERT_FILE") && "\(error!)".contains("/no/such/file"))
+        var network = HTTPTransport.Network(environmentVariables: [:])
+        #expect(throws: CKError(.invalidArguments)) { try network.trust(certificatesPEM: "x") }
+    }
+
+    @Test func requestsGoThroughProxyOfEnvironment() async throws {
+        let asked = Log()
+        try await serve(
+            { listening in
+                let router = Router(context: BasicRequestContext.self)
+                router.add(middleware: Recording(asked: asked))
+                return Application(
+                    router: router,
+                    configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+                    logger: Logger(label: "test"))
+            },
+            { port in
+                let connection = CloudConnection(environmentVariables: [
+                    // A host that no name server will ever know: only a proxy can reach it.
+                    "STRATUS_URL": "http://cloud.invalid", "STRATUS_WEB_AUTH_TOKEN": "t",
+                    "http_proxy": "http://127.0.0.1:\(port)",
+                ])
+                let database = CKContainer(
+                    identifier: "iCloud.org.example.Trails", connection: connection
+                ).privateCloudDatabase
+                _ = await code { try await database.save(CKRecord(recordType: "Hut")) }
+            })
+        #expect(asked.all.first?.hasPrefix("CONNECT") == true, "\(asked.all)")
+    }
+
+    @Test func hostsAreReachedWithoutProxy() throws {
+        let network = HTTPTransport.Network(environmentVariables: [
+            "HTTPS_PROXY": "proxy.example.org:3128", "HTTP_PROXY": "http://ignored:1",
+            "NO_PROXY": "intern.example.org, .lan",
+        ])
+        #expect(
+            try network.proxy(for: "https://cloud.example.org")
+                == .server(host: "proxy.example.org", port: 3128))
+        for direct in [
+            "http://cloud.example.org", "https://intern.example.org",
+            "https://a.intern.example.org",
+            "https://nas.lan:8443", "https://localhost:1", "https://127.0.0.1",
+        ] {
+            #expect(try network.proxy(for: direct) == nil, "\(direct)")
+        }
+        #expect(try network.proxy(for: "https://notlan") != nil)
+        let bad = HTTPTransport.Network(environmentVariables: ["https_proxy": "socks5://a:1"])
+        #expect(throws: TransportError.self) { try bad.proxy(for: "https://cloud.example.org") }
+    }
+}
+
+/// Notes what is asked for, and answers nothing of it.
+private struct Recording: RouterMiddleware {
+    typealias Context = BasicRequestContext
+
+    let asked: Log
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        asked.add("\(request.method) \(request.uri)")
+        return Response(status: .forbidden)
+    }
+}

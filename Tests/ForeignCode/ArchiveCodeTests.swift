@@ -1,0 +1,55 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// What code bases keep on the disk: system fields, tokens, identifiers, whole records.
+@Suite struct ArchiveCodeTests {
+    private func note() -> CKRecord {
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note-1"))
+        record["title"] = "Milk"
+        return record
+    }
+
+    private func systemFields(_ record: CKRecord) -> Data {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: archiver)
+        archiver.finishEncoding()
+        return archiver.encodedData
+    }
+
+    @Test func systemFieldsMakeRecordAgain() throws {
+        let data = systemFields(note())
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+        unarchiver.requiresSecureCoding = true
+        let record = try #require(CKRecord(coder: unarchiver))
+        unarchiver.finishDecoding()
+        #expect(record.recordID == note().recordID && record.recordType == "Note")
+        #expect(record.allKeys().isEmpty)
+        // Rows are compared by their bytes.
+        #expect(systemFields(record) == data)
+    }
+
+    @Test func rootObjectsAreArchived() throws {
+        let record = note()
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: record, requiringSecureCoding: true)
+        let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+        #expect(copy?["title"] as? String == "Milk")
+        let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
+        let zone = try NSKeyedUnarchiver.unarchivedObject(
+            ofClass: CKRecordZone.ID.self,
+            from: try NSKeyedArchiver.archivedData(
+                withRootObject: zoneID, requiringSecureCoding: true))
+        #expect(zone == zoneID)
+    }
+
+    @Test func collectionsWithAssetsAreArchived() throws {
+        let asset = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/photo"))
+        let data = try NSKeyedArchiver.archivedData(
+            withRootObject: ["photo": asset] as NSDictionary, requiringSecureCoding: true)
+        let read = try NSKeyedUnarchiver.unarchivedObject(
+            ofClasses: [NSDictionary.self, NSString.self, CKAsset.self], from: data)
+        let photo = (read as? NSDictionary)?["photo"] as? CKAsset
+        #expect(photo?.fileURL?.path == "/tmp/photo")
+    }
+}
