@@ -40,7 +40,7 @@ import Testing
             "wrong type of a key", "records/modify", 400, "BAD_REQUEST", #"{"operations":"create"}"#
         ),
         Case(
-            "wrong type of a value", "records/modify", 400, "BAD_REQUEST",
+            "wrong type of a value", "records/modify", 400, "ATOMIC_ERROR",
             modify(#""name":{"value":"x","type":"INT64"}"#)),
         Case(
             "unknown operation", "records/modify", 400, "BAD_REQUEST",

@@ -56,7 +56,7 @@ extension FieldValue {
         case .string(let text): digest.add(text.utf8)
         case .int64(let number): digest.add(number)
         case .double(let number): digest.add(number)
-        case .timestamp(let milliseconds): digest.add(milliseconds)
+        case .timestamp(let milliseconds, _): digest.add(milliseconds)
         case .bytes(let bytes): digest.add(bytes)
         case .location(let place): digest.add(place)
         case .reference(let reference): digest.add(reference)
@@ -64,7 +64,7 @@ extension FieldValue {
         case .stringList(let list): for text in list { digest.add(text.utf8) }
         case .int64List(let list): for number in list { digest.add(number) }
         case .doubleList(let list): for number in list { digest.add(number) }
-        case .timestampList(let list): for milliseconds in list { digest.add(milliseconds) }
+        case .timestampList(let list, _): for milliseconds in list { digest.add(milliseconds) }
         case .bytesList(let list): for bytes in list { digest.add(bytes) }
         case .locationList(let list): for place in list { digest.add(place) }
         case .referenceList(let list): for reference in list { digest.add(reference) }

@@ -117,7 +117,7 @@ extension CacheStore {
                     row.sequence == item.sequence
                 else { continue }
                 if case .failed(let failure, _) = answer {
-                    row.settle(failure)
+                    row.noteDelivery(of: failure)
                     try update(row, database)
                 }
                 switch verdict {
@@ -259,7 +259,7 @@ extension RecordSnapshot {
 
 extension PendingRow {
     /// An answer came: unless an earlier one did not, it is known that the change did not arrive.
-    fileprivate mutating func settle(_ failure: SyncFailure) {
+    fileprivate mutating func noteDelivery(of failure: SyncFailure) {
         guard delivery == .underWay else { return }
         delivery = failure.leavesArrivalUnknown ? .unknown : .notSent
     }

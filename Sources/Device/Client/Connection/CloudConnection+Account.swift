@@ -38,6 +38,8 @@ extension CloudConnection {
     public func endSession(container: String) async throws {
         // Before anything is done that could not be finished.
         _ = try accountTransport
+        // A listener whose registration ends would register anew.
+        noteSessionEnding()
         await unregisterListeners()
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment),

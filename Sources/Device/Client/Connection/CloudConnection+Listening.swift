@@ -66,11 +66,11 @@ extension CloudConnection {
             defer { NotificationCenter.default.removeObserver(observer) }
             let changeCount = accountChangeCount
             let isChanged = await withTaskGroup(of: Bool.self) { group in
-                if hasAccount {
+                if hasAccount, !isSessionEnding {
                     group.addTask {
                         await self.listen(container, changeCount, report)
                         report(.closed)
-                        return self.accountChangeCount != changeCount
+                        return self.isSessionEnding || self.accountChangeCount != changeCount
                     }
                 }
                 group.addTask {
@@ -94,6 +94,7 @@ extension CloudConnection {
         let sender = RequestSender(connection: self, target: target, pace: RequestPace())
         var backoff = RequestPace.backoff
         while !Task.isCancelled {
+            guard !isSessionEnding else { return }
             do {
                 let address = try await register(through: sender, changeCount)
                 guard accountChangeCount == changeCount else { return }

@@ -25,6 +25,8 @@ public final class CloudConnection: Sendable {
         var changeCount = 0
         /// Under which the service notifies this device's listeners of changes, by container.
         var pushTokens: [String: String] = [:]
+        /// The session is about to end: nobody listens for the account any more.
+        var isEnding = false
     }
 
     private struct CoreHolder {
@@ -95,6 +97,13 @@ public final class CloudConnection: Sendable {
         }
         keyring.forget()
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
+    }
+
+    /// Whether the account's session is about to end; another account has one of its own.
+    var isSessionEnding: Bool { account.withLock { $0.isEnding } }
+
+    func noteSessionEnding() {
+        account.withLock { $0.isEnding = true }
     }
 
     func countAccountChange() {

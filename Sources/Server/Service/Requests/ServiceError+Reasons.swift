@@ -82,7 +82,7 @@ extension ServiceError {
     static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: .unknownItem)
-    /// Of a `create` too: decision 19.
+    /// Of a `create` too: decision 21.
     static let recordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
     /// In Apple's words, which name the field besides.

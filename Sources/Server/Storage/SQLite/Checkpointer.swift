@@ -9,6 +9,10 @@ import Synchronization
 /// 99th percentile. Here another connection does it while the writer is idle; a writer that is never idle
 /// does it itself once the log is long.
 final class Checkpointer: Sendable {
+    /// Into how many parts the length of log that is checkpointed is cut for further tries: a log on a full
+    /// disk lives on little room.
+    private static let triesPerLog = 8
+
     private let path: String
     private let configuration: Configuration
     private let limits: StorageLimits
@@ -59,12 +63,15 @@ final class Checkpointer: Sendable {
     }
 
     /// Where saves come without a pause, none is done before the next save, and the log goes on: then it is
-    /// tried again when the log is twice as long, not after each save. Each try opens a connection.
+    /// tried again when the log has grown by a part, not after each save. Each try opens a connection.
     private func isDue(_ pages: Int) -> Bool {
-        guard pages >= inPages(limits.logPagesBeforeCheckpoint) else { return false }
+        let first = inPages(limits.logPagesBeforeCheckpoint)
+        guard pages >= first else { return false }
         let former = checkpointedPages.load(ordering: .relaxed)
         // A log that began anew is shorter than it was.
-        guard pages < former || pages >= 2 * former else { return false }
+        guard pages < former || pages >= former + max(first / Self.triesPerLog, 1) else {
+            return false
+        }
         checkpointedPages.store(pages, ordering: .relaxed)
         return true
     }
