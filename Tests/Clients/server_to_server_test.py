@@ -103,7 +103,10 @@ def run(origin, container, key_id, key):
     headers = server.signed(b"{}", path)
     answer = server.session.post(origin + path + "?x=1", data=b"{}", headers=headers, timeout=10)
     assert answer.status_code == 200, answer.text
-    refused(server.session.post(origin + path + "?x=1", data=b"{}", headers=headers, timeout=10))
+    # A repeated read is answered again; the signature is good for no other address.
+    again = server.session.post(origin + path + "?x=1", data=b"{}", headers=headers, timeout=10)
+    assert again.status_code == 200 and again.json() == answer.json(), again.text
+    refused(server.session.post(origin + path + "?x=2", data=b"{}", headers=headers, timeout=10))
 
     # What must be refused, and alike.
     old = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=11)
