@@ -57,7 +57,7 @@ import Testing
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         try FileManager.default.copyItem(at: Self.fixture, to: URL(fileURLWithPath: path))
         defer {
-            for suffix in ["", "-wal", "-shm"] {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
                 // A file that was never made need not go.
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }

@@ -16,7 +16,7 @@ import Testing
 
     @Test func cacheFilesAreTheUsersAlone() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
-        defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let made = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
         #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
         // As an earlier release left them, while a process has them open.

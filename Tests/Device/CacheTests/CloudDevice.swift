@@ -47,7 +47,7 @@ final class CloudDevice: Sendable {
     }
 
     deinit {
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
             // A file that was never made need not go.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
@@ -146,6 +146,25 @@ final class FaultyTransport: AccountTransport {
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
-        try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
+        polling.withLock { polls in
+            polls.open += 1
+            polls.mostOpen = max(polls.mostOpen, polls.open)
+        }
+        defer { polling.withLock { $0.open -= 1 } }
+        let payload = try await inner.nextNotification(
+            at: webcourierURL, timeoutSeconds: timeoutSeconds)
+        if let payload { polling.withLock { $0.notifications.append(payload) } }
+        return payload
     }
+
+    /// Long polls for notifications.
+    struct Polls {
+        var open = 0
+        /// How many were open at once, at the most.
+        var mostOpen = 0
+        var notifications: [NotificationPayload] = []
+    }
+
+    private let polling = Mutex(Polls())
+    var polls: Polls { polling.withLock { $0 } }
 }

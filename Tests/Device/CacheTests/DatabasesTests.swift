@@ -24,7 +24,7 @@ import Testing
                 path: path, remotes: links, settings: .quick, world: TestTime().world)
         }
 
-        deinit { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        deinit { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
     }
 
     private func edit(_ text: String) -> LocalEdit {

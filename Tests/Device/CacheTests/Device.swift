@@ -41,7 +41,7 @@ final class Device: Sendable {
     }
 
     deinit {
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
             // A file that was never made need not go.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }

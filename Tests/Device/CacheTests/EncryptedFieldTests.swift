@@ -199,7 +199,7 @@ import Testing
     /// A file of format 3 says of its records what was encrypted.
     @Test func fieldsOfEarlierFormatAreRemembered() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
-        defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let device = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
         try device.save([
             LocalEdit(

@@ -205,9 +205,14 @@ final class CloudLink: RemoteDatabase {
     private let databasePages = Mutex<[DatabasePage]>([])
     let scope: CKDatabase.Scope
 
-    init(_ cloud: MemoryCloud, scope: CKDatabase.Scope = .private) {
+    let isAppleService: Bool
+
+    init(
+        _ cloud: MemoryCloud, scope: CKDatabase.Scope = .private, isAppleService: Bool = false
+    ) {
         self.cloud = cloud
         self.scope = scope
+        self.isAppleService = isAppleService
     }
 
     func userRecordName() async throws -> String { user.withLock { $0 } }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 import TestSeeds
@@ -7,16 +8,17 @@ import Testing
 
 @testable import StratusCache
 
-/// A cache file that an earlier build left, with every kind of row: it opens and reads back.
+/// Cache files that earlier builds left, with every kind of row: they open and read back.
 @Suite struct StoredCacheTests {
-    private let fixture: StoredFormatFixture
-
-    init() throws {
-        fixture = try StoredFormatFixture()
-    }
-
-    private func open(_ cloud: MemoryCloud = MemoryCloud()) throws -> CloudCache {
-        try CloudCache(path: fixture.cachePath, remotes: [CloudLink(cloud)])
+    /// Opens a copy, and closes it when the test is done.
+    private func withCache(_ name: String, _ body: (CloudCache) throws -> Void) throws {
+        let fixture = try StoredFormatFixture(name)
+        let clouds = [CKDatabase.Scope.private, .shared].map {
+            CloudLink(MemoryCloud(), scope: $0)
+        }
+        let cache = try CloudCache(path: fixture.cachePath, remotes: clouds)
+        try body(cache)
+        try cache.close()
     }
 
     private func id(_ name: String, _ zone: String = "Notes") -> RecordID {
@@ -25,70 +27,136 @@ import Testing
 
     /// A new table comes with a fixture that has a row of it.
     @Test func everyTableHasARow() throws {
-        let cache = try open()
-        let empty = try cache.store.pool.read { database in
-            try String.fetchAll(
-                database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"
-            ).filter { table in
-                try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(table)\"") == 0
+        try withCache(try #require(StoredFormatFixture.caches.last)) { cache in
+            let empty = try cache.store.pool.read { database in
+                try String.fetchAll(
+                    database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                ).filter { table in
+                    try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(table)\"") == 0
+                }
             }
+            #expect(empty.isEmpty, "Add rows to Tests/Fixtures/Formats.")
         }
-        #expect(empty == ["change", "report"], "Add rows to Tests/Fixtures/Formats.")
-        try cache.close()
     }
 
-    @Test func everyTypeOfValueReadsBack() throws {
-        let cache = try open()
-        let new = try #require(try cache.snapshot(id("new")))
-        #expect(new.parentRecordName == "every type" && new.system == nil)
-        let values = new.fields.filter { $0.name != "editedAt" }
-        #expect(values.sorted { $0.name < $1.name } == Self.fields)
-        // The same from the service, but for what was edited here.
-        let fetched = try #require(try cache.snapshot(id("every type")))
-        #expect(fetched["text"] == .string("edited twice offline"))
-        let others = fetched.fields.filter { !["editedAt", "text"].contains($0.name) }
-        #expect(others == Self.fields.filter { $0.name != "text" })
-        try cache.close()
+    /// Zones, changes and tombstones of both databases.
+    @Test func bothDatabasesReadBack() throws {
+        try withCache("2026-11-databases") { cache in
+            let trips = CKRecordZone.ID(zoneName: "Trips", ownerName: "_bob")
+            #expect(try cache.zoneIDs(in: .shared) == [trips])
+            #expect(
+                try cache.zoneIDs().map(\.zoneName).sorted()
+                    == ["Notes", "Photos", "Refused", "Replaced", "Wanted"])
+            let shared = try cache.database(.shared).store
+            #expect(try shared.databaseToken() == "shared-2")
+            #expect(try cache.store.databaseToken() == "database-2")
+            let queue = try shared.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+            #expect(queue.map(\.change.id.name) == ["stage 1", "stage 2"])
+            #expect(queue.map(\.change.kind) == [.save, .delete])
+            #expect(queue.first?.base?["title"] == .string("from Bob"))
+            #expect(queue.first?.client?["title"] == .string("edited offline"))
+            let tombstones = try cache.store.pool.read { database in
+                try String.fetchAll(
+                    database,
+                    sql: """
+                        SELECT database || ' ' || owner || '/' || zone || '/' || name FROM tombstone
+                        ORDER BY 1
+                        """)
+            }
+            #expect(tombstones.contains("2 __defaultOwner__/Notes/deleted elsewhere"))
+            #expect(tombstones.contains("3 _bob/Gone/"))
+        }
     }
 
-    @Test func systemFieldsAndSharesReadBack() throws {
-        let cache = try open()
-        let beach = try #require(try cache.snapshot(id("beach", "Photos")))
-        #expect(beach.parentRecordName == "album")
-        #expect(
-            beach.system
-                == .init(
-                    changeTag: "tag-1", createdMilliseconds: 1_780_000_000_000,
-                    creatorRecordName: "_alice", modifiedMilliseconds: 1_780_000_001_000,
-                    modifierRecordName: "_bob", shareRecordName: "share of beach"))
-        let share = try #require(try cache.snapshot(id("share of beach", "Photos")))
-        #expect(share.system?.sharing == Array(#"{"participants":[]}"#.utf8))
-        try cache.close()
+    /// What the app was not told, and what other processes did not hear of.
+    @Test func reportsAndChangesReadBack() throws {
+        try withCache("2026-11-databases") { cache in
+            let reports = try cache.reports()
+            #expect(reports.allSatisfy { $0.date.timeIntervalSince1970 == 1_790_000_000 })
+            let kinds = reports.map { report in
+                switch report.event {
+                case .zoneSetAside(let zone, let failure):
+                    "zone refused: \(zone.zoneName), \(failure.message)"
+                case .zoneDeleted(let zone, .deleted, let lost): "gone: \(zone.zoneName) \(lost)"
+                case .setAside(let item): "refused: \(item.recordID.recordName)"
+                case .editOfDeletedRecord(let client):
+                    "too late: \(client.recordID.recordName) \(client["title"] as String? ?? "")"
+                default: "\(report.event)"
+                }
+            }
+            #expect(
+                kinds.sorted() == [
+                    "gone: Gone []", "refused: refused",
+                    "too late: deleted elsewhere too late",
+                    "zone refused: Refused, No such zone for you.",
+                ])
+            cache.file.seenChange.withLock { $0 = 0 }
+            let changes = try #require(try cache.file.takeForeignChanges())
+            #expect(Set(changes.map(\.scope)) == [.private, .shared])
+            #expect(changes.contains { $0.ids.contains(id("every type")) })
+        }
+    }
+
+    @Test(arguments: StoredFormatFixture.caches)
+    func everyTypeOfValueReadsBack(_ name: String) throws {
+        try withCache(name) { cache in
+            let names = Self.fields.map(\.name)
+            let new = try #require(try cache.snapshot(id("new")))
+            #expect(new.parentRecordName == "every type" && new.system == nil)
+            let values = new.fields.filter { names.contains($0.name) }
+            #expect(values.sorted { $0.name < $1.name } == Self.fields)
+            // The same from the service, but for what was edited here.
+            let fetched = try #require(try cache.snapshot(id("every type")))
+            #expect(fetched["text"] == .string("edited twice offline"))
+            let others = fetched.fields.filter { names.contains($0.name) && $0.name != "text" }
+            #expect(others == Self.fields.filter { $0.name != "text" })
+        }
+    }
+
+    @Test(arguments: StoredFormatFixture.caches)
+    func systemFieldsAndSharesReadBack(_ name: String) throws {
+        try withCache(name) { cache in
+            let beach = try #require(try cache.snapshot(id("beach", "Photos")))
+            #expect(beach.parentRecordName == "album")
+            #expect(
+                beach.system
+                    == .init(
+                        changeTag: "tag-1", createdMilliseconds: 1_780_000_000_000,
+                        creatorRecordName: "_alice", modifiedMilliseconds: 1_780_000_001_000,
+                        modifierRecordName: "_bob", shareRecordName: "share of beach"))
+            let share = try #require(try cache.snapshot(id("share of beach", "Photos")))
+            #expect(share.system?.sharing == Array(#"{"participants":[]}"#.utf8))
+        }
     }
 
     /// The queue: what waits, what was set aside, and the base of an edit.
-    @Test func pendingChangesReadBack() throws {
-        let cache = try open()
-        let pending = try cache.pendingRecordIDs().map(\.recordName)
-        let waiting = [
-            "conflict", "lost answer", "every type", "new", "deleted offline", "made anew", "first",
-        ]
-        #expect(pending.filter { waiting.contains($0) } == waiting)
-        let attention = try cache.attentionItems()
-        #expect(attention.map(\.recordID.recordName) == ["waiting", "refused"])
-        #expect(
-            attention.map(\.failure.message) == ["No such zone for you.", "The title is too long."])
-        let queue = try cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
-        let edited = queue.first { $0.change.id.name == "every type" }
-        #expect(edited?.base?["text"] == .string("Größe 😀\n\0"))
-        #expect(edited?.client?["text"] == .string("edited twice offline"))
-        #expect(queue.first { $0.change.id.name == "deleted offline" }?.change.kind == .delete)
-        #expect(try cache.snapshot(id("deleted offline")) == nil)
-        #expect(try cache.store.databaseToken() == "database-2")
-        try cache.close()
+    @Test(arguments: StoredFormatFixture.caches)
+    func pendingChangesReadBack(_ name: String) throws {
+        try withCache(name) { cache in
+            let pending = try cache.pendingRecordIDs().map(\.recordName)
+            let waiting = [
+                "conflict", "lost answer", "every type", "new", "deleted offline", "made anew",
+                "first",
+            ]
+            #expect(pending.filter { waiting.contains($0) } == waiting)
+            let attention = try cache.attentionItems()
+            #expect(attention.map(\.recordID.recordName) == ["waiting", "refused"])
+            #expect(
+                attention.map(\.failure.message) == [
+                    "No such zone for you.", "The title is too long.",
+                ])
+            let queue = try cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+            let edited = queue.first { $0.change.id.name == "every type" }
+            #expect(edited?.base?["text"] == .string("Größe 😀\n\0"))
+            #expect(edited?.client?["text"] == .string("edited twice offline"))
+            #expect(queue.first { $0.change.id.name == "deleted offline" }?.change.kind == .delete)
+            #expect(try cache.snapshot(id("deleted offline")) == nil)
+            #expect(try cache.store.databaseToken() == "database-2")
+        }
     }
 
     @Test func newerFormatIsRefused() throws {
+        let fixture = try StoredFormatFixture()
         let queue = try DatabaseQueue(path: fixture.cachePath)
         try queue.inDatabase { database in
             // "StrC": since format 3 a cache is marked.
@@ -96,7 +164,9 @@ import Testing
             try database.execute(sql: "PRAGMA user_version = 99")
         }
         try queue.close()
-        let error = #expect(throws: CacheError.self) { try open() }
+        let error = #expect(throws: CacheError.self) {
+            try CloudCache(path: fixture.cachePath, remotes: [CloudLink(MemoryCloud())])
+        }
         #expect(error?.code == .newerFormat)
         let sentence = error?.description ?? ""
         #expect(sentence.contains(fixture.cachePath))

@@ -15,7 +15,7 @@ struct MappedCacheTests {
         let link = try await MappedDevice(cloud, "phone")
         let path = NSTemporaryDirectory() + "mapped-\(UUID().uuidString).sqlite"
         defer {
-            for suffix in ["", "-wal", "-shm"] {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
                 // A file that was never made need not go.
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }

@@ -13,6 +13,8 @@ public final class StoredFormatFixture: Sendable {
 
     /// The folders that have a service's data folder, the oldest first.
     public static let services = ["2026-11", "2026-11-epochs"]
+    /// The folders that have a cache file, the oldest first.
+    public static let caches = ["2026-11", "2026-11-databases"]
 
     /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.
     public init(_ name: String = "2026-11") throws {
@@ -41,7 +43,7 @@ public final class StoredFormatFixture: Sendable {
 
     /// The data folder of a service.
     public var dataFolder: String { folder + "/data" }
-    /// A cache file with every kind of row; in 2026-11 alone.
+    /// A cache file with every kind of row; in the folders of ``caches``.
     public var cachePath: String { folder + "/cache.sqlite" }
     /// The shopping app's file, whose user is in the data folder.
     public var shoppingPath: String { folder + "/shopping.sqlite" }

@@ -9,6 +9,8 @@ import StratusSync
 struct MakeCache {
     static let notes = ZoneID(name: "Notes")
     static let photos = ZoneID(name: "Photos")
+    static let trips = ZoneID(name: "Trips", ownerName: "_bob")
+    static let gone = ZoneID(name: "Gone", ownerName: "_bob")
 
     static func main() async throws {
         let path = CommandLine.arguments[1]
@@ -18,9 +20,10 @@ struct MakeCache {
         settings.firstRetryDelaySeconds = 0.01
         settings.minimumDelaySeconds = 0
         settings.coalescingSeconds = 0
-        let clock = SyncClock(wallMilliseconds: { 1_790_000_000_000 })
-        let cache = try RecordCache(
-            path: path, remote: ScriptedService(), settings: settings, clock: clock)
+        let cache = try CloudCache(
+            path: path,
+            remotes: [ScriptedService(scope: .private), ScriptedService(scope: .shared)],
+            settings: settings, world: .init(nowMilliseconds: { 1_790_000_000_000 }))
         let owner = CKCurrentUserDefaultName
         try cache.createZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
         try cache.save([
@@ -29,9 +32,13 @@ struct MakeCache {
                 changes: [], initial: [Field(name: "title", value: .string("zone refused"))])
         ])
         try await cache.sync()
+        // Meanwhile a record and a shared zone were deleted elsewhere.
+        try await cache.sync()
         // What one device does while the service answers: one change is refused, one conflicts, and the
         // answer to the next is lost.
         try cache.save([edit("refused", "title", .string("too long"))])
+        // Twice, the second time without the times of its fields; then it is set aside.
+        try await cache.sync()
         try cache.save([edit("conflict", "title", .string("from this device"))])
         try await syncInVain(cache)
         try cache.save([
@@ -45,7 +52,7 @@ struct MakeCache {
         try cache.close()
     }
 
-    static func syncInVain(_ cache: RecordCache) async throws {
+    static func syncInVain(_ cache: CloudCache) async throws {
         do {
             try await cache.sync()
         } catch let error as CacheError where error.code == .notSynced {
@@ -56,7 +63,23 @@ struct MakeCache {
     }
 
     /// What one device does without a network.
-    static func offline(_ cache: RecordCache) throws {
+    static func offline(_ cache: CloudCache) throws {
+        // Of no effect, as the record is gone: the app is told.
+        try cache.save([edit("deleted elsewhere", "title", .string("too late"))])
+        try cache.save([
+            LocalEdit(
+                id: id("untouched"), type: "Note",
+                changes: [Field(name: "diary", value: .string("encrypted"), isEncrypted: true)],
+                isKnown: true)
+        ])
+        let stage = RecordID(name: "stage 1", zoneID: trips)
+        try cache.save(
+            [
+                LocalEdit(
+                    id: stage, type: "Note",
+                    changes: [Field(name: "title", value: .string("edited offline"))],
+                    isKnown: true)
+            ], deleting: [RecordID(name: "stage 2", zoneID: trips)], in: .shared)
         try cache.save([
             edit("every type", "text", .string("edited offline")),
             LocalEdit(
@@ -130,13 +153,17 @@ enum AllValues {
 
 /// Answers what the cache asks, the same each time.
 struct ScriptedService: RemoteDatabase {
-    var createsZones: Bool { true }
+    let scope: CKDatabase.Scope
 
     func userRecordName() async throws -> String { "_alice" }
     func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func hints() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
-    func hint(of notification: CKNotification) -> RemoteHint? { nil }
+    func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
+    func hint(of notification: CKNotification) -> ChangeHint? { nil }
     func saveSubscription() async throws {}
+
+    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        ids.map { _ in .failure(SyncFailure(.networkFailure, message: "The connection was lost.")) }
+    }
 
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
         var outcomes = ZoneOutcomes()
@@ -152,20 +179,37 @@ struct ScriptedService: RemoteDatabase {
     }
 
     func databaseChanges(since token: String?) async throws -> DatabasePage {
-        guard token == nil else { return DatabasePage(token: "database-2") }
-        return DatabasePage(
-            changed: [MakeCache.notes, MakeCache.photos, ZoneID(name: "Replaced")],
-            token: "database-1")
+        switch (scope, token) {
+        case (.shared, nil):
+            DatabasePage(changed: [MakeCache.trips, MakeCache.gone], token: "shared-1")
+        case (.shared, "shared-1"):
+            DatabasePage(deleted: [(MakeCache.gone, .deleted)], token: "shared-2")
+        case (.shared, _): DatabasePage(token: "shared-2")
+        case (_, nil):
+            DatabasePage(
+                changed: [
+                    MakeCache.notes, MakeCache.photos, ZoneID(name: "Archive"),
+                    ZoneID(name: "Replaced"),
+                ],
+                token: "database-1")
+        case (_, "database-1"): DatabasePage(changed: [MakeCache.notes], token: "database-2")
+        default: DatabasePage(token: "database-2")
+        }
     }
 
     func zoneChanges(
         _ zone: ZoneID, since token: String?, limit: Int?
     ) async throws -> ZonePage {
-        guard token == nil else { return ZonePage(token: zone.name + "-2") }
+        guard token == nil else {
+            let isLater = token == "Notes-1"
+            return ZonePage(
+                deletedNames: isLater ? ["deleted elsewhere"] : [], token: zone.name + "-2")
+        }
         switch zone.name {
         case "Notes":
             let names = [
-                "conflict", "deleted offline", "made anew", "refused", "untouched",
+                "conflict", "deleted elsewhere", "deleted offline", "made anew", "refused",
+                "untouched",
             ]
             return ZonePage(
                 records: names.map {
@@ -182,6 +226,11 @@ struct ScriptedService: RemoteDatabase {
             return ZonePage(
                 records: [shared, share, record("album", zone, [])], deletedNames: ["gone"],
                 token: "Photos-1")
+        case "Trips", "Gone":
+            return ZonePage(
+                records: ["stage 1", "stage 2"].map {
+                    record($0, zone, [Field(name: "title", value: .string("from Bob"))])
+                }, token: zone.name + "-1")
         default: return ZonePage(token: zone.name + "-1")
         }
     }
