@@ -224,7 +224,7 @@ let package = Package(
             name: "StratusCacheTests",
             dependencies: [
                 "cache-peer", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSQLite",
+                "StratusSQLite", "StratusStorage",
                 "StratusSync", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Device/CacheTests"),

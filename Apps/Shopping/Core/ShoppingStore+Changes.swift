@@ -99,6 +99,10 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are gone here too.")))
+        case .changesLost:
+            tell(
+                ShoppingChange(
+                    .trouble("The service has lost changes of the lists; they are sent again.")))
         case .editOverruled, .editOfDeletedRecord:
             // Only a root record can be edited twice; its title is settled by the journal.
             break

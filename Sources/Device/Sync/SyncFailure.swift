@@ -8,8 +8,9 @@ public struct SyncFailure: Error, Hashable, Sendable {
     public var retryAfterSeconds: Double?
 
     /// With `changeTokenExpired`: the last version of the history that the device and the service have in
-    /// common. What was received at or below it and is missing was deleted; what was received above it may
-    /// have been lost. Nil counts as 0.
+    /// common. What was received at or below it and is missing was deleted; what was received above it was
+    /// lost, and is sent again. Nil where the service does not say: then what is missing counts as deleted,
+    /// and the app is told.
     public var lastIntactVersion: Int64?
 
     /// What the framework said, for a log or a status line.

@@ -16,6 +16,8 @@ final class MemoryCloud: Sendable {
     struct Zone {
         var version = 0
         var generation: Int
+        /// After a restore: the version of the copy.
+        var lastIntactVersion: Int64?
         var records: [String: Stored] = [:]
     }
 
@@ -78,6 +80,23 @@ final class MemoryCloud: Sendable {
         state.withLock { $0.zones[zone]?.records[name] = nil }
     }
 
+    /// What the service has now, as a back-up takes it.
+    func copy() -> State { state.withLock { $0 } }
+
+    /// Puts a copy back. What came since is lost, also to the tokens and tags that name it.
+    func restore(_ copy: State) {
+        state.withLock { state in
+            let (clock, generation) = (state.clockMilliseconds, state.generation)
+            state = copy
+            state.clockMilliseconds = clock
+            state.generation = generation + 1
+            for (id, zone) in copy.zones {
+                state.zones[id]?.generation = generation + 1
+                state.zones[id]?.lastIntactVersion = Int64(zone.version)
+            }
+        }
+    }
+
     /// Time goes by, on every device.
     func pass(milliseconds: Int64 = 1_000) {
         state.withLock { $0.clockMilliseconds += milliseconds }
@@ -110,13 +129,12 @@ extension MemoryCloud.State {
         changedAt[id] = version
     }
 
-    mutating func store(_ record: RecordSnapshot?, _ name: String, _ zone: ZoneID) -> String {
+    mutating func store(_ record: RecordSnapshot?, _ name: String, _ zone: ZoneID) {
         version += 1
         changedAt[zone] = version
         let number = (zones[zone]?.version ?? 0) + 1
         zones[zone]?.version = number
         zones[zone]?.records[name] = MemoryCloud.Stored(record: record, version: number)
-        return "\(generation).\(number)"
     }
 
     private func recordCount(of owner: String) -> Int {
@@ -158,7 +176,7 @@ extension MemoryCloud.State {
         }
         let found = zones[id.zoneID]?.records[id.name]?.record
         guard var client = item.client else {
-            if found != nil { _ = store(nil, id.name, id.zoneID) }
+            if found != nil { store(nil, id.name, id.zoneID) }
             return .deleted
         }
         switch (item.base?.system, found) {
@@ -176,12 +194,13 @@ extension MemoryCloud.State {
         }
         clockMilliseconds += 1_000
         saveCount += 1
-        let tag = "\(generation).\((zones[id.zoneID]?.version ?? 0) + 1)"
+        let version = (zones[id.zoneID]?.version ?? 0) + 1
+        let tag = "\(String(version, radix: 36)).\(generation)"
         client.system = .init(
             changeTag: tag,
             createdMilliseconds: found?.system?.createdMilliseconds ?? clockMilliseconds,
             modifiedMilliseconds: clockMilliseconds)
-        _ = store(client, id.name, id.zoneID)
+        store(client, id.name, id.zoneID)
         return .saved(client.system ?? .init(changeTag: tag))
     }
 }
@@ -353,7 +372,9 @@ extension MemoryCloud.State {
     fileprivate func page(of id: ZoneID, since token: String?) throws -> ZonePage {
         guard let zone = zones[id] else { throw SyncFailure(.zoneNotFound) }
         let parts = (token ?? "\(zone.generation).0").split(separator: ".").map { Int($0) ?? 0 }
-        guard parts[0] == zone.generation else { throw SyncFailure(.changeTokenExpired) }
+        guard parts[0] == zone.generation else {
+            throw SyncFailure(.changeTokenExpired, lastIntactVersion: zone.lastIntactVersion)
+        }
         let since = token == nil ? 0 : parts[1]
         let changes = zone.records.filter { $0.value.version > since }
             .sorted { $0.value.version < $1.value.version }
@@ -365,39 +386,6 @@ extension MemoryCloud.State {
             token:
                 "\(zone.generation).\(isLast ? zone.version : page.last?.value.version ?? 0)",
             moreComing: !isLast)
-    }
-}
-
-/// Holds whoever passes until it is opened, cancelled or not.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var isReached = false
-        var held: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    var isReached: Bool { state.withLock { $0.isReached } }
-
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                state.isReached = true
-                if !state.isOpen { state.held.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            state.isOpen = true
-            return state.held
-        }
-        for continuation in held { continuation.resume() }
     }
 }
 

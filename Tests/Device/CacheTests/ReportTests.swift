@@ -130,21 +130,26 @@ import Testing
                 .editOverruled(
                     client: try record.record(), server: try record.record(), keys: ["text"]),
                 .editOfDeletedRecord(client: try record.record()),
+                .changesLost(
+                    zone, sentAgain: [CKRecord.ID(record.id)],
+                    deletedAgain: [CKRecord.ID(recordName: "b", zoneID: zone)]),
                 .quotaExceeded(failure), .halted(.otherAccount), .storageFull,
             ]
         }
         let events = try phone.cache.reports().map(\.event)
-        #expect(events.count == 5, "States are no reports.")
+        #expect(events.count == 6, "States are no reports.")
         guard case .zoneDeleted(zone, .encryptedDataReset, let lost) = events[0],
             case .zoneSetAside(zone, failure) = events[1],
             case .recordsMissing(let missing) = events[2],
             case .editOverruled(let client, let server, ["text"]) = events[3],
-            case .editOfDeletedRecord(let edited) = events[4]
+            case .editOfDeletedRecord(let edited) = events[4],
+            case .changesLost(zone, let sentAgain, let deletedAgain) = events[5]
         else {
             Issue.record("\(events)")
             return
         }
         #expect(lost == [CKRecord.ID(record.id)])
+        #expect(sentAgain == lost && deletedAgain.map(\.recordName) == ["b"])
         #expect(missing.map(\.recordChangeTag) == [nil] && missing.first?["text"] == "x")
         for copy in [client, server, edited] {
             #expect(copy.recordChangeTag == "7" && copy["text"] == "x")

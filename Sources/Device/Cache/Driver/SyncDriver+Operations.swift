@@ -191,7 +191,8 @@ extension SyncDriver {
             switch effect {
             case nil: break
             case .dropDatabaseToken: try store.dropDatabaseToken()
-            case .dropZoneToken(let zone): try store.dropToken(of: zone)
+            case .dropZoneToken(let zone):
+                try store.dropToken(of: zone, lastIntactVersion: failure.lastIntactVersion)
             case .zonePurged(let zone):
                 let (outcome, recreated) = try store.purge(zone)
                 for zone in recreated { session.zoneWanted(zone) }

@@ -12,10 +12,15 @@ public enum CacheEvent: Sendable {
     /// The service will not make or delete this zone. A zone that is not made keeps its records and
     /// their changes here, which need attention; one that is not deleted is fetched again.
     case zoneSetAside(CKRecordZone.ID, SyncFailure)
-    /// The service has lost track of what changed, as after a restore, and the full fetch did not
-    /// bring these records: they are gone here too. These may be the last copies; save them to have
-    /// them again.
+    /// The service could not tell what changed since this device's last fetch, and the full fetch did not
+    /// bring these records: they are gone here too. Where the service names its last intact version,
+    /// somebody deleted them; else it may have lost them, and these may be the last copies. Save them to
+    /// have them again.
     case recordsMissing([CKRecord])
+    /// The service lost changes of this zone that this device had received, as after a restore from a copy.
+    /// Records that are missing there, or older than here, are sent again; a conflict with what was saved
+    /// since is decided like any other. Records that were deleted and came back are deleted again.
+    case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
     /// Two devices changed a record, and local edits of these fields gave way: the record as it was
     /// here, the service's, and the keys in order. Fields that are not named were kept.
     case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])

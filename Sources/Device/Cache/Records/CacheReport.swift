@@ -4,8 +4,8 @@ import StratusClient
 /// Something that was lost, overruled or set aside while syncing, kept in the file until the app has taken
 /// it.
 ///
-/// The events that a report can have are `zoneDeleted`, `zoneSetAside`, `recordsMissing`, `editOverruled`,
-/// `editOfDeletedRecord` and `setAside`; the others are states, which ``CloudCache/status(in:)`` tells.
+/// The events that a report can have are `zoneDeleted`, `zoneSetAside`, `recordsMissing`, `changesLost`,
+/// `editOverruled`, `editOfDeletedRecord` and `setAside`; the others are states, which ``CloudCache/status(in:)`` tells.
 public struct CacheReport: Sendable, Identifiable {
     /// Later reports have greater numbers.
     public var id: Int64

@@ -45,12 +45,15 @@ extension CacheStore {
             let hasPending = pendingCount == 1
             try noteTimes(
                 fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
+            var lost = try lostHistory(of: zone, database)
+            defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             for answered in page.records {
                 let server = answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type))
-                if hasPending, let row = try pending(server.id.name, zone, database) {
+                if hasPending, var row = try pending(server.id.name, zone, database) {
+                    try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
                 } else {
-                    try takeOver(server, zone, &outcome, database)
+                    try takeOver(server, zone, &lost, &outcome, database)
                 }
                 if outcome.haltReason != nil { return }
             }
@@ -58,7 +61,10 @@ extension CacheStore {
                 try meetDeletion(of: name, zone, &outcome, database)
             }
             if !page.moreComing {
-                if zone.isRefetching { try reconcile(zone, &outcome, database) }
+                if zone.isRefetching {
+                    try reconcile(zone, &lost, &outcome, database)
+                    try setLastIntactVersion(nil, of: zone, database)
+                }
                 try heardOfDeletions(in: zone, database)
             }
             try database.execute(
@@ -71,22 +77,10 @@ extension CacheStore {
         }
     }
 
-    /// Forgets a zone's token; the next fetch is a full one.
-    func dropToken(of id: ZoneID) throws {
-        try file.write { database in
-            try database.execute(
-                sql: """
-                    UPDATE zone SET token = NULL, needsFetch = 1
-                    WHERE \(isHere) AND name = ? AND owner = ?
-                    """,
-                arguments: [id.name, id.ownerName])
-        }
-    }
-
     /// The service's record takes the place of a row without local edits.
     private func takeOver(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
-        _ database: Database
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
             sql: "SELECT system FROM record WHERE zone = ? AND name = ?")
@@ -97,14 +91,17 @@ extension CacheStore {
             }
             return
         }
+        if try meetLost(server, zone, &lost, &outcome, database) { return }
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
     }
 
-    /// What a full fetch did not bring is deleted. Nobody can say whether somebody deleted it or the
-    /// service lost it: the app gets it, with nothing that the service once knew.
+    /// What a full fetch did not bring was lost, if this device received it above the last intact version,
+    /// or else is deleted. Where the service does not name that version, nobody can say which: the app gets
+    /// it, with nothing that the service once knew.
     private func reconcile(
-        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws {
         // A new record that may have arrived is a missing one too, in a zone that was fetched before.
         let isFirst = zone.pass < 2
@@ -114,10 +111,12 @@ extension CacheStore {
                 SELECT name FROM record WHERE zone = ? AND pass <> ? AND (system IS NOT NULL
                     OR name IN (SELECT name FROM pending WHERE zone = ? AND kind = 0
                         AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
+                ORDER BY id
                 """,
             arguments: [zone.key, zone.pass, zone.key, isFirst])
         var missing: [CKRecord] = []
         for name in names {
+            if try sendLost(name, zone, &lost, database) { continue }
             if try pending(name, zone, database) == nil,
                 var record = try record(name, zone, database)
             {
@@ -175,7 +174,7 @@ extension CacheStore {
         }
     }
 
-    private func sendAsNew(
+    func sendAsNew(
         _ row: inout PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws {
         row.base = nil

@@ -123,12 +123,15 @@ extension CacheStore {
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
                 case .conflict:
-                    if case .failed(_, let server?) = answer {
+                    if case .failed(_, let server?) = answer, !mayBeLost(row, server) {
                         try meet(server, row, zone, countsRound: true, &outcome, database)
                     } else {
                         try countRound(row, database)
                         outcome.staleZones.insert(id.zoneID)
                     }
+                case .deletedElsewhere where mayBeLost(row, nil):
+                    try countRound(row, database)
+                    outcome.staleZones.insert(id.zoneID)
                 case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:

@@ -273,6 +273,7 @@ extension CacheStore {
         try database.execute(sql: "DELETE FROM record WHERE zone = ?", arguments: [row.key])
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
         try addTombstone(of: row.id, database)
+        try setLastIntactVersion(nil, of: row, database)
         return lost.map { RecordID(name: $0, zoneID: row.id) }
     }
 
@@ -283,6 +284,7 @@ extension CacheStore {
                 UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 0
                 WHERE id = ?
                 """, arguments: [row.key])
+        try setLastIntactVersion(nil, of: row, database)
         try database.execute(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1", arguments: [row.key])
         try database.execute(

@@ -23,6 +23,7 @@ struct StoredReport: Codable {
     var zone: Zone?
     var reason: String?
     var names: [String]?
+    var deletedNames: [String]?
     var isDeletion: Bool?
     var code: Int?
     var message: String?
@@ -47,6 +48,11 @@ struct StoredReport: Codable {
         case .recordsMissing(let records):
             content.records = try records.map { Record(try RecordSnapshot($0)) }
             return ("recordsMissing", "", content)
+        case .changesLost(let id, let sentAgain, let deletedAgain):
+            content.zone = Zone(ZoneID(id))
+            content.names = sentAgain.map(\.recordName)
+            content.deletedNames = deletedAgain.map(\.recordName)
+            return ("changesLost", "", content)
         case .editOverruled(let client, let server, let keys):
             content.names = keys
             content.records = [
@@ -72,7 +78,10 @@ struct StoredReport: Codable {
         let zoneID = (zone ?? Zone(ZoneID())).id
         let failure = SyncFailure(
             code.flatMap { CKError.Code(rawValue: $0) } ?? .internalError, message: message ?? "")
-        let ids = (names ?? []).map { CKRecord.ID(RecordID(name: $0, zoneID: zoneID)) }
+        func recordIDs(_ names: [String]?) -> [CKRecord.ID] {
+            (names ?? []).map { CKRecord.ID(RecordID(name: $0, zoneID: zoneID)) }
+        }
+        let ids = recordIDs(names)
         let snapshots = try (records ?? []).map { try $0.snapshot() }
         switch kind {
         case "zoneDeleted":
@@ -82,6 +91,9 @@ struct StoredReport: Codable {
         case "zoneSetAside": return .zoneSetAside(CKRecordZone.ID(zoneID), failure)
         case "recordsMissing":
             return .recordsMissing(try snapshots.map { try $0.record(changedSince: nil) })
+        case "changesLost":
+            return .changesLost(
+                CKRecordZone.ID(zoneID), sentAgain: ids, deletedAgain: recordIDs(deletedNames))
         case "editOverruled":
             guard snapshots.count == 2 else { return nil }
             return .editOverruled(

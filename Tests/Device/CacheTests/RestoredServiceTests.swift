@@ -1,0 +1,197 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// A copy of the service's data was put back: what devices know of the lost history is neither
+/// overwritten nor forgotten, and what is deleted stays so.
+@Suite(.timeLimit(.minutes(5))) struct RestoredServiceTests {
+    /// Two devices that both have these records, all of "1".
+    private func devices(
+        _ names: [String], resolver: (any ConflictResolver)? = nil
+    ) async throws -> (cloud: MemoryCloud, phone: Device, tablet: Device) {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud, resolver: resolver)
+        let tablet = try Device(cloud, resolver: resolver)
+        for name in names { try phone.save(name, "1") }
+        try await phone.sync()
+        try await tablet.sync()
+        return (cloud, phone, tablet)
+    }
+
+    /// What the app was told of lost changes.
+    private func lost(_ device: Device) throws -> [String] {
+        var lost: [String] = []
+        for report in try device.cache.reports() {
+            guard case .changesLost(let zone, let sentAgain, let deletedAgain) = report.event
+            else { continue }
+            #expect(ZoneID(zone) == .list)
+            lost += sentAgain.map { "\($0.recordName) sent" }
+            lost += deletedAgain.map { "\($0.recordName) deleted" }
+        }
+        return lost.sorted()
+    }
+
+    @Test func lostEditIsSentAgainAndReported() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        try phone.save("a", "2")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "2", "b": "1"])
+        #expect(cloud.record("a")?["text"] == .string("2"))
+        #expect(try lost(tablet) == ["a sent"])
+        // Whoever made it finds it there.
+        let saveCount = cloud.state.withLock { $0.saveCount }
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "2", "b": "1"])
+        #expect(cloud.state.withLock { $0.saveCount } == saveCount)
+        #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
+    @Test func lostRecordIsSentAgainAndDeletedOneStaysDeleted() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        try phone.save("new", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        let other = try Device(cloud)
+        try await other.sync()
+        try other.delete("b")
+        try await other.sync()
+        cloud.expireTombstones()
+        try await tablet.sync()
+        #expect(cloud.names() == ["a", "new"])
+        #expect(try tablet.texts() == ["a": "1", "new": "1"])
+        #expect(try lost(tablet) == ["new sent"])
+        let missing = try tablet.cache.reports().compactMap { report -> [String]? in
+            guard case .recordsMissing(let records) = report.event else { return nil }
+            return records.map(\.recordID.recordName)
+        }
+        #expect(missing == [["b"]])
+    }
+
+    @Test func lostDeletionIsRepeated() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        try phone.delete("b")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        try await tablet.sync()
+        #expect(cloud.names() == ["a"])
+        #expect(try tablet.texts() == ["a": "1"])
+        #expect(try lost(tablet) == ["b deleted"])
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1"])
+    }
+
+    /// Edited on both sides of the restore: the resolver decides, and who gives way is told.
+    @Test func lostEditMeetsLaterOneAsConflict() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        for name in ["a", "b"] { try phone.save(name, "lost") }
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        cloud.pass()
+        let other = try Device(cloud)
+        try await other.sync()
+        try other.save("a", "later")
+        try await other.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "later", "b": "lost"])
+        #expect(cloud.record("b")?["text"] == .string("lost"))
+        #expect(try lost(tablet) == ["b sent"])
+        let overruled = try tablet.cache.reports().compactMap { report -> [String?]? in
+            guard case .editOverruled(let client, let server, ["text"]) = report.event else {
+                return nil
+            }
+            return [client["text"], server["text"]]
+        }
+        #expect(overruled == [["lost", "later"]])
+    }
+
+    /// Fields that the pending edit does not touch are those of the lost edit, not of the copy.
+    @Test func pendingEditOfLostRecordKeepsItsOtherFields() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let copy = cloud.copy()
+        try phone.save("a", "2")
+        try phone.save("new", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        for name in ["a", "new"] {
+            try tablet.cache.save(
+                [
+                    LocalEdit(
+                        id: RecordID(name: name, zoneID: .list), type: "Item",
+                        changes: [Field(name: "note", value: .string("n"))])
+                ], in: .private)
+        }
+        cloud.restore(copy)
+        try await tablet.sync()
+        for (name, text) in ["a": "2", "new": "1"] {
+            #expect(cloud.record(name)?["text"] == .string(text))
+            #expect(cloud.record(name)?["note"] == .string("n"))
+        }
+        #expect(try tablet.texts() == ["a": "2", "new": "1"])
+        #expect(try lost(tablet) == ["a sent", "new sent"])
+    }
+
+    /// The last intact version is known until the full fetch has ended, whatever ends the process.
+    @Test func restartAtAnyRequestAfterRestoreLosesNothing() async throws {
+        let callCount = try await restoredStory(cutAt: nil)
+        #expect(callCount > 6)
+        for number in 0..<callCount {
+            try await restoredStory(cutAt: (number, .answerLost))
+            try await restoredStory(
+                cutAt: (number, .requestLost(SyncFailure(.networkFailure))))
+        }
+    }
+
+    /// - Returns: how many requests it took.
+    @discardableResult
+    private func restoredStory(cutAt cut: (number: Int, fault: CloudLink.Fault)?) async throws
+        -> Int
+    {
+        let (cloud, phone, tablet) = try await devices(["a", "b", "c", "d", "e", "f"])
+        let copy = cloud.copy()
+        for name in ["a", "e"] { try phone.save(name, "2") }
+        try phone.save("new", "1")
+        try phone.delete("f")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        let callCount = tablet.link.callNames.count
+        if let cut { tablet.link.fail(call: cut.number, cut.fault) }
+        do { try await tablet.cache.sync() } catch {
+            // The process dies here, and is started again.
+            try tablet.restart()
+            try await tablet.sync()
+        }
+        let outcome = ["a": "2", "b": "1", "c": "1", "d": "1", "e": "2", "new": "1"]
+        let place = "cut at request \(cut?.number ?? -1)"
+        #expect(try tablet.texts() == outcome, "\(place)")
+        #expect(cloud.names() == outcome.keys.sorted(), "\(place)")
+        #expect(
+            try lost(tablet) == ["a sent", "e sent", "f deleted", "new sent"], "\(place)")
+        #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty, "\(place)")
+        return tablet.link.callNames.count - callCount
+    }
+}
+
+extension MemoryCloud {
+    /// Forgets what was deleted, without a token's expiry.
+    fileprivate func expireTombstones() {
+        state.withLock { state in
+            for (id, zone) in state.zones {
+                state.zones[id]?.records = zone.records.filter { $0.value.record != nil }
+            }
+        }
+    }
+}
