@@ -13,7 +13,8 @@ extension CloudConnection {
     /// Listens for the notifications of a container until the stream's consumer ends or is
     /// cancelled.
     ///
-    /// Registers the device, then polls; after an error it waits (1 s, doubled at each failure, 60
+    /// Registers the device, then polls, once for all who listen to the container on this connection;
+    /// who comes later is told ``RemoteNotificationEvent/listening`` at once. After an error it waits (1 s, doubled at each failure, 60
     /// s at most) and registers anew. When the account changes it does so for the next one at once,
     /// and while there is none it rests. At most 100 events are kept for a slow consumer; the oldest
     /// give way, as notifications are hints and never data.
@@ -43,13 +44,18 @@ extension CloudConnection {
         of container: String, _ event: @escaping @Sendable (ChannelEvent) -> Event?
     ) -> AsyncStream<Event> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
-            let task = world.startTask("notification listener") {
-                await self.listenForAccounts(container: container) {
-                    if let event = event($0) { continuation.yield(event) }
+            let key = listeners.join(container) { heard in
+                guard let heard else { return continuation.finish() }
+                if let event = event(heard) { continuation.yield(event) }
+            } start: { number in
+                world.startTask("notification listener") {
+                    await self.listenForAccounts(container: container) {
+                        self.listeners.report($0, by: number, of: container)
+                    }
+                    self.listeners.ended(number, of: container)
                 }
-                continuation.finish()
             }
-            continuation.onTermination = { _ in task.cancel() }
+            continuation.onTermination = { _ in self.listeners.leave(key, of: container) }
         }
     }
 

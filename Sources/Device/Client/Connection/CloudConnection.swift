@@ -41,6 +41,7 @@ public final class CloudConnection: Sendable {
     let assetFolder: AssetFolder
     let operationFolder: OperationFolder
     let keyring: CloudKeyring
+    let listeners = NotificationListeners()
     private let account: Mutex<Account>
     /// By container identifier. Cores keep their connection; it does not keep them.
     private let cores = Mutex<[String: CoreHolder]>([:])

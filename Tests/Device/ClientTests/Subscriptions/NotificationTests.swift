@@ -124,7 +124,7 @@ import Testing
         }
         // Apps hear of the openings alone.
         polls.withLock { $0 = 0 }
-        var openings = connection.remoteNotifications(container: "iCloud.x").makeAsyncIterator()
+        var openings = connection.remoteNotifications(container: "iCloud.y").makeAsyncIterator()
         guard case .listening = await openings.next(), case .listening = await openings.next()
         else {
             Issue.record("Not listening twice")
