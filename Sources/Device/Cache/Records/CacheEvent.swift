@@ -69,6 +69,8 @@ struct CacheOutcome: Sendable {
     /// The database in which it happened.
     var scope: CKDatabase.Scope = .private
     var changedIDs: Set<RecordID> = []
+    /// The rows of records that it wrote, those among them of which only the service's notes are new.
+    var rows: [RecordID: WrittenRow] = [:]
     var events: [CacheEvent] = []
     /// A resolver asked for a halt.
     var haltReason: String?

@@ -45,47 +45,6 @@ extension CacheStore {
         }
     }
 
-    func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO record (zone, name, type, system, parent, fields, pass)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
-                    system = excluded.system, parent = excluded.parent,
-                    fields = excluded.fields, pass = excluded.pass
-                """
-        ).execute(arguments: [
-            zone.key, record.id.name, record.type, record.systemData, record.parentRecordName,
-            record.fieldsData, zone.pass,
-        ])
-    }
-
-    /// Notes what the service says of a record whose fields stay as they are here.
-    func putSystem(
-        _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: ZoneRow,
-        _ database: Database
-    ) throws {
-        try database.cachedStatement(
-            sql: "UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ?"
-        ).execute(arguments: [
-            system.map { StoredSystem.encode($0) }, zone.pass, zone.key, name,
-        ])
-    }
-
-    /// Removes a record, and remembers that it was here.
-    ///
-    /// - Returns: whether it was.
-    @discardableResult
-    func removeRecord(
-        _ name: String, _ zone: ZoneRow, _ database: Database
-    ) throws -> Bool {
-        try database.cachedStatement(sql: "DELETE FROM record WHERE zone = ? AND name = ?")
-            .execute(arguments: [zone.key, name])
-        guard database.changesCount > 0 else { return false }
-        try addTombstone(zone.id, name, database)
-        return true
-    }
-
     // MARK: What was here
 
     /// Whether a record was here and was deleted; says nothing of one that is here.
@@ -110,7 +69,7 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
-    private func addTombstone(_ zone: ZoneID, _ name: String, _ database: Database) throws {
+    func addTombstone(_ zone: ZoneID, _ name: String, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO tombstone (database, owner, zone, name) VALUES (?, ?, ?, ?)

@@ -112,10 +112,11 @@ extension CacheStore {
                 try setAside(row, failure, &outcome, database)
             }
             for id in deleted {
-                try database.execute(
-                    sql:
-                        "DELETE FROM zone WHERE \(isHere) AND name = ? AND owner = ? AND state = 2",
-                    arguments: [id.name, id.ownerName])
+                if let row = try zone(id, database), row.state == .unwanted {
+                    try removeRecords(of: row, database)
+                    try database.execute(
+                        sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
+                }
                 try database.execute(
                     sql: """
                         UPDATE zone SET state = 0
@@ -264,13 +265,10 @@ extension CacheStore {
     private func removeContent(
         of row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> [RecordID] {
-        let names = try String.fetchAll(
-            database, sql: "SELECT name FROM record WHERE zone = ?", arguments: [row.key])
-        outcome.changedIDs.formUnion(names.map { RecordID(name: $0, zoneID: row.id) })
+        outcome.changedIDs.formUnion(try removeRecords(of: row, database))
         let lost = try String.fetchAll(
             database, sql: "SELECT name FROM pending WHERE zone = ? ORDER BY sequence",
             arguments: [row.key])
-        try database.execute(sql: "DELETE FROM record WHERE zone = ?", arguments: [row.key])
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
         try addTombstone(of: row.id, database)
         try setLastIntactVersion(nil, of: row, database)
@@ -292,8 +290,7 @@ extension CacheStore {
                 UPDATE pending SET baseType = NULL, baseSystem = NULL, baseParent = NULL,
                     baseFields = NULL, isMadeAnew = 0, isUncertain = 0, earlier = x'' WHERE zone = ?
                 """, arguments: [row.key])
-        try database.execute(
-            sql: "UPDATE record SET system = NULL WHERE zone = ?", arguments: [row.key])
+        try removeSystem(ofRecordsIn: row, database)
         try database.execute(
             sql: """
                 INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited)

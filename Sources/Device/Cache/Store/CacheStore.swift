@@ -31,6 +31,8 @@ final class CacheStore: Sendable {
     let clock: ServiceClock
     /// The record types whose schema has not the field of times, as far as this process has met it.
     let typesWithoutFieldTimes = Mutex<Set<String>>([])
+    /// The rows of `record` that the transaction under way has written; see `CacheStore+RecordRows.swift`.
+    let writtenRows = Mutex<[RecordID: WrittenRow]>([:])
 
     var pool: DatabasePool { get throws { try file.pool } }
     /// False for the shared database: its zones are made by their owners.
@@ -59,7 +61,9 @@ final class CacheStore: Sendable {
     func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
         try file.write { database in
             var outcome = CacheOutcome(scope: scope)
+            writtenRows.withLock { $0 = [:] }
             try body(database, &outcome)
+            outcome.rows = writtenRows.withLock { $0 }
             try keepReports(of: outcome.events, database)
             if !outcome.changedIDs.isEmpty {
                 try file.noteChange(of: outcome.changedIDs, in: scope, database)

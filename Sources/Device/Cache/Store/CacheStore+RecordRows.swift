@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// What a transaction did to a record's row.
+enum WrittenRow: Sendable {
+    /// The record as it is here now.
+    case put(RecordSnapshot)
+    /// Only what the service says of it is new; the fields are those of the row.
+    case system
+    case removed
+}
+
+/// The gate to the table `record`: every row of it is written here and nowhere else, inside a transaction
+/// of `CacheStore.write`. What hangs on a row is brought up to date in the same step.
+extension CacheStore {
+    func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO record (zone, name, type, system, parent, fields, pass)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
+                    system = excluded.system, parent = excluded.parent,
+                    fields = excluded.fields, pass = excluded.pass
+                RETURNING id
+                """)
+        let key = try Int64.fetchOne(
+            statement,
+            arguments: [
+                zone.key, record.id.name, record.type, record.systemData,
+                record.parentRecordName, record.fieldsData, zone.pass,
+            ])
+        guard let key else {
+            throw CacheError(.damaged, "Delete the cache file: a record cannot be stored.")
+        }
+        try maintain(.put(record), key, record.id, database)
+    }
+
+    /// Notes what the service says of a record whose fields stay as they are here.
+    func putSystem(
+        _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: ZoneRow,
+        _ database: Database
+    ) throws {
+        let statement = try database.cachedStatement(
+            sql: "UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ? RETURNING id")
+        let key = try Int64.fetchOne(
+            statement,
+            arguments: [system.map { StoredSystem.encode($0) }, zone.pass, zone.key, name])
+        guard let key else { return }
+        try maintain(.system, key, RecordID(name: name, zoneID: zone.id), database)
+    }
+
+    /// Forgets what the service says of a zone's records.
+    func removeSystem(ofRecordsIn zone: ZoneRow, _ database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name")
+        for row in try Row.fetchAll(statement, arguments: [zone.key]) {
+            try maintain(.system, row[0], RecordID(name: row[1], zoneID: zone.id), database)
+        }
+    }
+
+    /// Removes a record, and remembers that it was here.
+    ///
+    /// - Returns: whether it was.
+    @discardableResult
+    func removeRecord(
+        _ name: String, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: "DELETE FROM record WHERE zone = ? AND name = ? RETURNING id")
+        guard let key = try Int64.fetchOne(statement, arguments: [zone.key, name]) else {
+            return false
+        }
+        try maintain(.removed, key, RecordID(name: name, zoneID: zone.id), database)
+        try addTombstone(zone.id, name, database)
+        return true
+    }
+
+    /// Removes all records of a zone, which gets a tombstone as a whole where it should have one.
+    ///
+    /// - Returns: which they were.
+    @discardableResult
+    func removeRecords(of zone: ZoneRow, _ database: Database) throws -> [RecordID] {
+        let statement = try database.cachedStatement(
+            sql: "DELETE FROM record WHERE zone = ? RETURNING id, name")
+        return try Row.fetchAll(statement, arguments: [zone.key]).map { row in
+            let id = RecordID(name: row[1], zoneID: zone.id)
+            try maintain(.removed, row[0], id, database)
+            return id
+        }
+    }
+
+    /// Brings up to date what is derived from a record's row: whoever keeps such rows adds a call here.
+    ///
+    /// - Parameter key: `record.id`. Rows that refer to it with `ON DELETE CASCADE` are gone already where
+    ///   the record is.
+    private func maintain(
+        _ written: WrittenRow, _ key: Int64, _ id: RecordID, _ database: Database
+    ) throws {
+        writtenRows.withLock { rows in
+            // A record that was put and then confirmed has new fields all the same.
+            if case .system = written, case .put = rows[id] { return }
+            rows[id] = written
+        }
+    }
+}
