@@ -87,7 +87,6 @@ extension RecoveryAction {
         switch code {
         // What shall be gone is gone, alone or with its zone.
         case .unknownItem, .zoneNotFound, .userDeletedZone: .confirm
-        case .serverRecordChanged: .retryWithinBound
         default: forSave(code)
         }
     }

@@ -176,6 +176,9 @@ extension MemoryCloud.State {
         }
         let found = zones[id.zoneID]?.records[id.name]?.record
         guard var client = item.client else {
+            if let base = item.base?.system, let found, base.changeTag != found.system?.changeTag {
+                return .failed(SyncFailure(.serverRecordChanged), server: found)
+            }
             if found != nil { store(nil, id.name, id.zoneID) }
             return .deleted
         }
@@ -217,6 +220,7 @@ final class CloudLink: RemoteDatabase {
     let cloud: MemoryCloud
     private let script = Mutex<[Int: Fault]>([:])
     private let calls = Mutex<[String]>([])
+    private let beforeSend = Mutex<(@Sendable () -> Void)?>(nil)
     private let duringSend = Mutex<(@Sendable () async throws -> Void)?>(nil)
     private let duringPage = Mutex<(@Sendable () async throws -> Void)?>(nil)
     private let user = Mutex("_alice")
@@ -257,6 +261,11 @@ final class CloudLink: RemoteDatabase {
     func fail(call number: Int, _ fault: Fault) {
         let made = calls.withLock { $0.count }
         script.withLock { $0[made + number] = fault }
+    }
+
+    /// Runs once before the next batch arrives.
+    func beforeNextSend(_ body: @escaping @Sendable () -> Void) {
+        beforeSend.withLock { $0 = body }
     }
 
     /// Runs once while the next batch is under way.
@@ -316,15 +325,12 @@ final class CloudLink: RemoteDatabase {
     }
 
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        beforeSend.withLock { $0.take() }?()
         let answers = try call("send") { state in
             if changes.count > state.itemLimit { throw SyncFailure(.limitExceeded) }
             return changes.map { state.answer($0, in: changes) }
         }
-        let body = duringSend.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        try await body?()
+        try await duringSend.withLock { $0.take() }?()
         return answers
     }
 
@@ -359,11 +365,7 @@ final class CloudLink: RemoteDatabase {
 
     func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
         let page = try call("page") { state in try state.page(of: id, since: token) }
-        let body = duringPage.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        try await body?()
+        try await duringPage.withLock { $0.take() }?()
         return page
     }
 }

@@ -143,6 +143,49 @@ import Testing
         #expect(try phone.text("a") == nil)
     }
 
+    /// Between the fetch and the deletion somebody deletes the record, and makes one of its name.
+    @Test func deletionOnItsWaySparesRecordMadeAnewMeanwhile() async throws {
+        let (cloud, phone, tablet) = try await synced()
+        try phone.delete("a")
+        phone.link.beforeNextSend {
+            cloud.state.withLock { state in
+                state.store(nil, "a", .list)
+                state.store(
+                    RecordSnapshot(
+                        id: RecordID(name: "a", zoneID: .list), type: "Item",
+                        system: .init(changeTag: "another", createdMilliseconds: 9_000_000),
+                        fields: [Field(name: "text", value: .string("another"))]),
+                    "a", .list)
+            }
+        }
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("another"))
+        #expect(try phone.text("a") == "another")
+        #expect(try await phone.cache.status().pendingCount == 0)
+        _ = tablet
+    }
+
+    @Test func deletionMeetsEditOnItsWayAndStands() async throws {
+        let (cloud, phone, tablet) = try await synced()
+        try phone.delete("a")
+        let own = try #require(cloud.record("a")?.system)
+        phone.link.beforeNextSend {
+            cloud.state.withLock { state in
+                var system = own
+                system.changeTag = "edited"
+                state.store(
+                    RecordSnapshot(
+                        id: RecordID(name: "a", zoneID: .list), type: "Item", system: system,
+                        fields: [Field(name: "text", value: .string("edited"))]),
+                    "a", .list)
+            }
+        }
+        try await phone.sync()
+        #expect(cloud.record("a") == nil)
+        #expect(try phone.text("a") == nil)
+        _ = tablet
+    }
+
     // MARK: An edit without an answer
 
     @Test func laterEditSurvivesLostAnswerOfEarlierAndEditOfOtherField() async throws {

@@ -60,9 +60,13 @@ struct CloudKitDatabase: RemoteDatabase {
         var unwritable: [RecordID: SyncFailure] = [:]
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
+        // What was made anew or edited since is not deleted unseen.
+        var tags: [CKRecord.ID: String] = [:]
         for item in changes {
             guard let client = item.client else {
-                deletions.append(CKRecord.ID(item.change.id))
+                let id = CKRecord.ID(item.change.id)
+                deletions.append(id)
+                tags[id] = item.base?.system?.changeTag
                 continue
             }
             do {
@@ -71,17 +75,17 @@ struct CloudKitDatabase: RemoteDatabase {
                 unwritable[item.change.id] = SyncFailure(error)
             }
         }
-        let (saving, deleting) = (records, deletions)
+        let (saving, deleting, deletionTags) = (records, deletions, tags)
         let results = try await translating {
             try await database.modifyRecords(
-                saving: saving, deleting: deleting, savePolicy: .ifServerRecordUnchanged,
-                atomically: isAtomic)
+                saving: saving, deleting: deleting, deletionTags: deletionTags,
+                savePolicy: .ifServerRecordUnchanged, atomically: isAtomic)
         }
         return try changes.map { item in
             if let failure = unwritable[item.change.id] { return .failed(failure, server: nil) }
             let id = CKRecord.ID(item.change.id)
             if item.client == nil {
-                return Self.answer(to: results.deleteResults[id])
+                return try Self.answer(to: results.deleteResults[id])
             }
             return try Self.answer(to: results.saveResults[id])
         }
@@ -203,9 +207,12 @@ extension CloudKitDatabase {
     private static let unanswered = SyncFailure(
         .internalError, message: "The service did not answer for this item.")
 
-    private static func answer(to result: Result<Void, any Error>?) -> OutgoingAnswer {
-        guard let result else { return .failed(unanswered, server: nil) }
-        return failure(of: result).map { .failed($0, server: nil) } ?? .deleted
+    private static func answer(to result: Result<Void, any Error>?) throws -> OutgoingAnswer {
+        switch result {
+        case nil: return .failed(unanswered, server: nil)
+        case .success: return .deleted
+        case .failure(let error): return try failed(error)
+        }
     }
 
     private static func answer(
@@ -218,10 +225,13 @@ extension CloudKitDatabase {
                 return .failed(unanswered, server: nil)
             }
             return .saved(system)
-        case .failure(let error):
-            let server = try (error as? CKError)?.serverRecord.map { try RecordSnapshot($0) }
-            return .failed(SyncFailure(error), server: server)
+        case .failure(let error): return try failed(error)
         }
+    }
+
+    private static func failed(_ error: any Error) throws -> OutgoingAnswer {
+        let server = try (error as? CKError)?.serverRecord.map { try RecordSnapshot($0) }
+        return .failed(SyncFailure(error), server: server)
     }
 }
 

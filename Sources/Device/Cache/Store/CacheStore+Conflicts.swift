@@ -32,7 +32,7 @@ extension CacheStore {
             }
             // Deleted here: stays deleted, whatever was edited elsewhere.
             row.base = server
-            row.change.attempts += countsRound ? 1 : 0
+            row.change.conflictRounds += countsRound ? 1 : 0
             try update(row, database)
             return
         }

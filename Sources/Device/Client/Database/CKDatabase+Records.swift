@@ -23,7 +23,8 @@ extension CKDatabase {
     /// - Throws: the record's own error, such as `CKError.serverRecordChanged`.
     @discardableResult
     public func save(_ record: CKRecord) async throws -> CKRecord {
-        try await modify([record], [], .ifServerRecordUnchanged, true).saves.only().result.get()
+        try await modify([record], [], [:], .ifServerRecordUnchanged, true).saves.only().result
+            .get()
     }
 
     @preconcurrency
@@ -35,7 +36,7 @@ extension CKDatabase {
 
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-        try await modify([], [recordID], .ifServerRecordUnchanged, true).deletions.only()
+        try await modify([], [recordID], [:], .ifServerRecordUnchanged, true).deletions.only()
             .result.get()
         return recordID
     }
@@ -93,7 +94,22 @@ extension CKDatabase {
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
         atomically: Bool = true
     ) async throws -> RecordModifications {
-        let outcome = try await modify(recordsToSave, recordIDsToDelete, savePolicy, atomically)
+        try await modifyRecords(
+            saving: recordsToSave, deleting: recordIDsToDelete, deletionTags: [:],
+            savePolicy: savePolicy, atomically: atomically)
+    }
+
+    /// The same, where records are deleted only in the state of a change tag; else their deletion fails
+    /// with `serverRecordChanged`, and with the server's record.
+    ///
+    /// - Parameter deletionTags: those that are not named are deleted whatever became of them.
+    package func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        deletionTags: [CKRecord.ID: String],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
+    ) async throws -> RecordModifications {
+        let outcome = try await modify(
+            recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically)
         return (
             Dictionary(outcome.saves.map { ($0.recordID, $0.result) }) { first, _ in first },
             Dictionary(outcome.deletions.map { ($0.recordID, $0.result) }) { first, _ in first }
@@ -116,11 +132,12 @@ extension CKDatabase {
     }
 
     private func modify(
-        _ records: [CKRecord], _ recordIDs: [CKRecord.ID],
+        _ records: [CKRecord], _ recordIDs: [CKRecord.ID], _ deletionTags: [CKRecord.ID: String],
         _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ isAtomic: Bool
     ) async throws -> RecordsModification {
         try await session.modifyRecords(
-            saving: records, deleting: recordIDs, policy: policy, isAtomic: isAtomic,
+            saving: records, deleting: recordIDs, deletionTags: deletionTags, policy: policy,
+            isAtomic: isAtomic,
             operationID: core.connection.world.makeUUID().uuidString)
     }
 

@@ -15,13 +15,18 @@ extension DatabaseSession {
     /// Saves and deletes records with one request, whatever their zones and their number; before it
     /// their assets are uploaded, and their encrypted values encrypted.
     ///
-    /// - Parameter progress: takes how much of a record's assets was sent, below 1.
+    /// - Parameters:
+    ///   - deletionTags: records that are deleted only in the state of this change tag.
+    ///   - progress: takes how much of a record's assets was sent, below 1.
     func modifyRecords(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
+        deletionTags: [CKRecord.ID: String] = [:],
         policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool, operationID: String,
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> RecordsModification {
-        var batch = ModifyBatch(records, policy: policy, isAtomic: isAtomic, deleting: recordIDs)
+        var batch = ModifyBatch(
+            records, policy: policy, isAtomic: isAtomic, deleting: recordIDs,
+            deletionTags: deletionTags)
         // Before assets are uploaded, as they are in the clear.
         if !records.isEmpty { batch.refusePlainValues(of: try core.encryptedFields.keys()) }
         try await upload(&batch, progress: progress)

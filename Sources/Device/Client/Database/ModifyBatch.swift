@@ -6,6 +6,7 @@ import StratusWire
 struct ModifyBatch {
     let records: [CKRecord]
     private let recordIDs: [CKRecord.ID]
+    private let deletionTags: [CKRecord.ID: String]
     private let isAtomic: Bool
     var drafts: [Result<CKRecord.Draft, CKError>]
     /// Zones of which nothing is sent, as one of their records cannot be.
@@ -16,10 +17,11 @@ struct ModifyBatch {
 
     init(
         _ records: [CKRecord], policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool,
-        deleting recordIDs: [CKRecord.ID]
+        deleting recordIDs: [CKRecord.ID], deletionTags: [CKRecord.ID: String] = [:]
     ) {
         self.records = records
         self.recordIDs = recordIDs
+        self.deletionTags = deletionTags
         self.isAtomic = isAtomic
         let recordIDsToSave = Set(records.map(\.recordID))
         drafts = records.map { record in
@@ -84,11 +86,13 @@ struct ModifyBatch {
             }
         }
         for recordID in recordIDs where !isSpoilt(recordID) {
+            let tag = deletionTags[recordID]
             operations.append(
                 RecordsModify.Operation(
-                    .forceDelete,
+                    tag == nil ? .forceDelete : .delete,
                     RecordDictionary(
-                        recordName: recordID.recordName, zoneID: recordID.zoneID.dictionary)))
+                        recordName: recordID.recordName, recordChangeTag: tag,
+                        zoneID: recordID.zoneID.dictionary)))
         }
     }
 
@@ -160,13 +164,15 @@ struct ModifyBatch {
             if isSpoilt(recordID) {
                 outcome.deletions.append((recordID, .failure(Self.spoilt)))
             } else {
-                let result = results[next]
+                let (result, server) = (results[next], serverRecords[next])
                 outcome.deletions.append(
                     (
                         recordID,
                         Result {
                             try matching.check(result, recordID)
-                            try deleted(result).get()
+                            try matching.check(
+                                recordName: server?.recordName, zoneID: server?.zoneID, recordID)
+                            try deleted(recordID, result, server, reader: &reader)
                         }
                     ))
                 next += 1
@@ -218,15 +224,25 @@ struct ModifyBatch {
         return CKError(failure.error, about: .record, uuid: failure.uuid, details: details)
     }
 
-    private func deleted(_ result: RecordResult) -> Result<Void, any Error> {
+    private func deleted(
+        _ recordID: CKRecord.ID, _ result: RecordResult, _ lookedUp: RecordDictionary?,
+        reader: inout RecordReader
+    ) throws {
         switch result {
-        case .deleted: .success(())
+        case .deleted: return
         case .record:
-            .failure(CKError(.internalError, "The service answered a deletion with a record."))
+            throw CKError(.internalError, "The service answered a deletion with a record.")
         // What is not there is deleted as asked.
-        case .failure(let failure) where failure.error.code == .notFound: .success(())
+        case .failure(let failure) where failure.error.code == .notFound: return
         case .failure(let failure):
-            .failure(CKError(failure.error, about: .record, uuid: failure.uuid))
+            var details: [String: Any] = [:]
+            if failure.error.code == .conflict {
+                details[CKRecordChangedErrorServerRecordKey] =
+                    try (failure.serverRecord ?? lookedUp).map {
+                        try reader.record($0, in: recordID.zoneID)
+                    }
+            }
+            throw CKError(failure.error, about: .record, uuid: failure.uuid, details: details)
         }
     }
 }
