@@ -1,0 +1,127 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// A real nginx with the configuration of Operations.md, on a port and with files of its own.
+    final class Nginx: Sendable {
+        let folder: TemporaryFolder
+        let port: Int
+        var url: String { "https://localhost:\(port)" }
+        private var certificate: String { folder.path + "/certificate.pem" }
+        private var key: String { folder.path + "/key.pem" }
+        private var main: String { folder.path + "/nginx.conf" }
+
+        /// Debian's is where only root looks for programs.
+        static let path = ((ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin")
+            .split(separator: ":").map { $0 + "/nginx" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+        /// The one configuration of the document.
+        static func documented() throws -> String {
+            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .deletingLastPathComponent().deletingLastPathComponent()
+            let page = try String(
+                contentsOf: root.appendingPathComponent("Documentation/Operations.md"),
+                encoding: .utf8)
+            let blocks = page.components(separatedBy: "```nginx\n")
+            #expect(blocks.count == 2)
+            return try #require(blocks.last?.components(separatedBy: "```").first)
+        }
+
+        init() throws {
+            folder = try TemporaryFolder()
+            port = try Self.freePort()
+            let status = try ChildProcess(
+                [
+                    "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", folder.path + "/key.pem", "-out", folder.path + "/certificate.pem",
+                ], error: .nullDevice
+            ).end()
+            #expect(status == 0)
+        }
+
+        /// Starts nginx, which listens when this returns: it goes to the background then.
+        func start(before servicePort: Int) throws {
+            var site = try Self.documented()
+            let files = "/etc/letsencrypt/live/cloud.example.org/"
+            for (documented, own) in [
+                ("127.0.0.1:8080", "127.0.0.1:\(servicePort)"),
+                ("listen 443 ssl", "listen 127.0.0.1:\(port) ssl"),
+                (files + "fullchain.pem", certificate), (files + "privkey.pem", key),
+            ] {
+                #expect(site.components(separatedBy: documented).count == 2, "\(documented)")
+                site = site.replacingOccurrences(of: documented, with: own)
+            }
+            try site.write(toFile: folder.path + "/site.conf", atomically: true, encoding: .utf8)
+            let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            try """
+            pid \(folder.path)/nginx.pid;
+            error_log \(folder.path)/error.log;
+            master_process off;
+            events {}
+            http {
+                access_log off;
+                \(kinds.map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: "\n    "))
+                include \(folder.path)/site.conf;
+            }
+
+            """.write(toFile: main, atomically: true, encoding: .utf8)
+            let status = try run([])
+            // Where there is none, nginx has not come so far.
+            let log =
+                (try? String(contentsOfFile: folder.path + "/error.log", encoding: .utf8)) ?? ""
+            try #require(status == 0, "\(log)")
+        }
+
+        func stop() {
+            // One that never started has nothing to stop.
+            _ = try? run(["-s", "stop"])
+        }
+
+        private func run(_ arguments: [String]) throws -> Int32 {
+            let path = try #require(Self.path)
+            return try ChildProcess(
+                [path, "-p", folder.path, "-c", main, "-e", folder.path + "/error.log"] + arguments,
+                error: .nullDevice
+            ).end()
+        }
+
+        /// Posts JSON through nginx.
+        func ask(_ path: String, _ body: String, _ more: [String] = []) throws -> Answer {
+            try curl(["-H", "Content-Type: text/plain", "-d", body, url + path] + more)
+        }
+
+        /// Asks as curl does, which speaks HTTP/2 here.
+        func curl(_ arguments: [String]) throws -> Answer {
+            let output = Pipe()
+            let process = try ChildProcess(
+                ["curl", "-s", "--cacert", certificate, "-w", "\n%{http_code}"] + arguments,
+                output: output.fileHandleForWriting)
+            try output.fileHandleForWriting.close()
+            let data = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.end()
+            let text = String(decoding: data, as: UTF8.self)
+            let end = text.lastIndex(of: "\n") ?? text.startIndex
+            return Answer(
+                status: Int(text[end...].dropFirst()) ?? 0, body: String(text[..<end]))
+        }
+
+        /// A port that nobody has now.
+        private static func freePort() throws -> Int {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let failed = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, length) != 0 || getsockname(descriptor, $0, &length) != 0
+                }
+            }
+            guard !failed else { throw POSIXError(.EADDRINUSE) }
+            return Int(UInt16(bigEndian: address.sin_port))
+        }
+    }
+#endif
