@@ -177,6 +177,7 @@ private struct SubscriptionChanges {
         try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)
         var subscription = subscription
+        subscription.query = query.naming(context.caller.userRecordName)
         if subscription.isZoneWide == true {
             subscription.zoneID = nil
         } else if let zoneID = subscription.zoneID {

@@ -22,7 +22,9 @@ extension RecordsQuery: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
+        var request = request
         try context.checkLength(of: request.query)
+        request.query = request.query.naming(context.caller.userRecordName)
         guard request.query.recordType != UsersRecord.type else { throw ServiceError.systemType }
         try context.checkNames(request.desiredKeys)
         let stores = Stores(
