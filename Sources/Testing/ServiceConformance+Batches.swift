@@ -120,6 +120,17 @@ extension ServiceConformance {
             try expect(
                 Set(changes.map { try $0.asTombstone().recordName }), equals: ["a", "b", "c", "d"])
         },
+        Case("a new DELETE_SELF target exists or is saved in the same request") { stage in
+            let alice = try await stage.person("alice")
+            try await alice.makeZone("Trips")
+            let field = Field(
+                name: "to",
+                value: .reference(Reference(recordName: "target", action: .deleteSelf)))
+            let early = try await alice.modify([.saving("holder", [field])], isAtomic: false)
+            try expect(early[0].code, equals: .validatingReferenceError)
+            let both = try await alice.modify([.saving("holder", [field]), .saving("target")])
+            try expect(both.map(\.code), equals: [nil, nil])
+        },
         Case("a validated target must exist and cannot be deleted while it is referred to") {
             stage in
             let alice = try await stage.person("alice")

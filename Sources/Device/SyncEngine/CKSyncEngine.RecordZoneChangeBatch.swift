@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusSync
 
 extension CKSyncEngine {
@@ -28,34 +29,27 @@ extension CKSyncEngine {
         /// Whether the records of a zone are saved all together or not at all; each zone for itself.
         public var atomicByZone: Bool
 
-        /// Takes as many of the changes as fit, in their order; the others stay pending.
+        /// Takes as many of the changes as fit, in their order, but what a record needs before it: its parent,
+        /// and what it refers to with `deleteSelf`. The others stay pending.
         ///
-        /// - Parameter recordProvider: gives the record for a save; nil skips it. Also asked for the
-        ///   record after the last that fits.
+        /// - Parameter recordProvider: gives the record for a save; nil skips it. Also asked for records
+        ///   that do not fit, or that others must go before.
         /// - Parameter pendingChanges: what may be sent, in order.
         /// - Returns: nil when nothing is to be sent.
         public init?(
             pendingChanges: [PendingRecordZoneChange],
             recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
-            let room = Self.room
-            var bytes = 0
-            var records: [CKRecord] = []
-            var deletions: [CKRecord.ID] = []
-            for change in pendingChanges {
-                if records.count + deletions.count >= room.itemLimit { break }
+            var contents = Contents(pendingChanges)
+            for change in pendingChanges where !contents.isFull {
                 switch change {
-                case .deleteRecord(let recordID): deletions.append(recordID)
+                case .deleteRecord(let recordID): contents.deletions.append(recordID)
                 case .saveRecord(let recordID):
-                    guard let record = await recordProvider(recordID) else { continue }
-                    bytes += record.estimatedBytes
-                    if bytes > room.bytesLimit, !records.isEmpty { break }
-                    records.append(record)
+                    await contents.take(recordID, from: recordProvider)
                 }
-                if bytes > room.bytesLimit { break }
             }
-            guard !records.isEmpty || !deletions.isEmpty else { return nil }
-            self.init(recordsToSave: records, recordIDsToDelete: deletions)
+            guard contents.itemCount > 0 else { return nil }
+            self.init(recordsToSave: contents.records, recordIDsToDelete: contents.deletions)
         }
 
         /// - Precondition: Not more than 250 items, or the send fails with
@@ -76,6 +70,50 @@ extension CKSyncEngine {
         var changes: [PendingChange] {
             recordsToSave.map { PendingChange(id: .init($0.recordID), kind: .save) }
                 + recordIDsToDelete.map { PendingChange(id: .init($0), kind: .delete) }
+        }
+    }
+}
+
+extension CKSyncEngine.RecordZoneChangeBatch {
+    /// What a batch takes while it has room.
+    private struct Contents {
+        private let room = CKSyncEngine.RecordZoneChangeBatch.room
+        private let pendingSaves: Set<CKRecord.ID>
+        private var walk = DependencyWalk<CKRecord.ID, CKRecord>()
+        private var bytes = 0
+        private(set) var records: [CKRecord] = []
+        var deletions: [CKRecord.ID] = []
+
+        init(_ pendingChanges: [CKSyncEngine.PendingRecordZoneChange]) {
+            pendingSaves = Set(
+                pendingChanges.compactMap { change in
+                    if case .saveRecord(let recordID) = change { recordID } else { nil }
+                })
+        }
+
+        var itemCount: Int { records.count + deletions.count }
+        var isFull: Bool { itemCount >= room.itemLimit || bytes > room.bytesLimit }
+
+        mutating func take(
+            _ recordID: CKRecord.ID, from recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
+        ) async {
+            guard !walk.hasSeen(recordID), let record = await recordProvider(recordID) else {
+                return
+            }
+            walk.begin(at: record, id: recordID, needing: record.neededRecordIDs)
+            while !isFull, let step = walk.next() {
+                switch step {
+                case .look(let id):
+                    guard pendingSaves.contains(id), let needed = await recordProvider(id) else {
+                        continue
+                    }
+                    walk.begin(at: needed, id: id, needing: needed.neededRecordIDs)
+                case .take(let record):
+                    bytes += record.estimatedBytes
+                    // One at least, however large.
+                    if bytes <= room.bytesLimit || records.isEmpty { records.append(record) }
+                }
+            }
         }
     }
 }

@@ -71,6 +71,32 @@ import Testing
         #expect(cloud.names().count == 40)
     }
 
+    /// More edits than a batch takes wait before what they need.
+    @Test func neededRecordsGoFirst() async throws {
+        let phone = try Device(MemoryCloud())
+        try phone.save("first", "x")
+        try await phone.sync()
+        func save(_ name: String, owner: String) throws {
+            let reference = Reference(recordName: owner, action: .deleteSelf)
+            try phone.cache.save(
+                [
+                    LocalEdit(
+                        id: RecordID(name: name, zoneID: .list), type: "Item",
+                        changes: [Field(name: "owner", value: .reference(reference))])
+                ], in: .private)
+        }
+        for number in 0..<5 { try save("item\(number)", owner: "list") }
+        try phone.save("item5", "x")
+        try save("list", owner: "root")
+        try save("root", owner: "item5")
+        func names(_ itemLimit: Int) throws -> [String] {
+            try phone.cache.store.nextBatch(itemLimit: itemLimit, bytesLimit: 1_000_000)
+                .map(\.change.id.name)
+        }
+        #expect(try names(3) == ["item5", "root", "list"])
+        #expect(try names(100) == ["item5", "root", "list"] + (0..<5).map { "item\($0)" })
+    }
+
     @Test func refusedRecordIsSetAsideAndOthersAreSaved() async throws {
         let cloud = MemoryCloud()
         cloud.state.withLock { $0.refusals["b"] = SyncFailure(.invalidArguments, message: "no") }

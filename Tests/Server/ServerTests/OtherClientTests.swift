@@ -76,6 +76,53 @@ import Testing
         }
     }
 
+    /// Dates in full are for who asks for our extensions; a decoder that knows its keys fails at others.
+    @Test(arguments: [true, false])
+    func datesInFullAreForClientsThatAskForThem(_ knowsOurs: Bool) async throws {
+        try await withServer(service()) { port in
+            var ours = Client(port: port)
+            try await ours.signIn()
+            var other = ours
+            ours.query += "&stratusExtensions=1"
+            if knowsOurs { other.query += "&stratusExtensions=1" }
+            let records = Self.container + "/private/records/"
+            let zone = #""zoneID":{"zoneName":"Trips"}"#
+            _ = try await ours.ask(
+                "POST", Self.container + "/private/zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{\#(zone)}}]}"#)
+            let seconds = 721_692_800.123_456_7
+            let date = ExactDate.milliseconds(of: seconds)
+            let place =
+                #"{"latitude":1,"longitude":2,"timestamp":\#(date),"exactTimestamp":\#(seconds)}"#
+            let fields = """
+                {"at":{"value":\(date),"type":"TIMESTAMP","exactValue":\(seconds)},
+                 "dates":{"value":[\(date)],"type":"TIMESTAMP_LIST","exactValue":[\(seconds)]},
+                 "place":{"value":\(place),"type":"LOCATION"}}
+                """
+            func operation(_ type: String) -> String {
+                """
+                {\(zone),"operations":[{"operationType":"\(type)","record":{"recordName":"hut",
+                 "recordType":"Hut","fields":\(fields)}}]}
+                """
+            }
+            let made = try await ours.ask("POST", records + "modify", operation("create")).json
+            #expect("\(made)".contains("exactValue") && "\(made)".contains("exactTimestamp"))
+            // Reads, a save of one's own, and the server's record in a conflict.
+            for (path, body) in [
+                ("lookup", #"{\#(zone),"records":[{"recordName":"hut"}]}"#),
+                ("query", #"{\#(zone),"query":{"recordType":"Hut"}}"#),
+                ("changes", "{\(zone)}"), ("modify", operation("forceUpdate")),
+                ("modify", operation("create")),
+            ] {
+                let answer = try await other.ask("POST", records + path, body).json
+                let text = "\(answer)"
+                #expect(text.contains("\(date)"), "\(path): \(text)")
+                #expect(text.contains("exactValue") == knowsOurs, "\(path): \(text)")
+                #expect(text.contains("exactTimestamp") == knowsOurs, "\(path): \(text)")
+            }
+        }
+    }
+
     @Test func everyAnswerHasARequestUUID() async throws {
         try await withServer(service()) { port in
             var client = Client(port: port)

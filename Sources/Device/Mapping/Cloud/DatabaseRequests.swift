@@ -30,7 +30,8 @@ struct DatabaseRequests: Sendable {
     ) async throws -> [String: Result<CKRecord?, any Error>] {
         var results: [String: Result<CKRecord?, any Error>] = [:]
         var size = Self.largestBatch
-        var (records, names) = (records[...], names[...])
+        // A batch that is refused for what only a later one saves would be refused for nothing.
+        var (records, names) = (records.neededFirst[...], names[...])
         while !records.isEmpty || !names.isEmpty {
             let saving = records.prefix(size)
             let deleting = names.prefix(size - saving.count)

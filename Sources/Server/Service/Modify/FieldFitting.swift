@@ -9,6 +9,8 @@ struct FieldFitting {
     private(set) var growth: [SchemaFieldRow] = []
     /// The targets of VALIDATE references.
     private(set) var required: [RecordKey] = []
+    /// The targets of DELETE_SELF references.
+    private(set) var owners: [RecordKey] = []
     /// How many references have an action.
     private(set) var actingReferences = 0
     private let recordType: String
@@ -147,8 +149,11 @@ struct FieldFitting {
         }
         reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)
         if reference.action != .none { actingReferences += 1 }
-        if reference.action == .validate {
-            required.append(RecordKey(zoneName: holder.zoneName, name: reference.recordName))
+        let target = RecordKey(zoneName: holder.zoneName, name: reference.recordName)
+        switch reference.action {
+        case .none: break
+        case .validate: required.append(target)
+        case .deleteSelf: owners.append(target)
         }
         return reference
     }

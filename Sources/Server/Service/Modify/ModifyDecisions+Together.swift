@@ -9,8 +9,8 @@ import StratusStorage
 ///   the deletions that lead to it are refused.
 /// - Whoever refers to a deleted record with DELETE_SELF is deleted with it, over any depth; also a
 ///   record that the request saves with such a reference: it is saved, then deleted.
-/// - A new parent, and the target of a VALIDATE reference that was sent, is there afterwards, or the save
-///   is refused. Between a deletion and a save that needs the record the deletion gives way.
+/// - A new parent, the target of a VALIDATE reference that was sent, and the target of a new DELETE_SELF
+///   reference, is there or saved too, or the save is refused. Between a deletion and a save that needs the record the deletion gives way.
 /// - No record has more sources with DELETE_SELF than the limit: else the saves that add some are refused.
 /// - In an atomic zone one refusal takes the others with it.
 extension ModifyDecisions {

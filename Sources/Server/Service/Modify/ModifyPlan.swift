@@ -176,7 +176,8 @@ struct PlannedOperation: Sendable {
     var share: PlannedShare?
     /// The short GUID that the record gets if it has none yet.
     var shortGUID: String?
-    /// The records that must exist: the new parent and the targets of VALIDATE references.
+    /// The records that must exist: the new parent, the targets of VALIDATE references, and those of
+    /// DELETE_SELF references that are new.
     var required: [RecordKey]
     var desiredKeys: [String]?
     var numbersAsStrings: Bool

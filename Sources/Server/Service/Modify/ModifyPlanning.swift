@@ -186,7 +186,7 @@ struct ModifyPlanning {
             throw ServiceError.tooManyReferences
         }
         try planAssets(into: &planned)
-        planned.required += fitting.required
+        planned.required += fitting.required + newOwners(among: fitting.owners, of: planned.key)
         let values = planned.changes.filter { $0.value != nil }
         planned.content = PlannedOperation.Content(values)
         if !planned.kind.isReplacement, planned.kind != .create, let row = stored[planned.key] {
@@ -199,5 +199,16 @@ struct ModifyPlanning {
         guard sizeBytes <= context.limits.recordBytes else { throw ServiceError.recordTooLarge }
         schema = fitting.schema
         growth += fitting.growth
+    }
+
+    /// The targets to which the record did not refer with DELETE_SELF before: they must exist. What an
+    /// earlier release let through without its target can be saved again.
+    private func newOwners(among targets: [RecordKey], of holder: RecordKey) -> [RecordKey] {
+        guard !targets.isEmpty, let row = stored[holder] else { return targets }
+        // What cannot be read counts as new: the save is refused and nothing is lost.
+        guard let old = try? ActingReference.all(in: row.payload) else { return targets }
+        return targets.filter {
+            !old.contains(ActingReference(target: $0.name, action: .deleteSelf))
+        }
     }
 }

@@ -43,6 +43,7 @@ import Testing
             hut(.create, "a", [owner("c")]), hut(.create, "b", [owner("a")]),
             hut(.create, "c", [owner("b")]), hut(.create, "self", [owner("self")]),
             hut(.create, "listed", [owners(["x", "a", "a"])]), hut(.create, "loose", [loose("a")]),
+            hut(.create, "x"),
         ])
         let results = try await alice.modify([
             hut(.forceDelete, "b"), hut(.forceDelete, "self"),
@@ -74,18 +75,29 @@ import Testing
         #expect(last.map(\.code) == [.notFound, nil])
     }
 
-    /// The target need not exist, as CloudKit has it; who comes later under the name takes the
-    /// record along when it goes.
-    @Test func deleteSelfReferenceNeedsNoTarget() async throws {
-        let alice = try await world.person("alice")
-        let saved = try await alice.modify([
-            hut(.create, "a", [owner("later")]), hut(.forceDelete, "later"),
+    /// As CloudKit's header has it: the target is there, or comes in the same request.
+    @Test(arguments: Backend.allCases)
+    func deleteSelfTargetExistsOrComesAlong(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storage()).person("alice")
+        let alone = try await alice.modify([
+            hut(.create, "a", [owner("later")]), hut(.create, "c", [owners(["later", "b"])]),
+            hut(.create, "d", [owner("a")]), hut(.create, "b"), hut(.forceDelete, "later"),
         ])
-        #expect(saved.allSatisfy { $0.failed == nil })
-        #expect(try await alice.lookup(["a"])[0].record != nil)
-        try await alice.modify([hut(.create, "later")])
+        // Who needs one that is refused is refused too.
+        #expect(
+            alone.map { $0.failed?.error.frameworkCode } == [
+                .referenceViolation, .referenceViolation, .referenceViolation, nil, nil,
+            ])
+        #expect(alone[0].code == .validatingReferenceError)
+        let together = try await alice.modify([
+            hut(.create, "a", [owner("later")]), hut(.create, "self", [owner("self")]),
+            hut(.create, "later"), hut(.create, "c", [owner("b")]),
+        ])
+        #expect(together.allSatisfy { $0.failed == nil })
         try await alice.modify([hut(.forceDelete, "later")])
         #expect(try await alice.lookup(["a"])[0].code == .notFound)
+        let moved = try await alice.modify([hut(.forceUpdate, "c", [owner("later")])])
+        #expect(moved[0].code == .validatingReferenceError)
     }
 
     @Test func referencesPerTargetAreLimited() async throws {
@@ -245,6 +257,7 @@ import Testing
         var limits = Limits()
         limits.referencesPerRecord = 2
         let alice = try await World(limits: limits).person("alice")
+        try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         let results = try await alice.modify([
             hut(.create, "a", [owners(["x", "y", "z"])]), hut(.create, "b", [owners(["x", "y"])]),
         ])
@@ -256,6 +269,7 @@ import Testing
         var limits = Limits()
         limits.referencesPerRecord = 2
         let alice = try await World(limits: limits).person("alice")
+        try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         try await alice.modify([hut(.create, "a", [owners(["x", "y"])])])
         let result = try await alice.modify([hut(.forceUpdate, "a", [owner("z")])])
         #expect(result[0].failed?.error.frameworkCode == .limitExceeded)
@@ -286,9 +300,8 @@ import Testing
                     .create, "item-\(number)",
                     [owners([list(number)] + (hasCycles ? ["twin-\(number)"] : []))],
                     parent: number == 0 ? .absent : .some(list(number - 1)))
-            } + [hut(.create, "child", parent: .some(list(count - 1)))])
-        try await alice.modify(
-            (0..<count).map { hut(.create, "twin-\($0)", [owner("item-\($0)")]) })
+            } + [hut(.create, "child", parent: .some(list(count - 1)))]
+                + (0..<count).map { hut(.create, "twin-\($0)", [owner("item-\($0)")]) })
         let results = try await alice.modify((0..<count).map { hut(.forceDelete, list($0)) })
         let codes = results.map { $0.failed?.error.frameworkCode }
         // Those that were refused for themselves before it was enough say so.

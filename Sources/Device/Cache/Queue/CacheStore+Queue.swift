@@ -3,84 +3,8 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// The queue of pending changes.
+/// What becomes of pending changes that were sent.
 extension CacheStore {
-    /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
-    /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
-    /// they tell later is then a deletion of the new one.
-    private var sendable: String {
-        """
-        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
-        AND NOT (isMadeAnew AND baseType IS NULL)
-        """
-    }
-
-    /// The same, with the owners as arguments whose zones take no saves.
-    private func sendable(withholding owners: Set<String>) -> String {
-        guard !owners.isEmpty else { return sendable }
-        let marks = owners.map { _ in "?" }.joined(separator: ", ")
-        return sendable
-            + " AND (kind = 1 OR zone NOT IN (SELECT id FROM zone WHERE owner IN (\(marks))))"
-    }
-
-    /// Takes the oldest changes that fit both limits, one at least if there is any.
-    ///
-    /// The file says that they are under way before they are: a process that dies before the answer finds
-    /// in it that the service may have them.
-    /// - Parameters:
-    ///   - owners: no saves into their zones: their quota is used up.
-    ///   - deletionsFirst: what makes room goes before what takes it.
-    func nextBatch(
-        itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
-        deletionsFirst: Bool = false
-    ) throws -> [OutgoingChange] {
-        try file.write { database in
-            var zones: [Int64: ZoneRow] = [:]
-            let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
-            let zoneRows = try Row.fetchCursor(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1")
-            while let row = try zoneRows.next() {
-                let zone = ZoneRow(row)
-                zones[zone.key] = zone
-            }
-            let statement = try database.cachedStatement(
-                sql: """
-                    SELECT \(PendingRow.columns), zone FROM pending
-                    WHERE \(sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
-                    """)
-            var batch: [OutgoingChange] = []
-            var bytes = 0
-            let rows = try Row.fetchCursor(
-                statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
-            while let row = try rows.next() {
-                guard let zone = zones[row[PendingRow.columnCount]] else { continue }
-                let pending = try PendingRow(row, zone: zone.id)
-                let client =
-                    pending.change.kind == .save
-                    ? try record(pending.change.id.name, zone, database) : nil
-                bytes += client?.sizeEstimateBytes ?? 64
-                if bytes > bytesLimit, !batch.isEmpty { break }
-                batch.append(
-                    OutgoingChange(
-                        change: pending.change, client: client, base: pending.base,
-                        sequence: pending.sequence))
-            }
-            try note(
-                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.map(\.sequence), database)
-            clock.noteSending()
-            return batch
-        }
-    }
-
-    func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
-        try pool.read { database in
-            let condition = sendable(withholding: owners)
-            return try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
-                arguments: StatementArguments(owners.sorted())) ?? false
-        }
-    }
-
     /// Notes what a failure of a whole batch tells: whether its changes may have arrived all the same.
     func noteFailure(of batch: [OutgoingChange], _ failure: SyncFailure) throws {
         guard !batch.isEmpty else { return }
@@ -91,7 +15,7 @@ extension CacheStore {
         }
     }
 
-    private func note(
+    func note(
         _ isUncertain: String, of sequences: [Int64], _ database: Database
     ) throws {
         guard !sequences.isEmpty else { return }

@@ -1,0 +1,153 @@
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// What goes out next from the queue of pending changes.
+extension CacheStore {
+    /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
+    /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
+    /// they tell later is then a deletion of the new one.
+    private var sendable: String {
+        """
+        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
+        AND NOT (isMadeAnew AND baseType IS NULL)
+        """
+    }
+
+    /// The same, with the owners as arguments whose zones take no saves.
+    private func sendable(withholding owners: Set<String>) -> String {
+        guard !owners.isEmpty else { return sendable }
+        let marks = owners.map { _ in "?" }.joined(separator: ", ")
+        return sendable
+            + " AND (kind = 1 OR zone NOT IN (SELECT id FROM zone WHERE owner IN (\(marks))))"
+    }
+
+    /// Takes the oldest changes that fit both limits, one at least if there is any; what a record needs,
+    /// its parent or the target of a DELETE_SELF reference, goes before it.
+    ///
+    /// The file says that they are under way before they are: a process that dies before the answer finds
+    /// in it that the service may have them.
+    /// - Parameters:
+    ///   - owners: no saves into their zones: their quota is used up.
+    ///   - deletionsFirst: what makes room goes before what takes it.
+    func nextBatch(
+        itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
+        deletionsFirst: Bool = false
+    ) throws -> [OutgoingChange] {
+        try file.write { database in
+            var zones: [Int64: ZoneRow] = [:]
+            let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
+            let zoneRows = try Row.fetchCursor(
+                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1")
+            while let row = try zoneRows.next() {
+                let zone = ZoneRow(row)
+                zones[zone.key] = zone
+            }
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT \(PendingRow.columns), zone FROM pending
+                    WHERE \(sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
+                    """)
+            var walk = DependencyWalk<RecordID, OutgoingChange>()
+            var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
+            let rows = try Row.fetchCursor(
+                statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
+            while !batch.isFull, let row = try rows.next() {
+                guard let zone = zones[row[PendingRow.columnCount]] else { continue }
+                let pending = try PendingRow(row, zone: zone.id)
+                guard !walk.hasSeen(pending.change.id) else { continue }
+                walk.begin(at: try outgoing(pending, zone, database))
+                while !batch.isFull, let step = walk.next() {
+                    switch step {
+                    case .look(let id):
+                        guard let needed = try sendableSave(of: id, zone, database) else {
+                            continue
+                        }
+                        walk.begin(at: try outgoing(needed, zone, database))
+                    case .take(let change): batch.take(change)
+                    }
+                }
+            }
+            try note(
+                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence),
+                database)
+            clock.noteSending()
+            return batch.changes
+        }
+    }
+
+    func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
+        try pool.read { database in
+            let condition = sendable(withholding: owners)
+            return try Bool.fetchOne(
+                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
+                arguments: StatementArguments(owners.sorted())) ?? false
+        }
+    }
+
+    private func outgoing(
+        _ pending: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> OutgoingChange {
+        OutgoingChange(
+            change: pending.change,
+            client: pending.change.kind == .save
+                ? try record(pending.change.id.name, zone, database) : nil,
+            base: pending.base, sequence: pending.sequence)
+    }
+
+    /// A pending save that goes out like one of the same zone; nil where there is none.
+    private func sendableSave(
+        of id: RecordID, _ zone: ZoneRow, _ database: Database
+    ) throws -> PendingRow? {
+        guard id.zoneID == zone.id, let row = try pending(id.name, zone, database),
+            row.change.kind == .save, row.failure == nil, !(row.isMadeAnew && row.base == nil)
+        else { return nil }
+        return row
+    }
+}
+
+/// What goes out together.
+private struct Batch {
+    let itemLimit: Int
+    let bytesLimit: Int
+    private(set) var changes: [OutgoingChange] = []
+    private var bytes = 0
+
+    init(itemLimit: Int, bytesLimit: Int) {
+        self.itemLimit = itemLimit
+        self.bytesLimit = bytesLimit
+    }
+
+    var isFull: Bool { changes.count >= itemLimit || bytes > bytesLimit }
+
+    /// One change at least is taken, however large.
+    mutating func take(_ change: OutgoingChange) {
+        bytes += change.client?.sizeEstimateBytes ?? 64
+        if bytes <= bytesLimit || changes.isEmpty { changes.append(change) }
+    }
+}
+
+extension DependencyWalk where ID == RecordID, Item == OutgoingChange {
+    fileprivate mutating func begin(at change: OutgoingChange) {
+        begin(
+            at: change, id: change.change.id, needing: change.client?.neededRecordIDs ?? [])
+    }
+}
+
+extension RecordSnapshot {
+    /// The records without which the service does not save this one: its parent, and what it refers to
+    /// with DELETE_SELF.
+    fileprivate var neededRecordIDs: [RecordID] {
+        let references = fields.flatMap { field -> [Reference] in
+            switch field.value {
+            case .reference(let reference): [reference]
+            case .referenceList(let references): references
+            default: []
+            }
+        }
+        let names =
+            (parentRecordName.map { [$0] } ?? [])
+            + references.filter { $0.action == .deleteSelf }.map(\.recordName)
+        return names.map { RecordID(name: $0, zoneID: id.zoneID) }
+    }
+}

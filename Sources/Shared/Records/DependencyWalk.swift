@@ -1,0 +1,48 @@
+/// A walk over items that need others to be there first: what is needed comes before who needs it, else
+/// the order in which items are begun with is kept. In a ring somebody is first.
+///
+/// Without recursion: chains are as long as an app makes them.
+///
+/// ```swift
+/// for item in items {
+///     walk.begin(at: item, id: item.id, needing: item.neededIDs)
+///     while let step = walk.next() {
+///         switch step {
+///         case .look(let id): if let needed = find(id) { walk.begin(at: needed, …) }
+///         case .take(let item): ordered.append(item)
+///         }
+///     }
+/// }
+/// ```
+package struct DependencyWalk<ID: Hashable, Item> {
+    package enum Step {
+        /// Begin at this item first, if there is one. Asked once for each.
+        case look(ID)
+        case take(Item)
+    }
+
+    private var open: [(item: Item, needed: ArraySlice<ID>)] = []
+    private var seen: Set<ID> = []
+
+    package init() {}
+
+    /// Whether an item was begun with, or looked for.
+    package func hasSeen(_ id: ID) -> Bool { seen.contains(id) }
+
+    /// - Precondition: the item was not seen, or is the one that was just looked for.
+    package mutating func begin(at item: Item, id: ID, needing needed: [ID]) {
+        seen.insert(id)
+        open.append((item, needed[...]))
+    }
+
+    /// - Returns: nil when all that was begun with is taken.
+    package mutating func next() -> Step? {
+        while let last = open.indices.last {
+            guard let id = open[last].needed.popFirst() else {
+                return .take(open.removeLast().item)
+            }
+            if seen.insert(id).inserted { return .look(id) }
+        }
+        return nil
+    }
+}
