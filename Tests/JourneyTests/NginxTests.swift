@@ -102,7 +102,7 @@
             let configuration = try Nginx.documented()
             let line = try #require(
                 configuration.split(separator: "\n").first { $0.contains("proxy_read_timeout") })
-            let seconds = try #require(Double(line.filter(\.isNumber)))
+            let seconds = try #require(Double(String(line.filter(\.isNumber))))
             let limits = try CommandRun(["limits"]).output
             let poll = try #require(
                 limits.split(separator: "\n").first { $0.contains("longPollSeconds") })
