@@ -37,6 +37,7 @@ struct fault_folder {
     enum fault_error error;
     int ignores_syncs;
     long counts[8];
+    long statements;
 };
 
 typedef struct fault_file {
@@ -337,6 +338,27 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs_names) {
     return code;
 }
 
+static int note_statement(unsigned event, void *context, void *statement, void *text) {
+    (void)event;
+    (void)statement;
+    (void)text;
+    pthread_mutex_lock(&guard);
+    ((fault_folder *)context)->statements++;
+    pthread_mutex_unlock(&guard);
+    return 0;
+}
+
+// SQLite calls it for each connection that it opens.
+static int watch(sqlite3 *connection, char **message, const struct sqlite3_api_routines *routines) {
+    (void)message;
+    (void)routines;
+    pthread_mutex_lock(&guard);
+    fault_folder *folder = folder_of(sqlite3_db_filename(connection, "main"));
+    pthread_mutex_unlock(&guard);
+    if (!folder) { return SQLITE_OK; }
+    return sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, note_statement, folder);
+}
+
 static void install(void) {
     real_vfs = sqlite3_vfs_find(NULL);
     if (!real_vfs) { abort(); }
@@ -349,6 +371,7 @@ static void install(void) {
     fault_vfs.xOpen = vfs_open;
     fault_vfs.xDelete = vfs_delete;
     if (sqlite3_vfs_register(&fault_vfs, 1) != SQLITE_OK) { abort(); }
+    if (sqlite3_auto_extension((void (*)(void))watch) != SQLITE_OK) { abort(); }
 }
 
 fault_folder *fault_folder_begin(const char *path) {
@@ -398,6 +421,13 @@ long fault_folder_count(fault_folder *folder, unsigned kinds) {
     for (unsigned kind = fault_read; kind <= fault_sync; kind <<= 1) {
         if (kinds & kind) { count += folder->counts[kind]; }
     }
+    pthread_mutex_unlock(&guard);
+    return count;
+}
+
+long fault_folder_statements(fault_folder *folder) {
+    pthread_mutex_lock(&guard);
+    long count = folder->statements;
     pthread_mutex_unlock(&guard);
     return count;
 }

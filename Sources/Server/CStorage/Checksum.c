@@ -87,6 +87,19 @@ BY_INSTRUCTION static uint32_t number_by_instruction(uint32_t checksum, uint64_t
     return ~STEP_64(~checksum, number);
 }
 
+BY_INSTRUCTION static uint32_t counted_by_instruction(
+    uint32_t checksum, const void *bytes, size_t count) {
+    const unsigned char *next = bytes;
+    checksum = STEP_64(~checksum, (uint64_t)count);
+    for (; count >= 8; count -= 8, next += 8) {
+        uint64_t number;
+        memcpy(&number, next, 8);
+        checksum = STEP_64(checksum, number);
+    }
+    for (; count > 0; count--) { checksum = STEP_8(checksum, *next++); }
+    return ~checksum;
+}
+
 // 0: not looked yet, 1: there is none, 2: there is one. Threads that look at once find the same.
 static int looked;
 
@@ -110,6 +123,12 @@ uint32_t stratus_crc32c_number(uint32_t checksum, uint64_t number) {
     return stratus_crc32c_by_table(checksum, &number, sizeof(number));
 }
 
+uint32_t stratus_crc32c_counted(uint32_t checksum, const void *bytes, size_t count) {
+    if (is_known()) { return counted_by_instruction(checksum, bytes, count); }
+    checksum = stratus_crc32c_number(checksum, count);
+    return stratus_crc32c_by_table(checksum, bytes, count);
+}
+
 #else
 
 uint32_t stratus_crc32c(uint32_t checksum, const void *bytes, size_t count) {
@@ -119,6 +138,11 @@ uint32_t stratus_crc32c(uint32_t checksum, const void *bytes, size_t count) {
 uint32_t stratus_crc32c_number(uint32_t checksum, uint64_t number) {
     number = little_endian(number);
     return stratus_crc32c_by_table(checksum, &number, sizeof(number));
+}
+
+uint32_t stratus_crc32c_counted(uint32_t checksum, const void *bytes, size_t count) {
+    checksum = stratus_crc32c_number(checksum, count);
+    return stratus_crc32c_by_table(checksum, bytes, count);
 }
 
 #endif

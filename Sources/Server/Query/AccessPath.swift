@@ -14,15 +14,8 @@ struct AccessPath: Sendable {
 
         /// The segment's entries lie strictly between these two.
         var bounds: (IndexEntry, IndexEntry) {
-            guard let name, let last = name.utf8.last else { return range.bounds }
-            // Names are printable ASCII: none lies between this and the name.
-            let before =
-                String(decoding: name.utf8.dropLast(), as: UTF8.self)
-                + String(decoding: [last - 1, 0x7F], as: UTF8.self)
-            return (
-                IndexEntry(key: range.lower, name: before),
-                IndexEntry(key: range.lower, name: name + "\u{0}")
-            )
+            guard let name, !name.isEmpty else { return range.bounds }
+            return IndexEntry(key: range.lower, name: name).bounds
         }
     }
 

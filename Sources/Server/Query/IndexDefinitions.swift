@@ -57,6 +57,31 @@ extension IndexRow.Definition {
             recordType: recordType, field: field, kind: isPlace ? .place : .value, valueType: type)
     }
 
+    /// The index of a field's values in which the records of each lie in the order of a sort key; nil where
+    /// the order is not one of values.
+    static func compound(
+        _ field: QueryDictionary.FieldName, _ type: FieldType, _ key: RecordOrder.Key,
+        of recordType: String
+    ) -> Self? {
+        let grouped = value(field, type, of: recordType)
+        let ordered = value(key.field, key.type, of: recordType)
+        guard key.centre == nil, grouped.kind == .value, ordered.kind == .value,
+            grouped.isOrdered, key.type.isOrdered, grouped.field != ordered.field
+        else { return nil }
+        return Self(
+            recordType: recordType, field: grouped.field, kind: .compound, valueType: type,
+            order: Order(field: ordered.field, valueType: key.type))
+    }
+
+    /// The indexes of the two fields of a compound one; a schema that allows both allows it.
+    var components: [Self] {
+        guard let order, let valueType else { return [] }
+        return [
+            .value(named: field, valueType, of: recordType),
+            .value(named: order.field, order.valueType, of: recordType),
+        ]
+    }
+
     static func tokens(of field: String, _ type: FieldType, of recordType: String) -> Self {
         Self(recordType: recordType, field: field, kind: .token, valueType: type)
     }
@@ -67,11 +92,11 @@ extension IndexRow.Definition {
     /// Whether every record has exactly one entry, also if the field has no value, as a sort needs it.
     var hasEveryRecord: Bool {
         kind == .name
-            || kind != .token && !(valueType?.isList ?? false)
+            || (kind == .value || kind == .place) && !(valueType?.isList ?? false)
                 && field != QueryDictionary.SystemField.parent.schemaName
     }
 
-    private var fieldName: QueryDictionary.FieldName {
+    private static func name(_ field: String) -> QueryDictionary.FieldName {
         QueryDictionary.SystemField(schemaName: field).map { .system($0) } ?? .user(field)
     }
 
@@ -79,10 +104,12 @@ extension IndexRow.Definition {
     func keys(of values: RecordValues) -> [[UInt8]] {
         switch kind {
         case .name: return [IndexKey.missing]
-        case .token: return (values[fieldName]?.searchTokens ?? []).map { IndexKey.counted($0) }
+        case .token:
+            return (values[Self.name(field)]?.searchTokens ?? []).map { IndexKey.counted($0) }
         case .value, .place: break
+        case .compound: return compoundKeys(of: values)
         }
-        guard let value = values[fieldName] else {
+        guard let value = values[Self.name(field)] else {
             return hasEveryRecord ? [IndexKey.missing] : []
         }
         guard let members = value.members else {
@@ -90,6 +117,14 @@ extension IndexRow.Definition {
             return hasEveryRecord ? [IndexKey.missing] : []
         }
         return Set(members.compactMap(key(of:)))
+            .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func compoundKeys(of values: RecordValues) -> [[UInt8]] {
+        guard let order, let value = values[Self.name(field)] else { return [] }
+        let place = values[Self.name(order.field)].flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing
+        return Set((value.members ?? [value]).compactMap(IndexKey.group(of:)))
+            .map { $0 + place }
             .sorted { $0.lexicographicallyPrecedes($1) }
     }
 

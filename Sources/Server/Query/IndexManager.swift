@@ -20,6 +20,19 @@ package final class IndexManager: Sendable {
         var rules: [String: [String: ContainerSchema.FieldRule]] = [:]
         /// The indexes that were asked for and are there, each with the number of the request that asked last.
         var asked: [IndexRow.Definition: UInt64] = [:]
+        /// Compound indexes that are there, each with the requests that wrote its type since it was asked for.
+        var saves: [IndexRow.Definition: Int] = [:]
+
+        /// Counts a request that writes the types, or that asked for compound indexes, as the one or the other.
+        mutating func count(_ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>) {
+            for definition in saves.keys {
+                if asked.contains(definition) {
+                    saves[definition] = 0
+                } else if asked.isEmpty, recordTypes.contains(definition.recordType) {
+                    saves[definition, default: 0] += 1
+                }
+            }
+        }
     }
 
     private struct State {
@@ -63,7 +76,9 @@ package final class IndexManager: Sendable {
     ) async throws -> Int {
         let asked = limited(asked)
         if isPrepared(recordTypes, asked, schema, store.address) { return 0 }
-        var plan = IndexPlan(limit: limits.indexesPerDatabase, asked: asked)
+        var plan = IndexPlan(
+            limit: limits.indexesPerDatabase, compoundLimit: limits.compoundIndexesPerDatabase,
+            asked: asked, unused: unused(in: store.address))
         for recordType in recordTypes {
             plan.allowed[recordType] = schema.indexes(of: recordType)
         }
@@ -86,6 +101,11 @@ package final class IndexManager: Sendable {
                 prepared.rules[recordType] = schema.types[recordType] ?? [:]
             }
             prepared.asked = prepared.asked.filter { present.contains($0.key) }
+            prepared.saves = [:]
+            for definition in present where definition.kind == .compound {
+                let saves = state.prepared[store.address]?.saves[definition] ?? 0
+                prepared.saves[definition] = asked.contains(definition) ? 0 : saves
+            }
             // Also what is not allowed, which need not be looked for again.
             for definition in asked { prepared.asked[definition] = state.lastRequest }
             state.prepared[store.address] = prepared
@@ -121,17 +141,29 @@ package final class IndexManager: Sendable {
     ) -> Bool {
         state.withLock { state in
             state.lastRequest += 1
-            guard let known = state.prepared[address],
+            guard var known = state.prepared[address] else { return false }
+            if !known.saves.isEmpty {
+                known.count(recordTypes, asked)
+                state.prepared[address] = known
+            }
+            guard known.saves.allSatisfy({ $0.value <= limits.savesPerUnusedIndex }),
                 recordTypes.allSatisfy({ known.rules[$0] == schema.types[$0] ?? [:] }),
                 asked.allSatisfy({ known.asked[$0] != nil })
             else { return false }
             let oldest = asked.lazy.compactMap { known.asked[$0] }.min() ?? state.lastRequest
             if state.lastRequest - oldest > Self.requestsPerRenewal {
-                var known = known
                 for definition in asked { known.asked[definition] = state.lastRequest }
                 state.prepared[address] = known
             }
             return true
+        }
+    }
+
+    /// The compound indexes that were not asked for while too many requests wrote them.
+    private func unused(in address: DatabaseAddress) -> Set<IndexRow.Definition> {
+        state.withLock { state in
+            let saves = state.prepared[address]?.saves ?? [:]
+            return Set(saves.filter { $0.value > limits.savesPerUnusedIndex }.keys)
         }
     }
 

@@ -6,10 +6,14 @@ import StratusStorage
 struct IndexPlan: Sendable {
     /// Indexes of one database, without those of names, of which each type with records has one.
     let limit: Int
+    /// Compound indexes among them.
+    let compoundLimit: Int
     /// By record type: what the schema allows.
     var allowed: [String: Set<IndexRow.Definition>] = [:]
     /// What is asked for.
     var asked: Set<IndexRow.Definition> = []
+    /// Compound indexes that cost more than they are asked for.
+    var unused: Set<IndexRow.Definition> = []
     /// Which request asked for an index last.
     var lastRequests: [IndexRow.Definition: UInt64] = [:]
 
@@ -28,7 +32,11 @@ struct IndexPlan: Sendable {
     static let recordsCounted = 10_000
 
     private func isAllowed(_ definition: IndexRow.Definition) -> Bool {
-        definition.kind == .name || allowed[definition.recordType]?.contains(definition) ?? true
+        guard let allowed = allowed[definition.recordType], definition.kind != .name else {
+            return true
+        }
+        guard definition.kind == .compound else { return allowed.contains(definition) }
+        return definition.components.allSatisfy(allowed.contains) && !unused.contains(definition)
     }
 
     /// What is asked for of the types, and their names.
@@ -67,18 +75,29 @@ struct IndexPlan: Sendable {
         }
         // The index of names first: the others find their records by it.
         let missing = wanted.subtracting(kept.keys).sorted {
-            ($0.kind.rawValue, $0.recordType, $0.field) < (
-                $1.kind.rawValue, $1.recordType, $1.field
+            ($0.kind.rawValue, $0.recordType, $0.field, $0.order?.field ?? "") < (
+                $1.kind.rawValue, $1.recordType, $1.field, $1.order?.field ?? ""
             )
         }
         var room = limit - kept.keys.count { $0.kind != .name }
-        for victim in victims(kept, count: missing.count { $0.kind != .name } - room) {
+        var compoundRoom = compoundLimit - kept.keys.count { $0.kind == .compound }
+        let excess = missing.count { $0.kind == .compound } - compoundRoom
+        for victim in victims(kept, count: excess, isVictim: { $0.kind == .compound })
+            + victims(
+                kept, count: missing.count { $0.kind != .name } - room - max(excess, 0),
+                isVictim: { $0.kind != .name && (excess <= 0 || $0.kind != .compound) })
+        {
             try giveUp(victim, in: writer)
             kept[victim.definition] = nil
             room += 1
+            if victim.definition.kind == .compound { compoundRoom += 1 }
         }
         var entries = 0
         for definition in missing where definition.kind == .name || room > 0 {
+            if definition.kind == .compound {
+                guard compoundRoom > 0 else { continue }
+                compoundRoom -= 1
+            }
             let index = try IndexManager.createIndex(definition, in: writer)
             kept[definition] = index
             guard definition.kind != .name else { continue }
@@ -98,11 +117,12 @@ struct IndexPlan: Sendable {
 
     /// The indexes that give way.
     private func victims(
-        _ kept: [IndexRow.Definition: IndexRow], count: Int
+        _ kept: [IndexRow.Definition: IndexRow], count: Int,
+        isVictim: (IndexRow.Definition) -> Bool
     ) -> [IndexRow] {
         guard count > 0 else { return [] }
         let candidates = kept.values.filter {
-            $0.definition.kind != .name && !asked.contains($0.definition)
+            isVictim($0.definition) && !asked.contains($0.definition)
         }
         return Array(
             candidates.sorted { left, right in

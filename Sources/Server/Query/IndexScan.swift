@@ -39,6 +39,8 @@ final class IndexScan {
     /// Which records the caller may see, by zone.
     private let canRead: [ZoneRow.Key: (RecordRow) -> Bool]
     private var zoneCount: Int { max(canRead.count, 1) }
+    /// Parts of each zone that are read one after the other: the values of a compound index.
+    private var partsPerZone = 1
 
     init(
         reader: any StoreReader, search: RecordSearch, zones: [RecordSearch.Zone]
@@ -92,13 +94,19 @@ final class IndexScan {
             || scannedBytes - collectStart.bytes >= 2 * search.limits.bytesScannedPerQuery
     }
 
-    /// Begins the share of the next zone in what a query may read, so that each zone gets some of it.
-    func beginShare() { shareStart = (scanned, scannedBytes) }
+    /// Begins the share of the next part in what a query may read, so that each part gets some of it.
+    ///
+    /// - Parameter partsPerZone: How many parts a zone has.
+    func beginShare(partsPerZone: Int) {
+        shareStart = (scanned, scannedBytes)
+        self.partsPerZone = partsPerZone
+    }
 
     var isShareUsedUp: Bool {
-        let records = max(search.limits.recordsScannedPerQuery / zoneCount, 16)
+        let parts = zoneCount * partsPerZone
+        let records = max(search.limits.recordsScannedPerQuery / parts, 16)
         return scanned - shareStart.records >= records
-            || scannedBytes - shareStart.bytes >= search.limits.bytesScannedPerQuery / zoneCount
+            || scannedBytes - shareStart.bytes >= search.limits.bytesScannedPerQuery / parts
     }
 
     // MARK: Query plan
@@ -156,6 +164,9 @@ final class IndexScan {
         let definition = search.sortIndex(of: 0)
         return search.accessPaths.allSatisfy { $0.ranges(of: definition) != nil }
     }
+
+    /// A compound index that can be read.
+    var compound: CompoundIndex? { search.compounds.first { index($0.definition) != nil } }
 
     /// Whether an index serves one of the filters.
     var hasUsablePaths: Bool { !usablePaths.isEmpty }

@@ -104,6 +104,17 @@ extension KeyRange {
     }
 }
 
+extension IndexEntry {
+    /// The entry lies strictly between these two, and no other does. Its name is not empty.
+    package var bounds: (IndexEntry, IndexEntry) {
+        // Names are printable ASCII: none lies between this and the name.
+        let before =
+            String(decoding: name.utf8.dropLast(), as: UTF8.self)
+            + String(decoding: [(name.utf8.last ?? 1) - 1, 0x7F], as: UTF8.self)
+        return (IndexEntry(key: key, name: before), IndexEntry(key: key, name: name + "\u{0}"))
+    }
+}
+
 extension IndexReader {
     /// How many entries a range of keys has; counting ends at `limit`.
     func entryCount(

@@ -11,14 +11,17 @@ struct OrderedIndexScan {
     let indexScan: IndexScan
     let zone: ZoneRow
     let start: QueryPosition?
-    let zoneCount: Int
+    /// What is read in place of the first sort key's index.
+    let source: Source?
+    /// How many such scans the query makes.
+    let partCount: Int
 
     private var order: RecordOrder { indexScan.search.order }
 
     /// The most records that are sorted in memory.
     private var maximumGroup: Int {
         let limits = indexScan.search.limits
-        return max(min(limits.recordsSortedTogether, limits.recordsScannedPerQuery / zoneCount), 16)
+        return max(min(limits.recordsSortedTogether, limits.recordsScannedPerQuery / partCount), 16)
     }
 
     /// Visits the records after the start until the visitor returns false. Records that do not match are
@@ -40,11 +43,35 @@ struct OrderedIndexScan {
         return .value(key.field, key.type, of: indexScan.search.recordType)
     }
 
-    private func index(of number: Int) throws -> IndexRow.Key {
+    /// Where entries lie in the order of a sort key.
+    struct Source {
+        var index: IndexRow.Key
+        /// What the keys of a compound index have before that of the sort key.
+        var prefix: [UInt8] = []
+    }
+
+    private func source(of number: Int) throws -> Source {
+        if number == 0, let source { return source }
         guard let index = indexScan.index(try definition(of: number)) else {
             throw ServiceError.indexIsBuilding
         }
-        return index
+        return Source(index: index)
+    }
+
+    /// Entries whose keys are those of the sort key alone.
+    private func entries(
+        of source: Source, between bounds: (IndexEntry, IndexEntry), isAscending: Bool, limit: Int
+    ) throws -> [IndexEntry] {
+        var bounds = bounds
+        if !source.prefix.isEmpty {
+            bounds.0.key = source.prefix + bounds.0.key
+            bounds.1.key = source.prefix + bounds.1.key
+        }
+        var found = try indexScan.reader.entries(
+            of: source.index, in: zone.key, between: bounds, isAscending: isAscending, limit: limit)
+        guard !source.prefix.isEmpty else { return found }
+        for index in found.indices { found[index].key.removeFirst(source.prefix.count) }
+        return found
     }
 
     private func isLast(_ level: Level) -> Bool { level.number == order.keys.count - 1 }
@@ -75,11 +102,11 @@ struct OrderedIndexScan {
         _ level: Level, in range: KeyRange, _ visit: IndexScan.Visit
     ) throws -> Bool {
         let isAscending = order.keys[level.number].isAscending
-        let index = try index(of: level.number)
+        let source = try source(of: level.number)
         var range = range
         while !range.isEmpty {
-            let entries = try indexScan.reader.entries(
-                of: index, in: zone.key, between: range.bounds, isAscending: isAscending,
+            let entries = try entries(
+                of: source, between: range.bounds, isAscending: isAscending,
                 limit: IndexScan.entriesPerStep)
             guard let last = entries.last else { return true }
             let isWhole = entries.count < IndexScan.entriesPerStep
@@ -120,19 +147,19 @@ struct OrderedIndexScan {
     private func group(
         _ level: Level, _ key: [UInt8], resumes: Bool, _ visit: IndexScan.Visit
     ) throws -> Bool {
-        let index = try index(of: level.number)
+        let source = try source(of: level.number)
         if isLast(level) {
             var bounds = KeyRange.only(key).bounds
             if resumes, let start {
                 if NameOrder.isBefore(zone.name, start.place.zoneName) { return true }
                 if zone.name == start.place.zoneName { bounds.0.name = start.place.recordName }
             }
-            return try stream(index, bounds, isAscending: true) { entries in
+            return try stream(source, bounds, isAscending: true) { entries in
                 try visitInOrder(level, entries, visit)
             }
         }
-        let entries = try indexScan.reader.entries(
-            of: index, in: zone.key, between: KeyRange.only(key).bounds, isAscending: true,
+        let entries = try entries(
+            of: source, between: KeyRange.only(key).bounds, isAscending: true,
             limit: maximumGroup + 1)
         if entries.count <= maximumGroup {
             return try visitSorted(level, key: key, entries, visit)
@@ -145,7 +172,7 @@ struct OrderedIndexScan {
     /// Visits all records by name. No two of a zone have the same.
     private func names(_ level: Level, _ visit: IndexScan.Visit) throws -> Bool {
         let isAscending = order.keys[level.number].isAscending
-        let index = try index(of: level.number)
+        let source = try source(of: level.number)
         var bounds = KeyRange.all.bounds
         if level.resumes, let start {
             let name = IndexKey.name(in: start.place.keys[level.number])
@@ -160,19 +187,19 @@ struct OrderedIndexScan {
                 bounds.1 = IndexEntry(key: IndexKey.missing, name: name)
             }
         }
-        return try stream(index, bounds, isAscending: isAscending) { entries in
+        return try stream(source, bounds, isAscending: isAscending) { entries in
             try visitSorted(level, key: nil, entries, visit)
         }
     }
 
     private func stream(
-        _ index: IndexRow.Key, _ bounds: (IndexEntry, IndexEntry), isAscending: Bool,
+        _ source: Source, _ bounds: (IndexEntry, IndexEntry), isAscending: Bool,
         _ body: ([IndexEntry]) throws -> Bool
     ) throws -> Bool {
         var bounds = bounds
         while true {
-            let entries = try indexScan.reader.entries(
-                of: index, in: zone.key, between: bounds, isAscending: isAscending,
+            let entries = try entries(
+                of: source, between: bounds, isAscending: isAscending,
                 limit: IndexScan.entriesPerStep)
             if try !entries.isEmpty && !body(entries) { return false }
             guard entries.count == IndexScan.entriesPerStep, let last = entries.last else {
@@ -255,12 +282,12 @@ struct OrderedIndexScan {
     private func rings(
         _ level: Level, around centre: Location, _ visit: IndexScan.Visit
     ) throws -> Bool {
-        let index = try index(of: level.number)
+        let source = try source(of: level.number)
         let resumed = level.resumes ? start?.place.keys[level.number] : nil
         let farthest = indexScan.farthest(from: centre, order.keys[level.number].field)
         if resumed != RecordOrder.Key.withoutPlace {
             let nearest = NearestEntries(
-                reader: indexScan.reader, index: index, zone: zone.key, centre: centre,
+                reader: indexScan.reader, index: source.index, zone: zone.key, centre: centre,
                 limit: indexScan.search.limits.recordsScannedPerQuery)
             var inner = resumed.flatMap(IndexKey.double(in:))?.nextDown ?? -1
             // As many as a page has at first, then more, as few of them may match the filters.
@@ -295,7 +322,7 @@ struct OrderedIndexScan {
     private func group(
         _ level: Level, entriesKey: [UInt8], positionKey: [UInt8], _ visit: IndexScan.Visit
     ) throws -> Bool {
-        let index = try index(of: level.number)
+        let source = try source(of: level.number)
         if isLast(level) {
             var bounds = KeyRange.only(entriesKey).bounds
             if let start, level.resumes, start.place.keys[level.number] == positionKey,
@@ -303,12 +330,12 @@ struct OrderedIndexScan {
             {
                 bounds.0.name = start.place.recordName
             }
-            return try stream(index, bounds, isAscending: true) { entries in
+            return try stream(source, bounds, isAscending: true) { entries in
                 try visitSorted(level, key: positionKey, entries, visit)
             }
         }
-        let entries = try indexScan.reader.entries(
-            of: index, in: zone.key, between: KeyRange.only(entriesKey).bounds, isAscending: true,
+        let entries = try entries(
+            of: source, between: KeyRange.only(entriesKey).bounds, isAscending: true,
             limit: maximumGroup + 1)
         if entries.count <= maximumGroup {
             return try visitSorted(level, key: positionKey, entries, visit)
@@ -317,6 +344,15 @@ struct OrderedIndexScan {
         return try scan(
             Level(number: level.number + 1, pinned: level.pinned + [positionKey], resumes: resumes),
             visit)
+    }
+}
+
+extension IndexScan {
+    /// What is read one after the other in each zone; nil is the index of the first sort key.
+    func sources(of compound: CompoundIndex?) throws -> [OrderedIndexScan.Source?] {
+        guard let compound else { return [nil] }
+        guard let index = index(compound.definition) else { throw ServiceError.indexIsBuilding }
+        return compound.groups.map { OrderedIndexScan.Source(index: index, prefix: $0) }
     }
 }
 

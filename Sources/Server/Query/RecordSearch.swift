@@ -37,6 +37,8 @@ package struct RecordSearch: Sendable {
         package var scanned = 0
         /// The number of index entries that were read beside those of the records, for an order by distance.
         package var entriesRead = 0
+        /// The compound index that the page used, or that would have made it cheaper.
+        package var compound: IndexRow.Definition?
         /// Whether nothing was looked at, because an index that the page needs is being built.
         package var isWaiting = false
     }
@@ -44,6 +46,7 @@ package struct RecordSearch: Sendable {
     let matcher: RecordMatcher
     let order: RecordOrder
     let accessPaths: [AccessPath]
+    let compounds: [CompoundIndex]
     let limit: Int
     let limits: Limits
 
@@ -53,11 +56,13 @@ package struct RecordSearch: Sendable {
         self.limit = limit
         self.limits = limits
         accessPaths = matcher.accessPaths
+        compounds = Self.compounds(matcher, order)
     }
 
     var recordType: String { matcher.recordType }
 
-    /// The indexes that the query would use if they were there.
+    /// The indexes that the query would use if they were there, without compound ones: for those a page asks
+    /// that was dear without (``Page/compound``).
     package var askedIndexes: Set<IndexRow.Definition> {
         var asked: Set<IndexRow.Definition> = []
         for accessPath in accessPaths {

@@ -27,11 +27,19 @@ struct SortedSearch {
     func page() throws -> RecordSearch.Page {
         guard try scan.canScanInOrder() else { return try collectedOrWaiting() }
         // Without filters, or with filters on the sorted field alone, the scan is as long as the page.
-        guard !scan.isServedBySortIndex, scan.hasUsablePaths else { return try inOrder(nil) }
+        guard !scan.isServedBySortIndex, scan.hasUsablePaths else { return try inOrder() }
         let few = max(search.limit, Self.fewRecords)
         let least = try scan.mostSelectivePath(in: zones, below: few)
         if least.count != nil, let page = try collected(least.number) { return page }
-        return try inOrder(Alternative(count: nil, path: least.number, lookedAt: few))
+        let compound = scan.compound
+        var alternative: Alternative? = Alternative(
+            count: nil, path: least.number, lookedAt: few)
+        var page = try inOrder(&alternative, compound)
+        page.compound =
+            (compound
+            ?? search.compound(worthMakingAfter: page, path: alternative?.path ?? least.number))?
+            .definition
+        return page
     }
 
     /// So many records are collected without a look at the other way.
@@ -88,15 +96,25 @@ struct SortedSearch {
         var lookedAt: Int
     }
 
-    private func inOrder(_ alternative: Alternative?) throws -> RecordSearch.Page {
-        var alternative = alternative
+    private func inOrder() throws -> RecordSearch.Page {
+        var alternative: Alternative?
+        return try inOrder(&alternative, nil)
+    }
+
+    /// - Parameter compound: A compound index that is read in place of the first sort key's.
+    private func inOrder(
+        _ alternative: inout Alternative?, _ compound: CompoundIndex?
+    ) throws -> RecordSearch.Page {
         var isGivenUp = false
         var matches = 0
         var page = emptyPage()
-        for zone in zones where !isGivenUp {
-            scan.beginShare()
+        let sources = try scan.sources(of: compound)
+        for (zone, source) in zones.flatMap({ zone in sources.map { (zone, $0) } })
+        where !isGivenUp {
+            scan.beginShare(partsPerZone: sources.count)
             let ordered = OrderedIndexScan(
-                indexScan: scan, zone: zone, start: start, zoneCount: zones.count)
+                indexScan: scan, zone: zone, start: start, source: source,
+                partCount: zones.count * sources.count)
             try ordered.run { position, match in
                 // A record after the page's end ends the scan, as all that follow come after it too.
                 if let match, !page.add(position, match) { return false }
@@ -113,7 +131,7 @@ struct SortedSearch {
         }
         guard isGivenUp, let path = alternative?.path else { return page.page(scan.scanned) }
         // Only the size of what is to be collected can be too much, not the number.
-        return try collected(path) ?? inOrder(nil)
+        return try collected(path) ?? inOrder()
     }
 
     /// Whether the rest of the page is expected to cost more than collecting.

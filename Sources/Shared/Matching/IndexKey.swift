@@ -36,6 +36,23 @@ package enum IndexKey {
         counted(Array(name.utf8) + [0])
     }
 
+    /// What the keys of all records of one value begin with in a compound index; nil for what has no key.
+    ///
+    /// The number of bytes comes first, so that no value's are the beginning of another's. A reference
+    /// counts by its record's name.
+    package static func group(of value: FieldValue) -> [UInt8]? {
+        if case .reference(let reference) = value { return group(ofName: reference.recordName) }
+        return bytes(of: value).map(group)
+    }
+
+    package static func group(ofName name: String) -> [UInt8] {
+        group(counted(Array(name.utf8)))
+    }
+
+    private static func group(_ key: [UInt8]) -> [UInt8] {
+        [UInt8(key.count >> 8), UInt8(key.count & 0xFF)] + key
+    }
+
     /// The record's name in the key of a reference.
     package static func name(in key: [UInt8]) -> String {
         String(decoding: key.dropFirst().prefix { $0 != 0 }, as: UTF8.self)

@@ -36,30 +36,31 @@ public struct Limits: Hashable, Sendable {
 
     /// Bytes of the records of one answer to a query, after which the rest is left to the next pages.
     public var queriedBytesPerAnswer = 16_000_000
-
     /// Records that one query looks at; when they are used up, the answer has what was found and a
     /// continuation marker.
     public var recordsScannedPerQuery = 10_000
-
     /// Bytes of the records that one query looks at, to the same effect.
     public var bytesScannedPerQuery = 64_000_000
-
     /// Records with equal first sort keys that a query puts in order in memory; where there are more,
     /// it follows the index of the next sort key.
     public var recordsSortedTogether = 1_000
-
     /// Records added to new indexes in one transaction.
     public var recordsPerIndexStep = 200
-
     /// Bytes of these records, after which the step ends.
     public var bytesPerIndexStep = 4_000_000
-
     /// Entries of a given-up index removed in one transaction.
     public var entriesPerIndexStep = 2_000
-
     /// Indexes of one database, without those of names. A further one that a query asks for takes the place
     /// of the one that was asked for least recently.
     public var indexesPerDatabase = 100
+    /// Compound indexes among them: each serves the queries with a filter on one field and a sort by another.
+    public var compoundIndexesPerDatabase = 16
+    /// Records that a page of a query with a filter and a sort by another field reads before a compound index
+    /// is made for the next ones.
+    public var recordsReadPerCompoundIndex = 128
+    /// Requests that write a record type without a query that uses one of its compound indexes, after which
+    /// that index is given up.
+    public var savesPerUnusedIndex = 10_000
 
     /// Bytes of a record without its assets, measured on its stored fields.
     public var recordBytes = 1_000_000

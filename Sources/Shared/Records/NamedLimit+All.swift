@@ -52,6 +52,15 @@ extension NamedLimit {
             "indexesPerDatabase", \.indexesPerDatabase, .count,
             "indexes that queries asked for in a database"),
         .init(
+            "compoundIndexesPerDatabase", \.compoundIndexesPerDatabase, .count,
+            "of them, indexes of a filter's field with a sort's"),
+        .init(
+            "recordsReadPerCompoundIndex", \.recordsReadPerCompoundIndex, .count,
+            "records read for a page before such an index is made"),
+        .init(
+            "savesPerUnusedIndex", \.savesPerUnusedIndex, .count,
+            "saving requests after which such an index that no query used is given up"),
+        .init(
             "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
         .init(
             "valuesPerFilter", \.valuesPerFilter, .count, "values in the list of a filter",

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 extension StoredFormat {
@@ -30,10 +31,12 @@ extension StoredFormat {
     package func openSingleConnection(
         at path: String, configuration: Configuration, newPageBytes: Int
     ) throws -> (connection: DatabaseQueue, upgrade: FormatUpgrade?) {
+        var status = stat()
+        let isNew = stat(path, &status) != 0 || status.st_size == 0
         let connection = try DatabaseQueue(path: path, configuration: configuration)
-        // Says nothing to a file that has pages already.
         let mode = try connection.inDatabase { database in
-            try database.execute(sql: "PRAGMA page_size = \(newPageBytes)")
+            // Says nothing to a file that has pages already.
+            if isNew { try database.execute(sql: "PRAGMA page_size = \(newPageBytes)") }
             return try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
         }
         guard mode == "wal" else { throw DatabaseRefusal.notDurable(path: path) }
@@ -83,11 +86,11 @@ extension StoredFormat {
             // Before GRDB turns the write-ahead log on, which changes the file.
             guard !database.configuration.readonly else { return }
             try check(database, path: path)
-            try database.execute(
-                sql: """
-                    PRAGMA fullfsync = ON;  -- Apple's platforms: through the drive's own cache.
-                    PRAGMA checkpoint_fullfsync = ON;
-                    """)
+            #if canImport(Darwin)
+                // Through the drive's own cache; other systems' fsync goes there.
+                try database.execute(
+                    sql: "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;")
+            #endif
             try setDurable(database, path: path)
         }
         return configuration

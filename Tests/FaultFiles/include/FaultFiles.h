@@ -37,6 +37,9 @@ void fault_folder_ignore_syncs(fault_folder *folder, int ignores);
 // How many operations of these kinds there were.
 long fault_folder_count(fault_folder *folder, unsigned kinds);
 
+// How many statements were run on connections that were opened below the folder since it was begun.
+long fault_folder_statements(fault_folder *folder);
+
 enum fault_cut {
     // Nothing that was not synchronised is kept.
     fault_cut_forgets = 0,

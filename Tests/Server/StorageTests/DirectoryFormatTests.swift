@@ -34,13 +34,53 @@ import Testing
             #expect(marks["f_" + type.rawValue] == type.firstIndexes)
         }
         #expect(marks["secret"] == [])
-        // Who made and who changed a record was not marked then, and stays so.
-        let later: Set<SchemaSystemField> = [.createdBy, .modifiedBy]
         for field in SchemaSystemField.allCases {
-            #expect(
-                marks[field.rawValue, default: []]
-                    == (later.contains(field) ? [] : field.firstIndexes))
+            #expect(marks[field.rawValue, default: []] == field.firstIndexes)
         }
+        try new.close()
+    }
+
+    /// What a schema said stays as it said it, and production takes what is deployed.
+    @Test(arguments: [
+        (ContainerEnvironment.development, 3, true), (.development, 1, false),
+        (.production, 3, false),
+    ])
+    func onlyTypesAsASaveMakesThemGetMarksOfWhoMadeRecords(
+        _ environment: ContainerEnvironment, _ timeMarks: Int, _ isMarked: Bool
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-directory-\(UUID().uuidString).sqlite").path
+        // A leftover in the temporary folder fails no test.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let container = ContainerAddress(
+            container: "iCloud.org.example.Trails", environment: environment)
+        let today = DirectoryFile.format(world: .live)
+        let old = try SQLiteFile(path: path, format: today.through(7))
+        try await old.write { database in
+            for (field, type, marks) in [
+                ("name", "STRING", 7), ("___recordID", "REFERENCE", 1),
+                ("___createTime", "TIMESTAMP", timeMarks), ("___modTime", "TIMESTAMP", timeMarks),
+            ] {
+                try database.execute(
+                    sql: """
+                        INSERT INTO schema_field (
+                            container, environment, record_type, field, type, is_encrypted, indexes)
+                        VALUES (?, ?, 'Trail', ?, ?, 0, ?)
+                        """,
+                    arguments: [
+                        container.container, environment.rawValue, field, type, marks,
+                    ])
+            }
+        }
+        try old.close()
+
+        let new = try SQLiteFile(path: path, format: today)
+        let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
+        let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
+        for field in [SchemaSystemField.createdBy, .modifiedBy] {
+            #expect(marks[field.rawValue] == (isMarked ? .queryable : nil))
+        }
+        #expect(marks["___createTime"] == FieldIndexes(rawValue: UInt8(timeMarks)))
         try new.close()
     }
 }

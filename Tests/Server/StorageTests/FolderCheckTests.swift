@@ -50,7 +50,7 @@ import Testing
             "A record is found",
             """
             INSERT INTO index_definition
-            SELECT 1, type, '', 0, NULL, 1, 0, '' FROM record WHERE deleted = 0 LIMIT 1
+            SELECT 1, type, '', 0, NULL, 1, 0, '', NULL, NULL FROM record WHERE deleted = 0 LIMIT 1
             """),
         Violation(
             "A share has",

@@ -12,7 +12,7 @@ public final class StoredFormatFixture: Sendable {
     public let facts: [String: String]
 
     /// The folders that have a service's data folder, the oldest first.
-    public static let services = ["2026-11", "2026-11-epochs"]
+    public static let services = ["2026-11", "2026-11-epochs", "2026-11-compound"]
     /// The folders that have a cache file, the oldest first.
     public static let caches = ["2026-11", "2026-11-databases"]
 

@@ -1,4 +1,5 @@
-// What the storage needs and Swift cannot say: a checksum by the processor's own instruction.
+// What the storage needs and Swift cannot say: a checksum by the processor's own instruction, and a call of
+// the system that Swift does not know.
 
 #ifndef STRATUS_CSTORAGE_H
 #define STRATUS_CSTORAGE_H
@@ -13,7 +14,13 @@ uint32_t stratus_crc32c(uint32_t checksum, const void *bytes, size_t count);
 // The same of a number's eight bytes, the lowest first.
 uint32_t stratus_crc32c_number(uint32_t checksum, uint64_t number);
 
+// The same of a count's eight bytes and then of so many bytes.
+uint32_t stratus_crc32c_counted(uint32_t checksum, const void *bytes, size_t count);
+
 // The same by a table: what machines without the instruction do.
 uint32_t stratus_crc32c_by_table(uint32_t checksum, const void *bytes, size_t count);
+
+// Has the system begin to bring some written bytes of a file to the disk, without waiting for it.
+void stratus_start_writing(int file, int64_t offset, int64_t count);
 
 #endif

@@ -84,6 +84,9 @@ struct AssetCollector: Sendable {
         }
         // However short assets are kept: a blob's row may be under way.
         let uploadSeconds = settings.limits.assetUploadSeconds
+        // What nobody went on with. Its address has ended.
+        let left = max(uploadSeconds, settings.limits.uploadAddressSeconds)
+        try await blobs.removePartials(leftBefore: now - Int64(left * 1_000))
         try await sweepStrays(
             blobs, store, keptBefore: min(cutoff, now - Int64(uploadSeconds * 1_000)),
             into: &collection)

@@ -25,10 +25,7 @@ struct AssetTransfer: Sendable {
     func upload<Body: AsyncSequence>(
         to token: String, announcedBytes: Int64?, _ body: Body
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
-        let signer = try await signerSource.signer()
-        guard let address = UploadAddress(text: token, signer: signer),
-            settings.world.nowMilliseconds() < address.endMilliseconds
-        else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
+        let (address, signer) = try await uploadAddress(token)
         let mover = Throttle.Sender.user(address.user, in: address.database.containerAddress)
         try meter.checkTransfers(of: address.database.containerAddress, by: [mover])
         guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
@@ -43,9 +40,27 @@ struct AssetTransfer: Sendable {
                 try await keep(body, in: address.database, room, by: mover)
             }
         }
-        let cost = settings.limits.cost(ofBytes: Int(row.sizeBytes))
+        charge(sender, bytes: row.sizeBytes)
+        return receipt(for: row, at: address, signer)
+    }
+
+    func uploadAddress(_ token: String) async throws -> (UploadAddress, TokenSigner) {
+        let signer = try await signerSource.signer()
+        guard let address = UploadAddress(text: token, signer: signer),
+            settings.world.nowMilliseconds() < address.endMilliseconds
+        else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
+        return (address, signer)
+    }
+
+    func charge(_ sender: Throttle.Sender, bytes: Int64) {
+        let cost = settings.limits.cost(ofBytes: Int(bytes))
         meter.charge(sender, cost)
         heavy?.charge(sender, cost)
+    }
+
+    func receipt(
+        for row: AssetRow, at address: UploadAddress, _ signer: TokenSigner
+    ) -> AssetsUpload.Uploaded {
         var asset = AssetReceipt(row, in: address.database, signer: signer)
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
@@ -57,7 +72,7 @@ struct AssetTransfer: Sendable {
     }
 
     /// The room that a database's quota leaves, and the refusal of what is larger.
-    private func freeAssetBytes(
+    func freeAssetBytes(
         in database: DatabaseAddress
     ) async throws -> (bytes: Int64, error: ServiceError) {
         let limits = settings.limits
@@ -78,15 +93,23 @@ struct AssetTransfer: Sendable {
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
-            new = try await write(body, to: writer, of: database, room, by: mover)
+            var digest = SHA256()
+            let sizeBytes = try await write(
+                body, to: writer, of: database, &digest, room, by: mover)
+            new = try await keep(writer, digest, sizeBytes: sizeBytes)
         } catch {
             await writer.discard()
             throw error
         }
+        return try await admit(new, in: database)
+    }
+
+    /// Notes a blob that is there; the one of the same content that was there before, if one was.
+    func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
         let stored = try await databases.store(for: database).write { try $0.admit(new) }
         if stored.blob != new.blob {
             do {
-                try await blobs.delete(new.blob)
+                try await storage.blobs(for: database).delete(new.blob)
             } catch {
                 // It has no row, so the next collection finds it.
             }
@@ -94,34 +117,49 @@ struct AssetTransfer: Sendable {
         return stored
     }
 
-    private func write<Body: AsyncSequence>(
-        _ body: Body, to writer: any BlobWriter, of database: DatabaseAddress,
-        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender
-    ) async throws -> AssetRow where Body.Element == [UInt8] {
-        var digest = SHA256()
-        var sizeBytes: Int64 = 0
+    /// Writes a body, and adds it to the digest.
+    ///
+    /// - Parameter keepsPart: Whether what came of a body that ends early is written too.
+    /// - Returns: The asset's bytes then.
+    func write<Body: AsyncSequence>(
+        _ body: Body, to writer: any BlobWriter, after kept: Int64 = 0,
+        of database: DatabaseAddress, _ digest: inout SHA256,
+        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender,
+        keepsPart: Bool = false
+    ) async throws -> Int64 where Body.Element == [UInt8] {
+        var sizeBytes = kept
         var pending: [UInt8] = []
         pending.reserveCapacity(Self.bytesPerWrite)
-        for try await bytes in body {
-            sizeBytes += Int64(bytes.count)
-            guard sizeBytes <= settings.limits.assetBytes else {
-                throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
+        do {
+            for try await bytes in body {
+                sizeBytes += Int64(bytes.count)
+                guard sizeBytes <= settings.limits.assetBytes else {
+                    throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
+                }
+                guard sizeBytes <= room.bytes else { throw room.error }
+                meter.count(
+                    transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
+                digest.update(data: bytes)
+                pending += bytes
+                if pending.count >= Self.bytesPerWrite {
+                    try await writer.write(pending)
+                    pending.removeAll(keepingCapacity: true)
+                }
             }
-            guard sizeBytes <= room.bytes else { throw room.error }
-            meter.count(
-                transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
-            digest.update(data: bytes)
-            pending += bytes
-            if pending.count >= Self.bytesPerWrite {
-                try await writer.write(pending)
-                pending.removeAll(keepingCapacity: true)
-            }
+        } catch {
+            if keepsPart, !pending.isEmpty { try await writer.write(pending) }
+            throw error
         }
         if !pending.isEmpty { try await writer.write(pending) }
+        return sizeBytes
+    }
+
+    func keep(
+        _ writer: any BlobWriter, _ digest: SHA256, sizeBytes: Int64
+    ) async throws -> AssetRow {
         let now = settings.world.nowMilliseconds()
         let blob = BlobName(
-            sha256: Array(digest.finalize()),
-            generation: settings.world.randomNumber())
+            sha256: Array(digest.finalize()), generation: settings.world.randomNumber())
         try await writer.keep(as: blob, atMilliseconds: now)
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }

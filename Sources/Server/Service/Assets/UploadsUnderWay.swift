@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusStorage
 import StratusWire
 import Synchronization
 
@@ -6,6 +7,8 @@ import Synchronization
 final class UploadsUnderWay: Sendable {
     private let limit: Int
     private let counts = Mutex<[String: Int]>([:])
+    /// Those in several goes of which one is under way.
+    private let partials = Mutex<Set<PartialBlobName>>([])
 
     init(limit: Int) {
         self.limit = limit
@@ -28,6 +31,19 @@ final class UploadsUnderWay: Sendable {
                 counts[user] = left == 0 ? nil : left
             }
         }
+        return try await body()
+    }
+
+    /// Runs `body` as the only one that writes to a partial blob.
+    ///
+    /// - Throws: ``RequestFailure`` with TRY_AGAIN_LATER when another one does.
+    func run<Outcome>(
+        _ name: PartialBlobName, _ body: () async throws -> Outcome
+    ) async throws -> Outcome {
+        guard partials.withLock({ $0.insert(name).inserted }) else {
+            throw RequestFailure(.uploadIsUnderWay, unreadBody: .refused)
+        }
+        defer { partials.withLock { _ = $0.remove(name) } }
         return try await body()
     }
 }

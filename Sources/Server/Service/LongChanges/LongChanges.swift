@@ -129,6 +129,13 @@ final class LongChanges: Sendable {
             try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in
                 try ZoneRows(of: next).step(in: &records, limits)
             }
+        case .departure:
+            // The last of all kinds: nothing is to be placed any more, so every record is where it says.
+            try await store.write { writer in
+                guard try writer.longChanges(.placement, limit: 1).isEmpty else { return }
+                let rows = try writer.longChanges(.departure, limit: limits.recordsPerStep)
+                for row in rows { try writer.delete(row) }
+            }
         }
         return true
     }

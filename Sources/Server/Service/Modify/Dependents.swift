@@ -154,7 +154,7 @@ struct Dependents {
         if rights.isOwn || names.isEmpty { return names }
         let rows = try reader.records(named: names, in: zone)
         return names.filter { name in
-            rows[name].map { $0.shareRoot != name && rights.canWrite(under: $0.shareRoot) } ?? false
+            rows[name].map { $0.shareRoot != name && rights.canWrite($0) } ?? false
         }
     }
 }

@@ -121,6 +121,10 @@ struct ModifyTransaction: Sendable {
                     LongChangeRow(zone: zone.key, kind: .placement, name: name))
                 records.hasLongChange = true
             }
+            for root in sharing.left[zone.name] ?? [] {
+                try records.transaction.put(
+                    LongChangeRow(zone: zone.key, kind: .departure, name: root))
+            }
             try leaveToSteps(
                 decisions.namesDeletedInSteps(in: zone.name), in: zone.key, &records)
         }

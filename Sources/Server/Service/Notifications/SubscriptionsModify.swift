@@ -72,6 +72,8 @@ private struct SubscriptionChanges {
     let subscriber: String
     /// Nil for what is stored and cannot be read: it can be replaced and deleted like any other.
     var stored: [String: SubscriptionDictionary?]
+    /// What is stored of each.
+    private var rows: [String: SubscriptionRow] = [:]
 
     init(writer: any StoreWriter, context: RequestContext, subscriber: String) throws {
         self.writer = writer
@@ -81,6 +83,7 @@ private struct SubscriptionChanges {
         for row in try writer.subscriptions(of: subscriber) {
             // What an older or a newer release wrote is the same as no other.
             stored.updateValue(try? row.subscription(), forKey: row.identifier)
+            rows[row.identifier] = row
         }
     }
 
@@ -92,6 +95,7 @@ private struct SubscriptionChanges {
             guard stored.removeValue(forKey: identifier) != nil else {
                 throw ServiceError.subscriptionNotFound
             }
+            rows[identifier] = nil
             try writer.deleteSubscription(identifier, of: subscriber)
             return .deleted(subscriptionID: identifier)
         }
@@ -105,6 +109,10 @@ private struct SubscriptionChanges {
         guard !isDuplicate else { throw ServiceError.duplicateSubscription }
         let row = SubscriptionRow(
             user: subscriber, identifier: identifier, subscription: subscription)
+        // Apps save theirs at every start: what is there already waits for no disk.
+        if row == rows[identifier], let known = stored[identifier], known != nil {
+            return .subscription(subscription)
+        }
         guard row.body.count <= context.limits.subscriptionBytes else {
             throw ServiceError.overLimit("Give a subscription shorter texts and filters.")
         }

@@ -106,10 +106,12 @@ extension RecordsQuery: ServedEndpoint {
         }
         var (page, token) = try await read()
         for _ in 0..<waits where page.isWaiting {
-            context.work.add(
-                entriesWritten: try await stores.indexes.buildFurther(in: store))
+            context.work.add(entriesWritten: try await stores.indexes.buildFurther(in: store))
             (page, token) = try await read()
         }
+        context.work.add(
+            entriesWritten: await stores.indexes.entries(
+                of: page.compound, recordType: query.recordType, schema, in: store))
         try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         context.work.add(recordsRead: page.scanned)
         context.work.add(entriesRead: page.entriesRead)
@@ -121,6 +123,24 @@ extension RecordsQuery: ServedEndpoint {
                 ).text(sealedBy: signer)
             },
             syncToken: token)
+    }
+}
+
+extension IndexManager {
+    /// Makes the compound index that a page asks for.
+    ///
+    /// - Returns: About how many entries it gets.
+    fileprivate func entries(
+        of compound: IndexRow.Definition?, recordType: String, _ schema: ContainerSchema,
+        in store: any RecordStore
+    ) async -> Int {
+        guard let compound else { return 0 }
+        do {
+            return try await prepare([recordType], asking: [compound], of: schema, in: store)
+        } catch {
+            // The page is there already, and cheaper ones can wait for a disk with room.
+            return 0
+        }
     }
 }
 

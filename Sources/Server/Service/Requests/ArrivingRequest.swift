@@ -79,13 +79,17 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     }
 
     /// Lets a server in that signed its request. Its signature covers the body, which is therefore read
-    /// before the server is let in, but only when no more than the body stands between.
+    /// before the server is let in, but only when no more than the body stands between. The sum over a
+    /// large body is work like what follows: done where heavy requests run, and paid for also by who
+    /// signed wrongly.
     ///
     /// - Parameters:
     ///   - read: Reads the body.
+    ///   - byteCount: The size of a body.
     ///   - signature: The signature over the body, or with nil over none.
     package consuming func admit<Body>(
-        reading read: () async throws -> Body, signature: (Body?) -> RequestSignature
+        reading read: () async throws -> Body, byteCount: (Body) -> Int,
+        signature: (Body?) -> RequestSignature
     ) async throws -> ReadRequest<E, Body> {
         let sender = credentials.network
         credentials.signature = signature(nil)
@@ -96,8 +100,18 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
             throw pipeline.components.errors.failure(from: error)
         }
         let body = try await pipeline.meter.recordingFailure(of: sender, credentials, read)
-        credentials.signature = signature(body)
-        return ReadRequest(admitted: try await admit(), body: body)
+        let (pipeline, payer) = (pipeline, pipeline.meter.payer(for: sender, credentials))
+        let bytes = byteCount(body)
+        let line = pipeline.heavy?.begin(payer, receivedBytes: bytes)
+        credentials.signature = await HeavyThreads.Line.run(on: line) { signature(body) }
+        pipeline.heavy?.end(payer)
+        do {
+            return ReadRequest(admitted: try await admit(), body: body)
+        } catch {
+            // A request that is let in pays when it is answered.
+            pipeline.charge(payer, bytes: bytes)
+            throw error
+        }
     }
 
     /// Refuses a signed request whose body need not be read, because no body could make it good.

@@ -144,6 +144,49 @@ public final class CloudService: Sendable {
         }
     }
 
+    /// Takes the bytes of an asset from an offset on: an upload in several goes. When they end early, what
+    /// came of them is kept, also by the next process of this machine, until the address has ended.
+    ///
+    /// - Parameters:
+    ///   - token: The segment of the upload's address after `/assets/put/`.
+    ///   - offset: How many bytes are there already; 0 begins.
+    ///   - isLast: Whether the asset ends with these bytes.
+    ///   - body: The bytes in pieces of any size. They are not read when the address or offset is bad.
+    /// - Throws: `RequestFailure`, as ``upload(to:announcedBytes:_:)``, and TRY_AGAIN_LATER while bytes of
+    ///   the same upload are arriving.
+    public func resumeUpload<Body: AsyncSequence>(
+        to token: String, at offset: Int64, isLast: Bool, _ body: Body
+    ) async throws(RequestFailure) -> ResumedUpload where Body.Element == [UInt8] {
+        do {
+            return try await assetTransfer.resumeUpload(
+                to: token, at: offset, isLast: isLast, body)
+        } catch {
+            throw components.errors.failure(from: error)
+        }
+    }
+
+    /// Bytes that are there of an upload in several goes; 0 where there are none.
+    ///
+    /// - Throws: `RequestFailure`: NOT_FOUND for a bad address.
+    public func keptBytes(ofUpload token: String) async throws(RequestFailure) -> Int64 {
+        do {
+            return try await assetTransfer.keptBytes(of: token)
+        } catch {
+            throw components.errors.failure(from: error)
+        }
+    }
+
+    /// Forgets what is there of an upload in several goes.
+    ///
+    /// - Throws: `RequestFailure`: NOT_FOUND for a bad address.
+    public func cancelUpload(_ token: String) async throws(RequestFailure) {
+        do {
+            try await assetTransfer.cancelUpload(token)
+        } catch {
+            throw components.errors.failure(from: error)
+        }
+    }
+
     /// Opens an asset for whoever has its address.
     ///
     /// - Parameters:

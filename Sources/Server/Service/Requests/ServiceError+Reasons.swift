@@ -151,8 +151,9 @@ extension ServiceError {
     static let verificationNeeded = ServiceError(
         .accessDenied, "Verify that one of the invited addresses is yours.",
         frameworkCode: .participantMayNeedVerification)
-    static let tooManyRecordsToMove = overLimit(
-        "Move fewer records out of a share at a time, or stop sharing them first.")
+    static let departureUnderWay = ServiceError(
+        .zoneBusy, "Many records are being moved out of a share of the zone; try again.",
+        retryAfterSeconds: 2, frameworkCode: .zoneBusy)
     static let formerShareEnding = ServiceError(
         .zoneBusy, "The end of the record's former share is still being carried out; try again.",
         retryAfterSeconds: 2, frameworkCode: .zoneBusy)

@@ -8,6 +8,8 @@ struct SharingConsequences {
     var touched: [String: [RecordWrite]] = [:]
     /// By zone: records whose children come under another share in steps after the request.
     var later: [String: [String]] = [:]
+    /// By zone, the roots that go on being shared, and that records leave which follow in steps.
+    var left: [String: Set<String>] = [:]
     /// By zone: shares that are deleted, named or not.
     var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
@@ -27,7 +29,7 @@ extension ModifyDecisions {
         if old.type == ShareDictionary.recordType {
             return isAdministering(operation, old) ? nil : .notPermitted
         }
-        guard rights.canWrite(under: old.shareRoot) else { return .notPermitted }
+        guard rights.canWrite(old) else { return .notPermitted }
         // With its root the share would go, which is not a participant's to end.
         return operation.kind.isDeletion && old.shareRoot == old.name ? .notPermitted : nil
     }
@@ -213,8 +215,6 @@ extension ModifyDecisions {
 
     /// Gives every record of the request its place under the shares, and finds the others whose place
     /// changes with them. To be called when nothing fails any more.
-    ///
-    /// - Throws: ``ServiceError`` when too many records would change their place.
     mutating func placeUnderShares(_ reader: any StoreReader) throws -> SharingConsequences {
         var consequences = SharingConsequences()
         for zone in stored.zones.values where zone.hasFeed {
@@ -236,9 +236,10 @@ extension ModifyDecisions {
                 shortGUIDs[root] = try shortGUID(ofRoot: root, &tree)
             }
             let replaced = try placeSaved(in: zone, &tree, shortGUIDs)
-            let (touched, later) = try touched(&tree, shortGUIDs)
+            let (touched, carried) = try touched(&tree, shortGUIDs)
             consequences.touched[zone.name] = touched
-            consequences.later[zone.name] = later + (isPlacing ? replaced : [])
+            consequences.later[zone.name] = carried.later + (isPlacing ? replaced : [])
+            consequences.left[zone.name] = carried.left
             consequences.ended[zone.name] = tree.endedShares
             sharesGoing.formUnion(tree.endedShares.map(\.name))
         }
@@ -291,10 +292,10 @@ extension ModifyDecisions {
         return tree.ended.contains(row.name) ? [] : row.sharing
     }
 
-    /// - Returns: What is written with the request, and the records whose children follow in steps.
+    /// - Returns: What is written with the request, and what is carried along.
     private func touched(
         _ tree: inout ShareTree, _ shortGUIDs: [String: String]
-    ) throws -> (writes: [RecordWrite], later: [String]) {
+    ) throws -> (writes: [RecordWrite], carried: ShareTree.CarriedAlong) {
         var writes: [RecordWrite] = []
         for name in tree.ended.union(tree.created.keys).sorted() where tree.saved[name] == nil {
             guard !tree.gone.contains(name), let old = try tree.record(name) else { continue }
@@ -311,7 +312,7 @@ extension ModifyDecisions {
             row.shareRoot = root
             writes.append(RecordWrite(row: row, fields: [], references: [], old: old))
         }
-        return (writes, carried.later)
+        return (writes, carried)
     }
 
     /// The links that the request drew in vain, and those of the shares that it ended.

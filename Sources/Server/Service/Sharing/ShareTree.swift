@@ -110,10 +110,11 @@ struct ShareTree {
         var rows: [(row: RecordRow, root: String?)] = []
         /// Records below which there are too many for one transaction: they follow in steps.
         var later: [String] = []
+        /// Roots that go on being shared, and that some of those leave.
+        var left: Set<String> = []
     }
 
     /// - Parameter limit: How many records go along at once.
-    /// - Throws: ``ServiceError`` when too many would leave a share that others still see.
     mutating func carriedAlong(limit: Int) throws -> CarriedAlong {
         var below: [String: RecordRow] = [:]
         var carried = CarriedAlong()
@@ -121,8 +122,14 @@ struct ShareTree {
         for name in moved.union(created.keys).subtracting(gone).sorted() {
             let rows = try reader.descendants(of: name, in: zone, limit: limit + 1)
             if Set(below.keys).union(rows.map(\.name)).count > limit {
-                if try staysUnderRoot(name) { continue }
+                var before = ShareTree(zone, isPlacing: true, reader: reader)
+                let former = try before.shareRoot(of: name)
+                if try former == shareRoot(of: name) { continue }
                 carried.later.append(name)
+                // A share that ends gives no access from now on.
+                if let former, !ended.contains(former) || created[former] != nil {
+                    carried.left.insert(former)
+                }
             } else {
                 for row in rows { below[row.name] = row }
             }
@@ -135,18 +142,5 @@ struct ShareTree {
             if root != row.shareRoot { carried.rows.append((row, root)) }
         }
         return carried
-    }
-
-    /// Whether what is below a record stays where it is. If not, it may follow in steps: nobody sees more
-    /// than he may, since a share that ends gives no access from now on.
-    ///
-    /// - Throws: ``ServiceError`` where the share goes on without these records, whose participants would see
-    ///   them until the last step.
-    private mutating func staysUnderRoot(_ name: String) throws -> Bool {
-        var before = ShareTree(zone, isPlacing: true, reader: reader)
-        let former = try before.shareRoot(of: name)
-        if try former == shareRoot(of: name) { return true }
-        guard let former, !ended.contains(former) || created[former] != nil else { return false }
-        throw ServiceError.tooManyRecordsToMove
     }
 }

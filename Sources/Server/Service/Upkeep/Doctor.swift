@@ -1,3 +1,4 @@
+import StratusQuery
 import StratusRecords
 import StratusSchema
 import StratusStorage
@@ -40,17 +41,9 @@ public struct Doctor: Sendable {
         for address in try await storage.databases() {
             let path = storage.path(of: address)
             guard !damaged.contains(path) else { continue }
-            let schema = ContainerSchema(
-                try await storage.directory.schema(of: address.containerAddress))
-            let store = try await storage.store(for: address)
-            let examined = try await store.read(.zone) { reader in
-                var contents = StoredContents(path: path, schema: schema)
-                try contents.examine(reader, recordsPerPage: Self.recordsPerPage)
-                return contents
-            }
-            diagnosis.records += examined.records
-            diagnosis.folder.findings += examined.findings
-            diagnosis.folder.findings += try await missingBlobs(of: examined.assets, at: address)
+            let (records, findings) = try await contents(of: address)
+            diagnosis.records += records
+            diagnosis.folder.findings += findings
             diagnosis.folder.invariants += StoredContents.invariants
         }
         return diagnosis
@@ -58,6 +51,23 @@ public struct Doctor: Sendable {
 }
 
 extension Doctor {
+    /// Reads what the stored bytes of one database mean, whose file is whole.
+    package func contents(
+        of address: DatabaseAddress
+    ) async throws -> (records: Int, findings: [Finding]) {
+        let schema = ContainerSchema(
+            try await storage.directory.schema(of: address.containerAddress))
+        let path = storage.path(of: address)
+        let store = try await storage.store(for: address)
+        let examined = try await store.read(.zone) { reader in
+            var contents = StoredContents(path: path, schema: schema)
+            try contents.examine(reader, recordsPerPage: Self.recordsPerPage)
+            return contents
+        }
+        let missing = try await missingBlobs(of: examined.assets, at: address)
+        return (examined.records, examined.findings + missing)
+    }
+
     private func missingBlobs(
         of assets: Set<BlobName>, at address: DatabaseAddress
     ) async throws -> [Finding] {
@@ -75,7 +85,7 @@ extension Doctor {
 
 /// What the stored bytes of one database mean, read in one snapshot.
 private struct StoredContents {
-    static let invariants = 9
+    static let invariants = 11
 
     let path: String
     let schema: ContainerSchema
@@ -90,17 +100,21 @@ private struct StoredContents {
     }
 
     mutating func examine(_ reader: any StoreReader, recordsPerPage: Int) throws {
+        var indexes = try IndexExamination(reader)
         for zone in try reader.zones() {
             var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
             var page: ChangePage
             repeat {
                 page = try reader.changes(in: zone.key, after: cursor, limit: recordsPerPage)
                 for row in page.rows {
-                    try examine(row, reader)
+                    try examine(row, reader, &indexes)
                     try examineAssets(of: row, reader)
                 }
                 cursor.version = page.version
             } while page.moreComing
+            for index in try indexes.indexesWithMore(in: zone.key, reader) {
+                report("An index has no entries beside those of records.", index)
+            }
         }
         for row in try reader.subscriptions(of: nil) {
             do {
@@ -120,7 +134,9 @@ private struct StoredContents {
         }
     }
 
-    private mutating func examine(_ row: RecordRow, _ reader: any StoreReader) throws {
+    private mutating func examine(
+        _ row: RecordRow, _ reader: any StoreReader, _ indexes: inout IndexExamination
+    ) throws {
         records += 1
         if row.changeTag.isEmpty { report("A record has a change tag.", row.name) }
         guard !row.isDeleted else { return }
@@ -144,6 +160,9 @@ private struct StoredContents {
         } catch {
             // That it cannot be read is the finding, whatever the error says.
             return report("A record's fields can be read.", row.name)
+        }
+        if try !indexes.hasEntries(of: row, in: reader) {
+            report("An index has the entries of each record.", row.name)
         }
         for reference in ActingReference.all(in: fields) {
             let holders = try reader.holders(

@@ -46,6 +46,8 @@ extension Finding {
         "A record that holds an asset is there, and so is the asset.",
         "The size of all assets is their sum.",
         "An entry of an index belongs to a record of its type.",
+        "An index has the entries of each record.",
+        "An index has no entries beside those of records.",
         "A record is found by its type, once the index of its names is built.",
     ]
 }

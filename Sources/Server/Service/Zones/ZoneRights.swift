@@ -15,6 +15,8 @@ struct ZoneRights: Sendable {
     }
 
     private let extent: Extent
+    /// Of the roots that many records are leaving, the records that do lie under them.
+    private let proven: [String: Set<String>]
     /// Stands for the shares that give access, and since when; 0 for the owner. Part of the zone's
     /// change tokens: a change of what can be seen expires them.
     let access: Int64
@@ -28,21 +30,44 @@ struct ZoneRights: Sendable {
     private init(extent: Extent, access: Int64) {
         self.extent = extent
         self.access = access
+        proven = [:]
     }
 
     /// The rights of somebody in another owner's zone; nil when there are none.
-    init?(of user: String, in zone: ZoneRow, reader: any StoreReader) throws {
+    ///
+    /// - Parameter limit: How many records may lie under a root that many are leaving.
+    /// - Throws: ``ServiceError`` when more do.
+    init?(of user: String, in zone: ZoneRow, limit: Int, reader: any StoreReader) throws {
         let rows = try reader.access(of: user, in: zone.key)
         guard !rows.isEmpty else { return nil }
         access = Self.mark(of: rows)
         if let whole = rows.first(where: { $0.root == nil }) {
             extent = .zone(canWrite: whole.canWrite)
+            proven = [:]
         } else {
-            extent = .hierarchies(
-                Dictionary(
-                    rows.compactMap { row in row.root.map { ($0, row.canWrite) } },
-                    uniquingKeysWith: { $0 || $1 }))
+            let roots = Dictionary(
+                rows.compactMap { row in row.root.map { ($0, row.canWrite) } },
+                uniquingKeysWith: { $0 || $1 })
+            extent = .hierarchies(roots)
+            var proven: [String: Set<String>] = [:]
+            for root in roots.keys
+            where try reader.hasLongChange(.departure, of: root, in: zone.key) {
+                let names = try reader.descendantNames(of: root, in: zone.key, limit: limit + 1)
+                guard names.count <= limit else { throw ServiceError.departureUnderWay }
+                proven[root] = Set(names)
+            }
+            self.proven = proven
         }
+    }
+
+    /// Records that were looked at to find out what lies where.
+    var recordsLookedAt: Int { proven.values.reduce(0) { $0 + $1.count } }
+
+    /// Whether a record lies where it says: one that follows a large move in steps says what was.
+    private func isInPlace(_ row: RecordRow) -> Bool {
+        guard let root = row.shareRoot, let names = proven[root] else { return true }
+        return row.name == root || row.type == ShareDictionary.recordType
+            || names.contains(row.name)
     }
 
     private static func mark(of rows: [ShareAccessRow]) -> Int64 {
@@ -67,15 +92,15 @@ struct ZoneRights: Sendable {
         return roots.keys.sorted()
     }
 
-    func canRead(_ row: RecordRow) -> Bool { canRead(under: row.shareRoot) }
-
-    /// Whether a record that the share of this root covers can be seen.
-    func canRead(under root: String?) -> Bool {
+    func canRead(_ row: RecordRow) -> Bool {
         switch extent {
         case .own, .zone: true
-        case .hierarchies(let roots): root.map { roots[$0] != nil } ?? false
+        case .hierarchies(let roots):
+            row.shareRoot.map { roots[$0] != nil } ?? false && isInPlace(row)
         }
     }
+
+    func canWrite(_ row: RecordRow) -> Bool { canWrite(under: row.shareRoot) && isInPlace(row) }
 
     /// Whether any record of the zone can be changed.
     var canWriteSomewhere: Bool {
@@ -101,7 +126,11 @@ extension RequestContext {
     /// seem to be there.
     func rights(in zone: ZoneRow, _ reader: any StoreReader) throws -> ZoneRights? {
         guard scope == .shared else { return .own }
-        return try ZoneRights(of: user(), in: zone, reader: reader)
+        let rights = try ZoneRights(
+            of: user(), in: zone, limit: limits.recordsPerLongCascade, reader: reader)
+        // By an index alone: about as many as entries.
+        work.add(entriesRead: rights?.recordsLookedAt ?? 0)
+        return rights
     }
 
     /// The zone of this name and what the caller may do there, unless it is deleted or not to be seen.
@@ -146,8 +175,13 @@ extension StoreReader {
             return try changes(
                 in: zone, after: cursor, limit: limit, payloadBytes: payloadBytes)
         }
-        return try sharedChanges(
+        let page = try sharedChanges(
             in: zone, roots: roots, after: cursor, limit: limit, payloadBytes: payloadBytes)
+        // One that is left out might come back before its step, and would never be told then.
+        guard page.rows.allSatisfy({ $0.isDeleted || rights.canRead($0) }) else {
+            throw ServiceError.departureUnderWay
+        }
+        return page
     }
 
     /// The version of a zone's newest change that somebody can see.

@@ -1,3 +1,4 @@
+import CStorage
 import Foundation
 import StratusRuntime
 import Synchronization
@@ -10,6 +11,8 @@ struct FileBlobStore: BlobStore {
     let folder: String
     /// The folder of blobs that are being written; on the same file system.
     let incoming: String
+    /// The folder of those that are written in several goes, with one for each of their owners.
+    let partials: String
     let world: World
     let reserve: DiskReserve?
 
@@ -82,10 +85,10 @@ struct FileBlobStore: BlobStore {
 }
 
 /// A file in `incoming`.
-private final class FileBlobWriter: BlobWriter {
+final class FileBlobWriter: BlobWriter {
     private let path: String
     private let folder: String
-    /// Nil once the blob was kept or discarded.
+    /// Nil once the blob was kept, left or discarded.
     private let file: Mutex<Int32?>
 
     init(file: Int32, path: String, folder: String) {
@@ -111,15 +114,22 @@ private final class FileBlobWriter: BlobWriter {
                     rest = rest.dropFirst(count)
                 }
             }
+            startWriting(bytes.count, of: file)
         }
+    }
+
+    /// Has the system begin to bring the newest bytes to the disk, and does not wait: other databases' commits
+    /// would wait for all of them otherwise, as a file system's journal is common to its files.
+    private func startWriting(_ count: Int, of file: Int32) {
+        // What it does not do now, the synchronisation at the end does.
+        stratus_start_writing(file, Int64(lseek(file, 0, SEEK_CUR)) - Int64(count), Int64(count))
     }
 
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
         try await WorkThread.disk.run { [self] in
             let file = try openFile()
-            let time = timespec(
-                tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
-            guard futimens(file, [time, time]) == 0, fsync(file) == 0 else {
+            try setTime(of: file, milliseconds)
+            guard fsync(file) == 0 else {
                 throw StorageError.blob(errno: errno, path: path)
             }
             let target = FileBlobStore.path(of: name, in: folder)
@@ -138,7 +148,25 @@ private final class FileBlobWriter: BlobWriter {
         remove()
     }
 
-    private func openFile() throws -> Int32 {
+    /// Closes the file and lets it be.
+    func leave(atMilliseconds milliseconds: Int64) async throws {
+        try await WorkThread.disk.run { [self] in
+            let file = try openFile()
+            try setTime(of: file, milliseconds)
+            close(file)
+            self.file.withLock { $0 = nil }
+        }
+    }
+
+    private func setTime(of file: Int32, _ milliseconds: Int64) throws {
+        let time = timespec(
+            tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
+        guard futimens(file, [time, time]) == 0 else {
+            throw StorageError.blob(errno: errno, path: path)
+        }
+    }
+
+    func openFile() throws -> Int32 {
         guard let file = file.withLock({ $0 }) else { throw StorageError.closed(path: path) }
         return file
     }
@@ -155,7 +183,7 @@ private final class FileBlobWriter: BlobWriter {
 }
 
 /// An open file, read from any place.
-private final class FileBlobReader: BlobReader {
+final class FileBlobReader: BlobReader {
     let sizeBytes: Int64
     private let file: Int32
     private let path: String
@@ -172,16 +200,22 @@ private final class FileBlobReader: BlobReader {
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         try await WorkThread.disk.run { [self] in
-            try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-                while filled < count {
-                    let read = pread(
-                        file, buffer.baseAddress.map { $0 + filled }, count - filled,
-                        off_t(offset) + off_t(filled))
-                    if read < 0, errno == EINTR { continue }
-                    guard read >= 0 else { throw StorageError.blob(errno: errno, path: path) }
-                    if read == 0 { break }
-                    filled += read
-                }
+            try Self.bytes(of: file, at: offset, count: count, path)
+        }
+    }
+
+    static func bytes(
+        of file: Int32, at offset: Int64, count: Int, _ path: String
+    ) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let read = pread(
+                    file, buffer.baseAddress.map { $0 + filled }, count - filled,
+                    off_t(offset) + off_t(filled))
+                if read < 0, errno == EINTR { continue }
+                guard read >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+                if read == 0 { break }
+                filled += read
             }
         }
     }
@@ -206,7 +240,7 @@ extension StorageError {
 }
 
 extension stat {
-    fileprivate var modifiedMilliseconds: Int64 {
+    var modifiedMilliseconds: Int64 {
         #if canImport(Darwin)
             let time = st_mtimespec
         #else

@@ -15,6 +15,28 @@ final class MemoryBlobStore: BlobStore {
         }
     }
 
+    private struct Left {
+        var bytes: [UInt8]
+        var leftMilliseconds: Int64
+    }
+
+    private let left = Mutex<[PartialBlobName: Left]>([:])
+
+    func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
+        Partial(name, in: self, left.withLock { $0[name]?.bytes ?? [] })
+    }
+
+    func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64] {
+        left.withLock { left in
+            left.filter { $0.key.owner == owner.owner }
+                .reduce(into: [:]) { $0[$1.key.name] = Int64($1.value.bytes.count) }
+        }
+    }
+
+    func removePartials(leftBefore milliseconds: Int64) async throws {
+        left.withLock { $0 = $0.filter { $0.value.leftMilliseconds >= milliseconds } }
+    }
+
     func open(_ name: BlobName) async throws -> (any BlobReader)? {
         kept.withLock { $0[name] }.map { Reader(bytes: $0.bytes) }
     }
@@ -58,6 +80,46 @@ final class MemoryBlobStore: BlobStore {
 
         func read(at offset: Int64, count: Int) async throws -> [UInt8] {
             Array(bytes.dropFirst(Int(offset)).prefix(count))
+        }
+    }
+
+    /// Bytes that are there until they are kept.
+    private final class Partial: PartialBlob {
+        private let name: PartialBlobName
+        private let store: MemoryBlobStore
+        private let bytes: Mutex<[UInt8]>
+
+        init(_ name: PartialBlobName, in store: MemoryBlobStore, _ bytes: [UInt8]) {
+            self.name = name
+            self.store = store
+            self.bytes = Mutex(bytes)
+        }
+
+        var sizeBytes: Int64 { bytes.withLock { Int64($0.count) } }
+
+        func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+            bytes.withLock { Array($0.dropFirst(Int(offset)).prefix(count)) }
+        }
+
+        func write(_ more: [UInt8]) async throws {
+            bytes.withLock { $0 += more }
+        }
+
+        func leave(atMilliseconds milliseconds: Int64) async throws {
+            let bytes = bytes.withLock { $0 }
+            store.left.withLock {
+                $0[name] = Left(bytes: bytes, leftMilliseconds: milliseconds)
+            }
+        }
+
+        func keep(as blob: BlobName, atMilliseconds milliseconds: Int64) async throws {
+            let bytes = bytes.withLock { $0 }
+            store.kept.withLock { $0[blob] = Blob(bytes: bytes, keptMilliseconds: milliseconds) }
+            await discard()
+        }
+
+        func discard() async {
+            store.left.withLock { $0[name] = nil }
         }
     }
 }

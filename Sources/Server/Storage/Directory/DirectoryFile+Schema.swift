@@ -24,6 +24,22 @@ extension DirectoryFile {
         ) AS system;
         """
 
+    /// Who made and who changed records came to be queryable in development. Types from before get the marks
+    /// where the others are those of a save: whatever a schema has changed stays.
+    static let creatorMarks = """
+        INSERT OR IGNORE INTO schema_field (
+            container, environment, record_type, field, type, is_encrypted, indexes)
+        SELECT container, environment, record_type, system.name, 'REFERENCE', 0, 1
+        FROM schema_field CROSS JOIN (
+            SELECT '___createdBy' AS name UNION ALL SELECT '___modifiedBy'
+        ) AS system
+        WHERE environment = 'development'
+            AND (field, indexes) IN (
+                VALUES ('___recordID', 1), ('___createTime', 3), ('___modTime', 3))
+        GROUP BY container, environment, record_type, system.name
+        HAVING COUNT(*) = 3;
+        """
+
     /// Roles, grants, and a counter of a schema's changes.
     static let schemaRoles = """
         CREATE TABLE schema_state (

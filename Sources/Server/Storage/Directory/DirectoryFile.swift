@@ -25,6 +25,7 @@ enum DirectoryFile {
                         identity ?? FileIdentity(address: "", identifier: world.randomNumber()),
                         into: database)
                 },
+                .init("marks of who made records", sql: creatorMarks),
             ],
             begin: { database in
                 try SQLStatement(

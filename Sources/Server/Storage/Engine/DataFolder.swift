@@ -14,6 +14,7 @@ import Synchronization
 /// databases/<container>/<environment>/<owner>.mark
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
+/// partial/<owner>/<name>.<boot>                 assets that are uploaded in several goes
 /// reserve                                       room for a full disk
 /// ```
 ///
@@ -81,6 +82,9 @@ final class DataFolder: Sendable {
 
     /// The folder of assets that are being uploaded.
     var incomingFolder: String { path + "/incoming" }
+
+    /// The folder of assets that are uploaded in several goes.
+    var partialFolder: String { path + "/partial" }
 
     /// Removes what interrupted uploads left behind.
     func sweepIncoming() throws {

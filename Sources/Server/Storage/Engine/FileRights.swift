@@ -101,7 +101,8 @@ enum FileRights {
 extension DataFolder {
     /// What lies in a data folder. What an operator puts beside it is nobody's business.
     private static let ownNames = [
-        "format", "lock", "reserve", "reserve.try", "incoming", "databases", "directory.sqlite",
+        "format", "lock", "reserve", "reserve.try", "incoming", "partial", "databases",
+        "directory.sqlite",
         "directory.sqlite-wal", "directory.sqlite-shm", "directory.mark",
     ]
 

@@ -43,7 +43,7 @@ struct FolderPlacement: Placement {
     func blobs(for address: DatabaseAddress) -> any BlobStore {
         FileBlobStore(
             folder: folder.assetFolder(for: address), incoming: folder.incomingFolder,
-            world: world, reserve: reserve)
+            partials: folder.partialFolder, world: world, reserve: reserve)
     }
 
     func databases() throws -> [DatabaseAddress] {

@@ -7,7 +7,8 @@ import StratusRuntime
 /// request meets, such as an index that hides a record, is noticed without `stratus doctor`.
 ///
 /// What is looked at is what ``SQLiteStorageEngine/check()`` looks at: SQLite's own check of pages and
-/// indexes, the checksums of rows, and the invariants between tables. Each database is read in one snapshot.
+/// indexes, the checksums of rows, and the invariants between tables; then what the stored bytes mean, as
+/// the caller knows it. Each database is read in one snapshot.
 package struct FolderScrub: Sendable {
     /// A round takes this long at least.
     static let roundSeconds: Double = 7 * 24 * 3600
@@ -24,8 +25,14 @@ package struct FolderScrub: Sendable {
     private let storage: SQLiteStorageEngine
     private let world: World
     private let logger: Logger
+    private let contents: @Sendable (DatabaseAddress) async throws -> [Finding]
 
-    package init(_ storage: SQLiteStorageEngine, world: World = .live, logger: Logger) {
+    /// - Parameter contents: Looks at what the rows of a database mean that is whole otherwise.
+    package init(
+        _ storage: SQLiteStorageEngine, world: World = .live, logger: Logger,
+        contents: @escaping @Sendable (DatabaseAddress) async throws -> [Finding] = { _ in [] }
+    ) {
+        self.contents = contents
         self.storage = storage
         self.world = world
         self.logger = logger
@@ -60,7 +67,14 @@ package struct FolderScrub: Sendable {
         }
         for address in addresses {
             let began = world.uptimeSeconds()
-            let found = await storage.findings(in: address)
+            var found = await storage.findings(in: address)
+            if found.isEmpty {
+                do {
+                    found = try await contents(address)
+                } catch {
+                    // Refused with its reason in the log, or the storage is closed.
+                }
+            }
             Self.checked.increment()
             for finding in found { report(finding) }
             findings += found

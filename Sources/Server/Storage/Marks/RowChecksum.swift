@@ -19,10 +19,7 @@ struct RowChecksum {
 
     mutating func add(_ text: String) {
         var text = text
-        checksum = text.withUTF8 { bytes in
-            let length = stratus_crc32c_number(checksum, UInt64(bytes.count))
-            return stratus_crc32c(length, bytes.baseAddress, bytes.count)
-        }
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
 
     mutating func add(_ text: String?) {
@@ -31,10 +28,64 @@ struct RowChecksum {
     }
 
     mutating func add(_ bytes: [UInt8]) {
-        checksum = bytes.withUnsafeBytes { bytes in
-            let length = stratus_crc32c_number(checksum, UInt64(bytes.count))
-            return stratus_crc32c(length, bytes.baseAddress, bytes.count)
+        bytes.withUnsafeBytes { add($0) }
+    }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        checksum = stratus_crc32c_counted(checksum, bytes.baseAddress, bytes.count)
+    }
+}
+
+/// The columns of a row in hand, read one after the other, and their checksum: the bytes are summed up where
+/// SQLite has them, which takes a third of what it takes in Swift's texts.
+struct SummedColumns {
+    private let row: SQLStatement
+    private var sum = RowChecksum()
+
+    init(_ row: SQLStatement) { self.row = row }
+
+    /// Of what was read so far.
+    var checksum: Int64 { sum.stored }
+
+    mutating func integer(_ column: Int32) -> Int64 {
+        let value = row.integer(column)
+        sum.add(value)
+        return value
+    }
+
+    mutating func optionalInteger(_ column: Int32) -> Int64? {
+        if row.isNull(column) {
+            // No number that is stored so is negative.
+            sum.add(-1)
+            return nil
         }
+        return integer(column)
+    }
+
+    mutating func flag(_ column: Int32) -> Bool {
+        let value = row.integer(column) != 0
+        sum.add(value ? 1 : 0)
+        return value
+    }
+
+    mutating func text(_ column: Int32) -> String {
+        let bytes = row.textBytes(column)
+        sum.add(bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    mutating func optionalText(_ column: Int32) -> String? {
+        if row.isNull(column) {
+            sum.add(nil as String?)
+            return nil
+        }
+        return text(column)
+    }
+
+    mutating func bytes(_ column: Int32) -> [UInt8] {
+        let bytes = row.rawBytes(column)
+        sum.add(bytes)
+        return [UInt8](bytes)
     }
 }
 
@@ -104,6 +155,23 @@ extension OutboxRow {
     static func checksum(body: [UInt8]) -> Int64 {
         var checksum = RowChecksum()
         checksum.add(body)
+        return checksum.stored
+    }
+}
+
+extension SQLiteTransaction.StoredZone {
+    var checksum: Int64 {
+        var checksum = RowChecksum()
+        checksum.add(row.key.rawValue)
+        checksum.add(row.name)
+        checksum.add(row.generation)
+        checksum.add(row.version)
+        checksum.add(row.purgeHorizon)
+        checksum.add(row.hasFeed ? 1 : 0)
+        checksum.add(row.changedAtDatabaseVersion)
+        checksum.add(row.deletion.map { Int64($0.rawValue) } ?? -1)
+        checksum.add(row.encryptionScope.rawValue)
+        checksum.add(epoch)
         return checksum.stored
     }
 }

@@ -19,6 +19,12 @@ extension SQLiteTransaction {
             let row = Self.uncheckedRecord(found)
             return (row.checksum, DamagedRow(kind: "record", name: row.name))
         }
+        if goesOn {
+            try lookAtZones { zone, isDamaged in
+                if isDamaged { goesOn = body(DamagedRow(kind: "zone", name: zone.row.name)) }
+                return goesOn
+            }
+        }
         try look(at: "SELECT \(Self.ancestorColumns) FROM record_ancestor", checksum: 8) { found in
             let row = Self.uncheckedAncestor(found)
             return (
@@ -58,9 +64,11 @@ package struct DroppedRows: Sendable {
 }
 
 extension SQLiteTransaction {
-    /// Removes the rows whose checksum does not match, but for records.
+    /// Removes the rows whose checksum does not match, but for records, and for zones, which are believed
+    /// as they are.
     func dropDamagedRows() throws -> DroppedRows {
         var dropped = DroppedRows()
+        try dropDamageOfZones(&dropped)
         dropped.records = try statement("SELECT \(Self.recordColumns) FROM record")
             .all { (row: Self.uncheckedRecord($0), checksum: $0.integer(Self.checksumColumn)) }
             .filter { $0.row.checksum != $0.checksum }
@@ -117,6 +125,25 @@ extension SQLiteTransaction {
         for (rowid, name) in found {
             try statement("DELETE FROM \(table) WHERE rowid = ?").bind(1, rowid).run()
             dropped.rows.append(name)
+        }
+    }
+
+    /// A zone cannot go without its records, so its row stays with what it says. Its version becomes none
+    /// that a record is beyond.
+    private func dropDamageOfZones(_ dropped: inout DroppedRows) throws {
+        var damaged: [ZoneRow] = []
+        try lookAtZones { zone, isDamaged in
+            if isDamaged { damaged.append(zone.row) }
+            return true
+        }
+        guard !damaged.isEmpty else { return }
+        try stampZones()
+        for zone in damaged {
+            let newest = try statement("SELECT max(commit_version) FROM record WHERE zone = ?")
+                .bind(1, zone.key.rawValue)
+                .first { $0.integer(0) }
+            try change(zone.key) { $0.row.version = max($0.row.version, newest ?? 0) }
+            dropped.rows.append(DamagedRow(kind: "zone", name: zone.name))
         }
     }
 }

@@ -6,6 +6,16 @@ public protocol BlobStore: Sendable {
     /// Begins a blob, which is invisible until it is kept.
     func begin() async throws -> any BlobWriter
 
+    /// Goes on with a blob that was begun under a name and not kept, or begins it. The caller sees to it
+    /// that nobody else writes to it.
+    func partial(_ name: PartialBlobName) async throws -> any PartialBlob
+
+    /// The sizes of an owner's partial blobs, by their names.
+    func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64]
+
+    /// Removes partial blobs that were left before a time in milliseconds since 1970.
+    func removePartials(leftBefore milliseconds: Int64) async throws
+
     /// Opens a blob for reading; nil when there is none of this name.
     func open(_ name: BlobName) async throws -> (any BlobReader)?
 

@@ -18,6 +18,9 @@ public protocol SharingReader {
     /// The living records below a record in the hierarchy of parents, itself left out; `limit` at most.
     func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [RecordRow]
 
+    /// The names of the same, by an index alone.
+    func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [String]
+
     /// The changes of a zone in the view of the shares of these roots: records that are in it, and
     /// records that left it, as tombstones. As `changes(in:after:limit:payloadBytes:)`, but the
     /// cursor's device counts for nothing.

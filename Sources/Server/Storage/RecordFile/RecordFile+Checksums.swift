@@ -66,4 +66,14 @@ extension RecordFile {
             last = end
         }
     }
+
+    /// The second field of compound indexes, and a checksum for every zone's row.
+    static let addCompoundIndexesAndZoneChecksums = StoredFormat.Migration(
+        "compound indexes and zones' checksums"
+    ) { database in
+        try database.execute(
+            sql: compoundColumns
+                + "ALTER TABLE zone ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;")
+        try SQLiteTransaction(database).stampZones()
+    }
 }

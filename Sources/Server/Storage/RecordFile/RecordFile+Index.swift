@@ -31,4 +31,10 @@ extension RecordFile {
         ) STRICT;
         INSERT INTO index_origin SELECT 1, EXISTS (SELECT 1 FROM record);
         """
+
+    /// The second field of compound indexes.
+    static let compoundColumns = """
+        ALTER TABLE index_definition ADD COLUMN order_field TEXT;
+        ALTER TABLE index_definition ADD COLUMN order_type TEXT;
+        """
 }

@@ -23,6 +23,7 @@ enum RecordFile {
                 addMarks(world: world, identity: identity),
                 .init("epochs", sql: epochTables),
                 .init("long changes", sql: longChangeTables),
+                addCompoundIndexesAndZoneChecksums,
             ],
             begin: { database in
                 try begin(database, Epoch(number: 1, identifier: world.randomNumber()))

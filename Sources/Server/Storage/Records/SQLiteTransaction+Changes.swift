@@ -41,10 +41,10 @@ extension SQLiteTransaction {
             .bind(1, zone.rawValue)
             .bind(2, version)
             .run()
-        try statement("UPDATE zone SET floor = max(floor, min(version, ?)) WHERE zone = ?")
-            .bind(1, version)
-            .bind(2, zone.rawValue)
-            .run()
+        guard try self.version(of: zone) != nil else { return count }
+        try change(zone) { zone in
+            zone.row.purgeHorizon = max(zone.row.purgeHorizon, min(zone.row.version, version))
+        }
         return count
     }
 }

@@ -73,15 +73,11 @@ extension SQLiteTransaction {
     }
 
     /// Notes that a zone is written in an epoch for the first time.
-    func enterEpoch(_ zone: ZoneRow.Key, at version: Int64) throws {
+    func noteEpoch(of zone: ZoneRow.Key, at version: Int64) throws {
         let epoch = try epoch
         let row = EpochRow(
             epoch: epoch, startVersion: version, startedMilliseconds: try writer.nowMilliseconds)
         try insert(row, of: zone)
-        try statement("UPDATE zone SET epoch = ? WHERE zone = ?")
-            .bind(1, epoch.number)
-            .bind(2, zone.rawValue)
-            .run()
     }
 
     private func insert(_ row: EpochRow, of zone: ZoneRow.Key?) throws {

@@ -1,8 +1,10 @@
 import StratusRecords
 
 extension SQLiteTransaction {
-    private static let indexColumns =
-        "index_id, record_type, field, kind, value_type, phase, progress_zone, progress_name"
+    private static let indexColumns = """
+        index_id, record_type, field, kind, value_type, phase, progress_zone, progress_name, \
+        order_field, order_type
+        """
 
     // MARK: Indexes
 
@@ -34,7 +36,8 @@ extension SQLiteTransaction {
     ) throws -> IndexRow {
         let key = try statement(
             """
-            INSERT INTO index_definition VALUES (NULL, ?, ?, ?, ?, ?, 0, '') RETURNING index_id
+            INSERT INTO index_definition (\(Self.indexColumns))
+            VALUES (NULL, ?, ?, ?, ?, ?, 0, '', ?, ?) RETURNING index_id
             """
         )
         .bind(1, definition.recordType)
@@ -42,6 +45,8 @@ extension SQLiteTransaction {
         .bind(3, Int64(definition.kind.rawValue))
         .bind(4, definition.valueType?.rawValue)
         .bind(5, Int64(phase.rawValue))
+        .bind(6, definition.order?.field)
+        .bind(7, definition.order?.valueType.rawValue)
         .first { $0.integer(0) }
         return IndexRow(
             key: IndexRow.Key(rawValue: key ?? 0), definition: definition, phase: phase)
@@ -68,8 +73,12 @@ extension SQLiteTransaction {
     }
 
     private static func index(_ row: SQLStatement) throws -> IndexRow {
+        let order = row.optionalText(9).flatMap(FieldType.init(rawValue:)).map {
+            IndexRow.Definition.Order(field: row.text(8), valueType: $0)
+        }
         guard let kind = IndexRow.Kind(rawValue: Int(row.integer(3))),
-            let phase = IndexRow.Phase(rawValue: Int(row.integer(5)))
+            let phase = IndexRow.Phase(rawValue: Int(row.integer(5))),
+            (kind == .compound) == (order != nil)
         else {
             throw StorageError(
                 .corrupt, "The file has an index of an unknown kind. Restore it from a backup.")
@@ -78,7 +87,7 @@ extension SQLiteTransaction {
             key: IndexRow.Key(rawValue: row.integer(0)),
             definition: IndexRow.Definition(
                 recordType: row.text(1), field: row.text(2), kind: kind,
-                valueType: row.optionalText(4).flatMap(FieldType.init(rawValue:))),
+                valueType: row.optionalText(4).flatMap(FieldType.init(rawValue:)), order: order),
             phase: phase, progressZone: ZoneRow.Key(rawValue: row.integer(6)),
             progressName: row.text(7))
     }

@@ -4,7 +4,8 @@ extension SQLiteTransaction {
             """
             SELECT EXISTS (SELECT 1 FROM long_change WHERE kind = 1 AND zone = ?1),
                 EXISTS (SELECT 1 FROM long_change WHERE kind = 2 AND zone = ?1),
-                EXISTS (SELECT 1 FROM long_change WHERE kind = 3 AND zone = ?1)
+                EXISTS (SELECT 1 FROM long_change WHERE kind = 3 AND zone = ?1),
+                EXISTS (SELECT 1 FROM long_change WHERE kind = 4 AND zone = ?1)
             """
         )
         .bind(1, zone.rawValue)

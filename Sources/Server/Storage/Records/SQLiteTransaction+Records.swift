@@ -147,19 +147,26 @@ extension SQLiteTransaction {
 
     /// The row in hand, whose checksum is looked at.
     func record(_ row: SQLStatement) throws -> RecordRow {
-        let record = Self.uncheckedRecord(row)
+        var columns = SummedColumns(row)
+        let record = Self.record(&columns)
         let checksum = row.integer(Self.checksumColumn)
-        guard checksum == record.checksum || checksum == RowChecksum.none else {
+        guard checksum == columns.checksum || checksum == RowChecksum.none else {
             throw try damagedRecord(named: record.name, in: record.zone)
         }
         return record
     }
 
     static func uncheckedRecord(_ row: SQLStatement) -> RecordRow {
+        var columns = SummedColumns(row)
+        return record(&columns)
+    }
+
+    /// In the order of the columns, in which they are summed up.
+    private static func record(_ row: inout SummedColumns) -> RecordRow {
         RecordRow(
             zone: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1), type: row.text(2),
             version: row.integer(3), commitVersion: row.integer(4), changeTag: row.text(5),
-            isDeleted: row.integer(6) != 0, creatorDevice: row.text(7),
+            isDeleted: row.flag(6), creatorDevice: row.text(7),
             createdMilliseconds: row.integer(8), modifiedMilliseconds: row.integer(9),
             creator: row.text(10), modifier: row.text(11), modifierDevice: row.text(12),
             parent: row.optionalText(13), shareRoot: row.optionalText(14), payload: row.bytes(15),

@@ -15,12 +15,7 @@ extension SQLiteTransaction {
     ) throws -> [RecordRow] {
         try statement(
             """
-            WITH RECURSIVE below (name) AS (
-                SELECT name FROM record WHERE zone = ?1 AND parent = ?2 AND deleted = 0
-                UNION
-                SELECT record.name FROM below JOIN record
-                ON record.zone = ?1 AND record.parent = below.name AND record.deleted = 0
-            )
+            \(Self.below)
             SELECT \(Self.recordColumns(of: "record")) FROM below JOIN record
             ON record.zone = ?1 AND record.name = below.name WHERE below.name <> ?2 LIMIT ?3
             """
@@ -30,6 +25,23 @@ extension SQLiteTransaction {
         .bind(3, Int64(max(limit, 1)))
         .all(record)
     }
+
+    func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [String] {
+        try statement("\(Self.below) SELECT name FROM below WHERE name <> ?2 LIMIT ?3")
+            .bind(1, zone.rawValue)
+            .bind(2, name)
+            .bind(3, Int64(max(limit, 1)))
+            .all { $0.text(0) }
+    }
+
+    private static let below = """
+        WITH RECURSIVE below (name) AS (
+            SELECT name FROM record WHERE zone = ?1 AND parent = ?2 AND deleted = 0
+            UNION
+            SELECT record.name FROM below JOIN record
+            ON record.zone = ?1 AND record.parent = below.name AND record.deleted = 0
+        )
+        """
 
     private static func recordColumns(of table: String) -> String {
         recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")

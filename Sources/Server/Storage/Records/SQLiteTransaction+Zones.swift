@@ -1,20 +1,21 @@
 import StratusRecords
 
 extension SQLiteTransaction {
+    /// Those before the last two are a ``ZoneRow``.
     private static let columns = """
         zone, name, generation, version, floor, has_feed, changed_at_database_version, deletion,
-        encryption_scope
+        encryption_scope, epoch, checksum
         """
 
     func zones() throws -> [ZoneRow] {
         try statement("SELECT \(Self.columns) FROM zone WHERE deletion IS NULL ORDER BY name")
-            .all(Self.zone)
+            .all { try Self.zone($0).row }
     }
 
     func zone(named name: String) throws -> ZoneRow? {
         try statement("SELECT \(Self.columns) FROM zone WHERE name = ?")
             .bind(1, name)
-            .first(Self.zone)
+            .first { try Self.zone($0).row }
     }
 
     func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow] {
@@ -26,29 +27,39 @@ extension SQLiteTransaction {
         )
         .bind(1, databaseVersion)
         .bind(2, Int64(max(limit, 1)))
-        .all(Self.zone)
+        .all { try Self.zone($0).row }
     }
 
     func createZone(
         named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
     ) throws -> ZoneRow {
-        if let zone = try zone(named: name), zone.deletion == nil { return zone }
-        let row = try statement(
-            """
-            INSERT INTO zone (\(Self.columns)) VALUES (NULL, ?1, 1, 0, 0, ?2, ?3, NULL, ?4)
-            ON CONFLICT (name) DO UPDATE SET
-                generation = generation + 1, has_feed = ?2, changed_at_database_version = ?3,
-                deletion = NULL, encryption_scope = ?4
-            RETURNING \(Self.columns)
-            """
-        )
-        .bind(1, name)
-        .bind(2, hasFeed ? 1 : 0)
-        .bind(3, takeDatabaseVersion())
-        .bind(4, encryptionScope.rawValue)
-        .first(Self.zone)
-        guard let row else { throw StorageError.zoneMissing() }
-        return row
+        let former = try zone(named: name)
+        if let former, former.deletion == nil { return former }
+        let key: ZoneRow.Key
+        if let former {
+            key = former.key
+        } else {
+            let made = try statement(
+                """
+                INSERT INTO zone (
+                    name, generation, version, floor, has_feed, changed_at_database_version, checksum)
+                VALUES (?, 0, 0, 0, 0, -1, ?) RETURNING zone
+                """
+            )
+            .bind(1, name)
+            .bind(2, RowChecksum.none)
+            .first { ZoneRow.Key(rawValue: $0.integer(0)) }
+            guard let made else { throw StorageError.zoneMissing() }
+            key = made
+        }
+        let version = try takeDatabaseVersion()
+        return try change(key) { zone in
+            zone.row.generation += 1
+            zone.row.hasFeed = hasFeed
+            zone.row.changedAtDatabaseVersion = version
+            zone.row.deletion = nil
+            zone.row.encryptionScope = encryptionScope
+        }
     }
 
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
@@ -62,39 +73,99 @@ extension SQLiteTransaction {
     }
 
     func markDeleted(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws {
-        let deleted = try statement(
-            """
-            UPDATE zone SET deletion = ?, changed_at_database_version = ?
-            WHERE zone = ? AND deletion IS NULL RETURNING zone
-            """
-        )
-        .bind(1, Int64(reason.rawValue))
-        .bind(2, takeDatabaseVersion())
-        .bind(3, zone.rawValue)
-        .first { _ in true }
-        guard deleted != nil else { throw StorageError.zoneMissing() }
+        guard try storedZone(zone).row.deletion == nil else { throw StorageError.zoneMissing() }
+        let version = try takeDatabaseVersion()
+        try change(zone) { zone in
+            zone.row.deletion = reason
+            zone.row.changedAtDatabaseVersion = version
+        }
     }
 
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64> {
         guard count > 0 else { throw StorageError.noVersions() }
-        // Not by RETURNING, which makes a table of its own for its one row.
-        let found = try statement(
-            "SELECT version, epoch FROM zone WHERE zone = ? AND deletion IS NULL"
-        )
-        .bind(1, zone.rawValue)
-        .first { (version: $0.integer(0), epoch: $0.integer(1)) }
-        guard let found else { throw StorageError.zoneMissing() }
-        let before = found.version
+        var found = try storedZone(zone)
+        guard found.row.deletion == nil else { throw StorageError.zoneMissing() }
+        let before = found.row.version
         let last = before + Int64(count)
-        try statement(
-            "UPDATE zone SET version = ?, changed_at_database_version = ? WHERE zone = ?"
-        )
-        .bind(1, last)
-        .bind(2, takeDatabaseVersion())
-        .bind(3, zone.rawValue)
-        .run()
-        if try found.epoch != epoch.number { try enterEpoch(zone, at: before) }
+        found.row.version = last
+        found.row.changedAtDatabaseVersion = try takeDatabaseVersion()
+        let epoch = try self.epoch
+        if found.epoch != epoch.number {
+            found.epoch = epoch.number
+            try noteEpoch(of: zone, at: before)
+        }
+        try put(found)
         return (before + 1)...last
+    }
+
+    // MARK: One zone's row
+
+    /// A zone's row with what ``ZoneRow`` does not have.
+    struct StoredZone {
+        var row: ZoneRow
+        /// The number of the epoch of the newest change; 0 before the first.
+        var epoch: Int64
+    }
+
+    /// - Throws: ``StorageError`` when there is no such zone.
+    private func storedZone(_ zone: ZoneRow.Key) throws -> StoredZone {
+        let found = try statement("SELECT \(Self.columns) FROM zone WHERE zone = ?")
+            .bind(1, zone.rawValue)
+            .first(Self.zone)
+        guard let found else { throw StorageError.zoneMissing() }
+        return found
+    }
+
+    /// Changes a zone's row and its checksum.
+    @discardableResult
+    func change(_ zone: ZoneRow.Key, _ body: (inout StoredZone) throws -> Void) throws -> ZoneRow {
+        var found = try storedZone(zone)
+        try body(&found)
+        try put(found)
+        return found.row
+    }
+
+    /// Everything but the key and the name, which never change.
+    private func put(_ zone: StoredZone) throws {
+        let update = try statement(
+            """
+            UPDATE zone SET
+                generation = ?, version = ?, floor = ?, has_feed = ?,
+                changed_at_database_version = ?, deletion = ?, encryption_scope = ?, epoch = ?,
+                checksum = ?
+            WHERE zone = ?
+            """
+        )
+        .bind(1, zone.row.generation)
+        .bind(2, zone.row.version)
+        .bind(3, zone.row.purgeHorizon)
+        .bind(4, zone.row.hasFeed ? 1 : 0)
+        .bind(5, zone.row.changedAtDatabaseVersion)
+        .bind(7, zone.row.encryptionScope.rawValue)
+        .bind(8, zone.epoch)
+        .bind(9, zone.checksum)
+        .bind(10, zone.row.key.rawValue)
+        if let deletion = zone.row.deletion {
+            try update.bind(6, Int64(deletion.rawValue))
+        } else {
+            try update.bind(6, nil as String?)
+        }
+        try update.run()
+    }
+
+    /// Gives every zone's row the checksum of what is in it.
+    func stampZones() throws {
+        let zones = try statement("SELECT \(Self.columns) FROM zone").all(Self.uncheckedZone)
+        for zone in zones { try put(zone) }
+    }
+
+    /// Calls `body` for each zone's row with whether its checksum does not match, until it returns false.
+    func lookAtZones(_ body: (StoredZone, _ isDamaged: Bool) -> Bool) throws {
+        try statement("SELECT \(Self.columns) FROM zone").rows { row in
+            var columns = SummedColumns(row)
+            let zone = Self.zone(&columns)
+            return body(zone, row.integer(10) != columns.checksum)
+        }
     }
 
     /// The zone's version; nil when there is no such zone.
@@ -104,13 +175,32 @@ extension SQLiteTransaction {
             .first { $0.integer(0) }
     }
 
-    private static func zone(_ row: SQLStatement) -> ZoneRow {
-        ZoneRow(
-            key: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1),
-            generation: row.integer(2), version: row.integer(3), purgeHorizon: row.integer(4),
-            hasFeed: row.integer(5) != 0, changedAtDatabaseVersion: row.integer(6),
-            deletion: row.isNull(7) ? nil : ZoneRow.Deletion(rawValue: Int(row.integer(7))),
-            // Another word is none that any release has written.
-            encryptionScope: ZoneEncryptionScope(rawValue: row.text(8)) ?? .perRecord)
+    /// The row in hand, whose checksum is looked at.
+    private static func zone(_ row: SQLStatement) throws -> StoredZone {
+        var columns = SummedColumns(row)
+        let zone = zone(&columns)
+        let checksum = row.integer(10)
+        guard checksum == columns.checksum || checksum == RowChecksum.none else {
+            throw StorageError.damaged(DamagedRow(kind: "zone", name: zone.row.name))
+        }
+        return zone
+    }
+
+    private static func uncheckedZone(_ row: SQLStatement) -> StoredZone {
+        var columns = SummedColumns(row)
+        return zone(&columns)
+    }
+
+    /// In the order of the columns, in which they are summed up.
+    private static func zone(_ row: inout SummedColumns) -> StoredZone {
+        StoredZone(
+            row: ZoneRow(
+                key: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1),
+                generation: row.integer(2), version: row.integer(3), purgeHorizon: row.integer(4),
+                hasFeed: row.flag(5), changedAtDatabaseVersion: row.integer(6),
+                deletion: row.optionalInteger(7).flatMap { ZoneRow.Deletion(rawValue: Int($0)) },
+                // Another word is none that any release has written.
+                encryptionScope: ZoneEncryptionScope(rawValue: row.text(8)) ?? .perRecord),
+            epoch: row.integer(9))
     }
 }

@@ -18,6 +18,9 @@ public struct IndexRow: Hashable, Sendable {
         case token = 2
         /// The cell of the earth in which a place lies.
         case place = 3
+        /// A field's value, or each member of a list, and with it the value of a second field, so that the
+        /// records that are equal in the first lie in the order of the second.
+        case compound = 4
     }
 
     /// The state of an index. The raw values are stored.
@@ -37,12 +40,29 @@ public struct IndexRow: Hashable, Sendable {
         public var kind: Kind
         /// The type of the field; nil for the index of names.
         public var valueType: FieldType?
+        /// The second field of a compound index; nil for all others.
+        public var order: Order?
 
-        public init(recordType: String, field: String, kind: Kind, valueType: FieldType?) {
+        public init(
+            recordType: String, field: String, kind: Kind, valueType: FieldType?,
+            order: Order? = nil
+        ) {
             self.recordType = recordType
             self.field = field
             self.kind = kind
             self.valueType = valueType
+            self.order = order
+        }
+
+        /// The second field of a compound index.
+        public struct Order: Hashable, Sendable {
+            public var field: String
+            public var valueType: FieldType
+
+            public init(field: String, valueType: FieldType) {
+                self.field = field
+                self.valueType = valueType
+            }
         }
     }
 

@@ -8,6 +8,9 @@ public struct LongChangeRow: Hashable, Sendable {
         case deletion = 2
         /// The zone of this key is deleted; its rows are still there.
         case zoneRemoval = 3
+        /// Records that are said to lie under the root of this name, which goes on being shared, may have left
+        /// it: who sees by its share sees what can be shown to lie there. Ends with the zone's placements.
+        case departure = 4
     }
 
     public var zone: ZoneRow.Key

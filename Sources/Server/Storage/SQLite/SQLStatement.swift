@@ -128,16 +128,22 @@ struct SQLStatement {
 
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    func text(_ column: Int32) -> String {
+    func text(_ column: Int32) -> String { String(decoding: textBytes(column), as: UTF8.self) }
+
+    func bytes(_ column: Int32) -> [UInt8] { [UInt8](rawBytes(column)) }
+
+    /// A text where SQLite has it, until the next step.
+    func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
         // The order matters: asking for the text fixes the length.
-        guard let address = sqlite3_column_text(handle, column) else { return "" }
-        let count = Int(sqlite3_column_bytes(handle, column))
-        return String(decoding: UnsafeBufferPointer(start: address, count: count), as: UTF8.self)
+        let address = sqlite3_column_text(handle, column)
+        let count = address == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return UnsafeRawBufferPointer(start: address, count: count)
     }
 
-    func bytes(_ column: Int32) -> [UInt8] {
-        guard let address = sqlite3_column_blob(handle, column) else { return [] }
-        let count = Int(sqlite3_column_bytes(handle, column))
-        return [UInt8](UnsafeRawBufferPointer(start: address, count: count))
+    /// Bytes where SQLite has them, until the next step.
+    func rawBytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let address = sqlite3_column_blob(handle, column)
+        let count = address == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return UnsafeRawBufferPointer(start: address, count: count)
     }
 }

@@ -273,15 +273,33 @@ def make_records(alice, bob, carol, api_token):
             query["zoneID"] = {"zoneName": zone}
         for _ in range(3):
             alice.ask("records/query", query, database)
+    make_compound_index(alice)
     return facts
+
+
+def make_compound_index(alice):
+    """Queries for one of few records by a value, in an order in which they come last."""
+    alice.make_zone("Many")
+    alice.modify([{"operationType": "create", "record": {
+        "recordName": f"{number:02}", "recordType": "Hut", "fields": {
+            "name": text(f"Hut {number:02}"), "altitude": {"value": max(number, 40)}}}}
+        for number in range(40, 0, -1)] + [{"operationType": "create", "record": {
+            "recordName": f"last {number:02}", "recordType": "Hut", "fields": {
+                "name": text(f"Last {number:02}"), "altitude": {"value": 7}}}}
+            for number in range(20)], "Many")
+    for _ in range(3):
+        alice.ask("records/query", {"zoneID": {"zoneName": "Many"}, "resultsLimit": 1, "query": {
+            "recordType": "Hut", "filterBy": [{
+                "fieldName": "altitude", "comparator": "EQUALS", "fieldValue": {"value": 7}}],
+            "sortBy": [{"fieldName": "name", "ascending": True}]}})
 
 
 LONG = 60
 
 
 def begin_long_changes(carol):
-    """A share, a cascade and a zone's removal whose steps are not done; for a service that takes one record
-    a step, and is killed then."""
+    """A share, a move out of one, a cascade and a zone's removal whose steps are not done; for a service that
+    takes one record a step, and is killed then."""
     reference = {"value": {"recordName": "target", "action": "DELETE_SELF"}, "type": "REFERENCE"}
     for zone, root, fields in [("Shared", "root", {}), ("Cascading", "target", {"guide": reference}),
                                ("Removed", "first", {})]:
@@ -298,6 +316,17 @@ def begin_long_changes(carol):
     carol.create("share", "Shared", record_type="cloudkit.share", more={
         "forRecord": {"recordName": "root", "recordChangeTag": tag}, "publicPermission": "READ_ONLY"})
     carol.modify([{"operationType": "forceDelete", "record": {"recordName": "target"}}], "Cascading")
+    carol.make_zone("Leaving")
+    root = carol.create("root", "Leaving", name=text("root"))
+    carol.create("branch", "Leaving", parent="root", name=text("branch"))
+    carol.modify([{"operationType": "create", "record": {
+        "recordName": f"{number:02}", "recordType": "Hut", "fields": {},
+        "parent": {"recordName": "branch"}}} for number in range(LONG)], "Leaving")
+    carol.create("share", "Leaving", record_type="cloudkit.share", more={
+        "forRecord": {"recordName": "root", "recordChangeTag": root["recordChangeTag"]},
+        "publicPermission": "READ_ONLY"})
+    carol.modify([{"operationType": "forceReplace", "record": {
+        "recordName": "branch", "recordType": "Hut", "fields": {"name": text("branch")}}}], "Leaving")
 
 
 def shop(name, *lines):
@@ -315,7 +344,7 @@ def main():
     os.makedirs(SCRATCH)
     make_provider()
     api_token, production = make_accounts()
-    with Service():
+    with Service("--limit", "recordsReadPerCompoundIndex=1"):
         alice, bob, carol = (Person(name) for name in ("alice@example.org", "bob", "carol"))
         facts = make_records(alice, bob, carol, api_token)
         query = urllib.parse.urlencode({"ckAPIToken": production["STRATUS_API_TOKEN"],

@@ -243,6 +243,18 @@ private final class CrashingStorageEngine: StorageEngine {
             return Writer(storage: storage, writer: try await blobs.begin())
         }
 
+        func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
+            try await blobs.partial(name)
+        }
+
+        func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64] {
+            try await blobs.partialBytes(of: owner)
+        }
+
+        func removePartials(leftBefore milliseconds: Int64) async throws {
+            try await blobs.removePartials(leftBefore: milliseconds)
+        }
+
         func open(_ name: BlobName) async throws -> (any BlobReader)? { try await blobs.open(name) }
 
         func delete(_ name: BlobName) async throws {

@@ -1,9 +1,9 @@
 import StratusRecords
-import StratusStorage
 import StratusWire
 import Testing
 
 @testable import StratusService
+@testable import StratusStorage
 
 /// Storing subscriptions.
 @Suite struct SubscriptionsTests {
@@ -49,6 +49,28 @@ import Testing
         ).items
         #expect(gone[0] == .deleted(subscriptionID: "q"))
         #expect(gone[1].failure?.code == .notFound)
+    }
+
+    /// Apps save their subscriptions at every start.
+    @Test func subscriptionSavedAgainAsItIsWritesNothing() async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        try await alice.makeZone("Trips")
+        func writes() async throws -> Int64 {
+            try await place.storage.withDatabase(of: place.database(of: alice)) { file in
+                try await file.write { database in
+                    try SQLStatement(database, "SELECT total_changes()").first { $0.integer(0) }
+                        ?? 0
+                }
+            }
+        }
+        let mine = [Self.query("q"), Self.zone("z", "Trips")]
+        let made = try await alice.subscribe(mine)
+        let before = try await writes()
+        #expect(try await alice.subscribe(mine) == made)
+        #expect(try await writes() == before)
+        _ = try await alice.subscribe([Self.query("q", on: [.update])])
+        #expect(try await writes() > before)
     }
 
     @Test func subscriptionsBelongToUserAndDatabase() async throws {

@@ -27,6 +27,7 @@ import Testing
         var limits = Limits()
         // Small, so that a few records reach every bound.
         limits.recordsSortedTogether = 16
+        limits.recordsReadPerCompoundIndex = 0
         var script = QueryScript(seed: one.seed)
         if script.numbers.next() % 2 == 0 { limits.recordsScannedPerQuery = 40 }
         let world = World(try one.backend.storage(), limits: limits)
@@ -105,7 +106,9 @@ import Testing
     @Test(arguments: cases)
     func writesBetweenPagesLoseNoRecords(_ one: Case) async throws {
         var script = QueryScript(seed: one.seed)
-        let world = World(try one.backend.storage())
+        var limits = Limits()
+        limits.recordsReadPerCompoundIndex = 0
+        let world = World(try one.backend.storage(), limits: limits)
         let alice = try await world.person("alice")
         try await alice.makeZone("Trips")
         let stays = (0..<60).map { script.save("stays\($0)", mayHaveParent: false) }

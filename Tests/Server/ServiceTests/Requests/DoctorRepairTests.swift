@@ -84,6 +84,60 @@ import Testing
         #expect(try await Doctor(storage: place.storage).repair().rebuilt == [])
     }
 
+    /// An entry whose key was altered hides its record from queries by that index, and no row is damaged.
+    @Test(arguments: ["beds", "kind"]) func alteredKeyOfAnIndexIsFound(_ field: String) async throws
+    {
+        var limits = Limits()
+        limits.recordsReadPerCompoundIndex = 0
+        let place = StoredWorld(limits: limits)
+        let alice = try await place.world.person("alice")
+        try await alice.makeZone("Trips")
+        try await alice.modify(
+            (0..<60).map { hut(.create, "hut\($0)", [beds($0), text("kind", "\($0 / 30)")]) },
+            in: "Trips")
+        let query = QueryDictionary(
+            recordType: "Hut", filterBy: [.init(.equals, .user("kind"), .string("1"))],
+            sortBy: [.init(.user("beds"))])
+        func found() async throws -> Int {
+            var (count, marker): (Int, String?) = (0, nil)
+            repeat {
+                let page = try await alice.ask(
+                    RecordsQuery.self,
+                    .init(
+                        query: query, zoneID: zone("Trips"), resultsLimit: 2,
+                        continuationMarker: marker))
+                (count, marker) = (count + page.records.count, page.continuationMarker)
+            } while marker != nil
+            return count
+        }
+        for _ in 0..<2 {
+            #expect(try await found() == 30)
+            await place.world.service.waitUntilIdle()
+        }
+        try await place.expectHealth(of: alice)
+        let address = place.database(of: alice)
+        try await place.storage.withDatabase(of: address) { file in
+            try await file.write { database in
+                // Of the index of beds, or the compound one of kind and beds.
+                try SQLStatement(
+                    database,
+                    """
+                    UPDATE record_index SET key = CAST(substr(key, 1, length(key) - 1) || x'7F' AS BLOB)
+                    WHERE name = 'hut31' AND index_id IN (
+                        SELECT index_id FROM index_definition
+                        WHERE field = ? AND (kind = 4) = (? = 'kind') AND kind <> 0)
+                    """
+                ).bind(1, field).bind(2, field).run()
+            }
+        }
+        let findings = try await Doctor(storage: place.storage).examine().findings
+        #expect(findings.map(\.violation) == ["hut31"])
+        #expect(findings.first?.isRebuilt == true)
+        #expect(try await Doctor(storage: place.storage).repair().diagnosis.findings == [])
+        try await place.expectHealth(of: alice)
+        #expect(try await found() == 30)
+    }
+
     @Test func findingOfDataIsLeftToThePerson() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
@@ -139,6 +193,35 @@ import Testing
         #expect(changes.map(\.tombstone?.recordName) == ["b"])
         let found = try await alice.lookup(["a", "b", "c"], in: "Trips")
         #expect(found.map { $0.record != nil } == [true, false, true])
+    }
+
+    /// A zone's row has a checksum: while it does not match, requests about the zone are refused.
+    @Test func damagedZoneIsRefusedUntilItIsGivenUp() async throws {
+        let place = StoredWorld()
+        let alice = try await place.world.person("alice")
+        for name in ["Trips", "Trails"] {
+            try await alice.makeZone(name)
+            try await alice.modify([hut(.create, "a")], in: name)
+        }
+        let address = place.database(of: alice)
+        try await place.storage.withDatabase(of: address) { file in
+            try await file.write { database in
+                let sql = "UPDATE zone SET encryption_scope = 'PER_ZONF' WHERE name = 'Trips'"
+                try SQLStatement(database, sql).run()
+            }
+        }
+        let refusal = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "b")], zoneID: zone("Trips"), isAtomic: true))
+        #expect(refusal != nil)
+        try await alice.modify([hut(.create, "b")], in: "Trails")
+        let doctor = Doctor(storage: place.storage)
+        let findings = try await doctor.repair().diagnosis.findings
+        #expect(findings.map(\.violation) == ["the zone Trips"])
+        let repair = try await doctor.repair(dropsDamaged: true)
+        #expect(repair.diagnosis.findings == [] && repair.dropped.count == 1)
+        try await alice.modify([hut(.create, "b")], in: "Trips")
+        #expect(try await alice.page("Trips").records.count == 2)
     }
 
     /// The sentences by which findings are sorted are those that checks have.

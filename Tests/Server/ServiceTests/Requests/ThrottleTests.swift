@@ -290,6 +290,7 @@ import Testing
                         Issue.record("The body was read.")
                         return .init()
                     },
+                    byteCount: { _ in 0 },
                     signature: { _ in
                         RequestSignature(
                             keyID: "guess", date: "", signature: "", target: "", body: [])

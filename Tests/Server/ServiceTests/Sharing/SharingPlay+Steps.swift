@@ -21,17 +21,19 @@ extension SharingPlay {
             while try await world.service.components.longChanges.step(store) { stepsTaken += 1 }
         }
         unfinished = []
+        departing = []
     }
 
     mutating func noteUnfinishedZones() async throws {
         unfinished = []
+        departing = []
         for (index, zone) in model.zones.enumerated() {
             let name = zone.name
-            let isUnfinished = try await store(of: zone.owner).read { reader in
-                guard let zone = try reader.zone(named: name) else { return false }
-                return try !reader.longChanges(in: zone.key).isEmpty
+            let left = try await store(of: zone.owner).read { reader in
+                try reader.zone(named: name).map { try reader.longChanges(in: $0.key) } ?? []
             }
-            if isUnfinished { unfinished.insert(index) }
+            if !left.isEmpty { unfinished.insert(index) }
+            if left.contains(.departure) { departing.insert(index) }
         }
     }
 

@@ -39,6 +39,9 @@ final class FaultFolder: @unchecked Sendable {
         fault_folder_count(folder, kinds.reduce(0) { $0 | $1.rawValue })
     }
 
+    /// Statements that were run so far, those that set a connection up among them.
+    var statements: Int { fault_folder_statements(folder) }
+
     enum Marks: CaseIterable, Sendable {
         /// The mapped pages reached the disk by chance.
         case newest

@@ -32,6 +32,10 @@ extension ModelTransaction {
                 .prefix(max(limit, 1)))
     }
 
+    func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) -> [String] {
+        descendants(of: name, in: zone, limit: limit).map(\.name)
+    }
+
     func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) -> [RecordRow] {
         var names: Set<String> = [name]
         var found: [RecordRow] = []

@@ -1,0 +1,71 @@
+import StratusMatching
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// A compound index that serves a filter and the first sort key of a query together: the records that have
+/// one of a few values lie in it in the query's order, value by value.
+struct CompoundIndex: Sendable {
+    /// The most values of a filter that are read side by side.
+    private static let maximumGroups = 16
+
+    let definition: IndexRow.Definition
+    /// The index of the filter's field alone.
+    let filtered: IndexRow.Definition
+    /// What the keys of each value begin with.
+    let groups: [[UInt8]]
+
+    /// - Returns: nil where the filter is not one for some values, or the order not one of values.
+    init?(_ condition: RecordMatcher.Condition, _ key: RecordOrder.Key, of recordType: String) {
+        guard let type = condition.type, condition.filter.field != .system(.share),
+            condition.filter.field != .system(.recordName), key.field != .system(.recordName),
+            let definition = IndexRow.Definition.compound(
+                condition.filter.field, type, key, of: recordType),
+            let values = Self.values(of: condition), !values.isEmpty,
+            values.count <= Self.maximumGroups
+        else { return nil }
+        let isReference = (type.element ?? type) == .reference
+        let groups = values.compactMap { value in
+            if isReference, case .string(let name) = value {
+                IndexKey.group(ofName: name)
+            } else {
+                IndexKey.group(of: value)
+            }
+        }
+        guard groups.count == values.count else { return nil }
+        self.definition = definition
+        filtered = .value(condition.filter.field, type, of: recordType)
+        self.groups = Set(groups).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// The values of which a record that matches has one; of a list one certain member.
+    private static func values(of condition: RecordMatcher.Condition) -> [FieldValue]? {
+        switch condition.comparator {
+        case .equals, .listContains: [condition.filter.value]
+        case .in: condition.filter.value.members
+        default: nil
+        }
+    }
+}
+
+extension RecordSearch {
+    /// The compound indexes of which each could serve the query.
+    static func compounds(_ matcher: RecordMatcher, _ order: RecordOrder) -> [CompoundIndex] {
+        guard let key = order.keys.first else { return [] }
+        return matcher.conditions.compactMap { CompoundIndex($0, key, of: matcher.recordType) }
+    }
+
+    /// The compound index that would make a page cheaper; nil when none would.
+    ///
+    /// - Parameter path: The access path with the fewest entries.
+    func compound(worthMakingAfter page: Page, path: Int) -> CompoundIndex? {
+        // What other filters leave out would have to be read all the same: only full pages tell.
+        guard page.found.count == limit, page.scanned >= limits.recordsReadPerCompoundIndex,
+            page.scanned > 4 * (limit + 1)
+        else { return nil }
+        let filtered =
+            accessPaths.indices.contains(path)
+            ? accessPaths[path].segments.first?.definition : nil
+        return compounds.first { $0.filtered == filtered } ?? compounds.first
+    }
+}

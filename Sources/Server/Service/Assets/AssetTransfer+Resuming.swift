@@ -1,0 +1,144 @@
+import Crypto
+import StratusRecords
+import StratusRuntime
+import StratusStorage
+import StratusWire
+
+/// Where an upload that may be gone on with has come to.
+public enum ResumedUpload: Sendable {
+    /// All of the asset is there; the value to save.
+    case complete(AssetsUpload.Uploaded)
+    /// So many bytes are kept, and more are expected.
+    case kept(bytes: Int64)
+    /// The bytes do not begin where the kept ones end, which is here. None of them was read.
+    case otherOffset(bytes: Int64)
+}
+
+/// Uploads in several goes: what arrived is kept until the rest does, and is nobody's asset before.
+extension AssetTransfer {
+    /// Bytes that are read back at a time.
+    private static let bytesPerRead = 256 * 1_024
+
+    /// Bytes of an upload that are kept.
+    ///
+    /// - Throws: ``RequestFailure`` NOT_FOUND for a bad address.
+    func keptBytes(of token: String) async throws -> Int64 {
+        let (address, _) = try await uploadAddress(token)
+        let name = Self.partialName(of: token, address)
+        let blobs = try await storage.blobs(for: address.database)
+        return try await blobs.partialBytes(of: name)[name.name] ?? 0
+    }
+
+    /// Forgets what was kept of an upload.
+    func cancelUpload(_ token: String) async throws {
+        let (address, _) = try await uploadAddress(token)
+        let name = Self.partialName(of: token, address)
+        try await uploads.run(name) {
+            try await storage.blobs(for: address.database).partial(name).discard()
+        }
+    }
+
+    /// Takes the bytes of an asset from an offset on. When they end early, those that came are kept.
+    ///
+    /// - Parameter isLast: Whether the asset ends with these bytes.
+    func resumeUpload<Body: AsyncSequence>(
+        to token: String, at offset: Int64, isLast: Bool, _ body: Body
+    ) async throws -> ResumedUpload where Body.Element == [UInt8] {
+        let (address, signer) = try await uploadAddress(token)
+        let database = address.database
+        let sender = Throttle.Sender.user(address.user, in: database.containerAddress)
+        try meter.checkTransfers(of: database.containerAddress, by: [sender])
+        let name = Self.partialName(of: token, address)
+        let resumed: ResumedGo = try await uploads.run(for: address.user) {
+            try await uploads.run(name) {
+                let blobs = try await storage.blobs(for: database)
+                var room = try await freeAssetBytes(in: database)
+                let kept = try await blobs.partialBytes(of: name)
+                guard kept[name.name] != nil || kept.count < settings.limits.uploadsPerUser else {
+                    throw RequestFailure(.tooManyUploads, unreadBody: .refused)
+                }
+                // What is kept of others has no row that counts it.
+                room.bytes -= kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) }
+                let partial = try await blobs.partial(name)
+                guard partial.sizeBytes == offset else {
+                    try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+                    return .otherOffset(partial.sizeBytes)
+                }
+                return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+                    try await go(on: partial, isLast: isLast, body, of: database, room, by: sender)
+                }
+            }
+        }
+        switch resumed {
+        case .otherOffset(let bytes): return .otherOffset(bytes: bytes)
+        case .kept(let bytes):
+            charge(sender, bytes: bytes - offset)
+            return .kept(bytes: bytes)
+        case .complete(let row):
+            charge(sender, bytes: row.sizeBytes - offset)
+            return .complete(receipt(for: row, at: address, signer))
+        }
+    }
+
+    private enum ResumedGo {
+        case complete(AssetRow)
+        case kept(Int64)
+        case otherOffset(Int64)
+    }
+
+    private func go<Body: AsyncSequence>(
+        on partial: any PartialBlob, isLast: Bool, _ body: Body, of database: DatabaseAddress,
+        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender
+    ) async throws -> ResumedGo where Body.Element == [UInt8] {
+        do {
+            var digest = SHA256()
+            if isLast { try await read(partial, into: &digest) }
+            let sizeBytes = try await write(
+                body, to: partial, after: partial.sizeBytes, of: database, &digest, room,
+                by: mover, keepsPart: true)
+            guard isLast else {
+                try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+                return .kept(sizeBytes)
+            }
+            let new = try await keep(partial, digest, sizeBytes: sizeBytes)
+            return .complete(try await admit(new, in: database))
+        } catch {
+            if Self.endsUpload(error) {
+                await partial.discard()
+            } else {
+                try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+            }
+            throw error
+        }
+    }
+
+    private func read(_ partial: any PartialBlob, into digest: inout SHA256) async throws {
+        var offset: Int64 = 0
+        while offset < partial.sizeBytes {
+            let count = min(Int(partial.sizeBytes - offset), Self.bytesPerRead)
+            let bytes = try await partial.read(at: offset, count: count)
+            guard !bytes.isEmpty else { throw ServiceError.unknownUploadAddress }
+            digest.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+    }
+
+    /// Whether an asset can never be complete after a failure, however often it is gone on with.
+    private static func endsUpload(_ error: any Error) -> Bool {
+        if let failure = error as? RequestFailure { return failure.unreadBody == .tooLarge }
+        return (error as? ServiceError)?.code == .quotaExceeded
+    }
+
+    private static func partialName(of token: String, _ address: UploadAddress) -> PartialBlobName {
+        let owner = ChangeToken.mark(of: address.database) + Array(address.user.utf8)
+        return PartialBlobName(
+            owner: Array(SHA256.hash(data: owner).prefix(16)),
+            name: Array(SHA256.hash(data: Array(token.utf8)).prefix(16)))
+    }
+}
+
+extension ServiceError {
+    package static let uploadIsUnderWay = ServiceError(
+        .tryAgainLater, "Bytes of this upload are arriving already; ask again for its offset.",
+        retryAfterSeconds: 1, frameworkCode: .serviceUnavailable)
+}

@@ -1,0 +1,107 @@
+import Foundation
+
+/// Partial blobs are files `<owner>/<name>.<boot>` in the data folder's `partial`.
+///
+/// They are not flushed before they are kept. What a killed process wrote, the system still has; what it
+/// had not written when the machine went down is lost, and may be so in the middle: so files of an earlier
+/// boot are none.
+extension FileBlobStore {
+    func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
+        if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: partials) }
+        let owner = partials + "/" + name.owner
+        let path = owner + "/" + name.name + "." + Self.boot
+        return try await WorkThread.disk.run { [folder, partials] in
+            try DataFolder.makeFolder(partials)
+            try DataFolder.makeFolder(owner)
+            // By it the database is known to have blobs, and is looked through.
+            try DataFolder.makeFolder(folder)
+            let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+            var status = stat()
+            guard fstat(file, &status) == 0 else {
+                let code = errno
+                close(file)
+                throw StorageError.blob(errno: code, path: path)
+            }
+            return FilePartialBlob(
+                FileBlobWriter(file: file, path: path, folder: folder), path: path,
+                sizeBytes: Int64(status.st_size))
+        }
+    }
+
+    func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64] {
+        let owner = partials + "/" + owner.owner
+        return try await WorkThread.disk.run {
+            var sizes: [String: Int64] = [:]
+            for name in try DataFolder.names(in: owner) where name.hasSuffix("." + Self.boot) {
+                var status = stat()
+                // One that was kept or removed since the listing is not there.
+                guard stat(owner + "/" + name, &status) == 0 else { continue }
+                sizes[String(name.dropLast(Self.boot.utf8.count + 1))] = Int64(status.st_size)
+            }
+            return sizes
+        }
+    }
+
+    func removePartials(leftBefore milliseconds: Int64) async throws {
+        try await WorkThread.disk.run { [partials] in
+            for owner in try DataFolder.names(in: partials) {
+                let folder = partials + "/" + owner
+                for name in try DataFolder.names(in: folder) {
+                    let path = folder + "/" + name
+                    var status = stat()
+                    guard stat(path, &status) == 0,
+                        !name.hasSuffix("." + Self.boot)
+                            || status.modifiedMilliseconds < milliseconds
+                    else { continue }
+                    guard unlink(path) == 0 || errno == ENOENT else {
+                        throw StorageError.blob(errno: errno, path: path)
+                    }
+                }
+                // Not while there is something in it.
+                rmdir(folder)
+            }
+        }
+    }
+
+    /// Since when the machine runs; one name where no machine says it.
+    private static let boot: String = {
+        let path = "/proc/sys/kernel/random/boot_id"
+        // Elsewhere than on Linux there is no such file.
+        let text = try? String(contentsOfFile: path, encoding: .utf8)
+        return text.map { String($0.prefix(8)) } ?? "0"
+    }()
+}
+
+/// A file that is written to at its end.
+private final class FilePartialBlob: PartialBlob {
+    let sizeBytes: Int64
+    private let writer: FileBlobWriter
+    private let path: String
+
+    /// - Parameter sizeBytes: What was there before.
+    init(_ writer: FileBlobWriter, path: String, sizeBytes: Int64) {
+        self.writer = writer
+        self.path = path
+        self.sizeBytes = sizeBytes
+    }
+
+    func write(_ bytes: [UInt8]) async throws { try await writer.write(bytes) }
+
+    func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+        try await WorkThread.disk.run { [self] in
+            try FileBlobReader.bytes(
+                of: writer.openFile(), at: offset, count: count, path)
+        }
+    }
+
+    func leave(atMilliseconds milliseconds: Int64) async throws {
+        try await writer.leave(atMilliseconds: milliseconds)
+    }
+
+    func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
+        try await writer.keep(as: name, atMilliseconds: milliseconds)
+    }
+
+    func discard() async { await writer.discard() }
+}

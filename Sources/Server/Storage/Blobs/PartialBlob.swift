@@ -1,0 +1,23 @@
+/// A blob that is written in several goes: it stays, invisible, until it is kept or discarded.
+public protocol PartialBlob: BlobWriter, BlobReader {
+    /// Ends this go; what was written stays.
+    ///
+    /// - Parameter milliseconds: The time since 1970 from which on it counts as left.
+    func leave(atMilliseconds milliseconds: Int64) async throws
+}
+
+/// The name of a partial blob: whose it is, and which. Both become parts of a file's name.
+public struct PartialBlobName: Hashable, Sendable {
+    /// Digits and letters.
+    public let owner: String
+    /// Digits and letters.
+    public let name: String
+
+    /// - Parameters:
+    ///   - owner: Bytes that stand for whoever uploads, such as a digest's.
+    ///   - name: Bytes that stand for the upload.
+    public init(owner: [UInt8], name: [UInt8]) {
+        self.owner = BlobName.hexadecimal(owner)
+        self.name = BlobName.hexadecimal(name)
+    }
+}

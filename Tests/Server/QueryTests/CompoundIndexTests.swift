@@ -1,0 +1,214 @@
+import Logging
+import StratusMatching
+import StratusRecords
+import StratusSchema
+import StratusWire
+import Testing
+
+@testable import StratusQuery
+@testable import StratusStorage
+
+/// A filter for some values and a sort on another field, served by one index of both fields.
+@Suite struct CompoundIndexTests {
+    private static let recordCount = 20_000
+    private static let pageLength = 10
+
+    /// A field with so many different values, which are spread over the heights without a rule.
+    private static let kinds = [1_000, 20, 2, 1]
+
+    private static func schema(_ heightMarks: FieldIndexes) -> ContainerSchema {
+        ContainerSchema(
+            SchemaRows(
+                fields: [
+                    SchemaFieldRow(recordType: "Hut", field: nil, type: nil),
+                    SchemaFieldRow(
+                        recordType: "Hut", field: "height", type: .int64, indexes: heightMarks),
+                ]
+                    + kinds.map {
+                        SchemaFieldRow(
+                            recordType: "Hut", field: "kind\($0)", type: .int64,
+                            indexes: .queryable)
+                    }))
+    }
+
+    private static let marked = schema(.sortable)
+    private static let unmarked = schema([])
+
+    private func store() async throws -> any RecordStore {
+        try await SQLiteStorageEngine.inMemory().store(
+            for: DatabaseAddress(
+                ContainerAddress(container: "c", environment: .production), .public))
+    }
+
+    private func manager(_ limits: Limits = Limits()) -> IndexManager {
+        IndexManager(limits: limits, world: .live, logger: Logger(label: "test"))
+    }
+
+    private func save(_ numbers: Range<Int>, in store: any RecordStore) async throws {
+        try await store.writeRecords { writer in
+            let zone = try #require(try writer.zone(named: "_defaultZone")).key
+            var indexing = RecordIndexing()
+            var state: UInt64 = 88
+            for number in numbers {
+                let version = try writer.takeVersions(1, in: zone).lowerBound
+                var fields = [
+                    Field(name: "height", value: .int64(Int64(number * 7_919 % 20_000 / 3)))
+                ]
+                for kinds in Self.kinds {
+                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    let value = FieldValue.int64(Int64(state >> 33) % Int64(kinds))
+                    fields.append(Field(name: "kind\(kinds)", value: value))
+                }
+                let row = RecordRow(
+                    zone: zone, name: "hut\(number)", type: "Hut", version: version,
+                    commitVersion: version, changeTag: "t\(version)", isDeleted: false,
+                    creatorDevice: "", createdMilliseconds: 1, modifiedMilliseconds: 1,
+                    creator: "_a", modifier: "_a", modifierDevice: "", parent: nil, shareRoot: nil,
+                    payload: RecordFields.values(fields).encoded())
+                try writer.put(row)
+                try indexing.update(row, fields: fields, old: nil, in: writer)
+            }
+        }
+    }
+
+    private func search(
+        _ kinds: Int, isAscending: Bool = true, values: [Int64] = [0], limits: Limits = Limits()
+    ) throws -> RecordSearch {
+        let filter =
+            values.count == 1
+            ? QueryDictionary.Filter(.equals, .user("kind\(kinds)"), .int64(values[0]))
+            : QueryDictionary.Filter(
+                .in, .user("kind\(kinds)"), .int64List(values))
+        let query = QueryDictionary(
+            recordType: "Hut", filterBy: [filter],
+            sortBy: [.init(.user("height"), isAscending: isAscending)])
+        return RecordSearch(
+            matcher: try RecordMatcher(query, schema: Self.marked),
+            order: try RecordOrder(query, schema: Self.marked), limit: Self.pageLength,
+            limits: limits)
+    }
+
+    /// The names of some pages, the records read for them, and the compound index of the last.
+    private func read(
+        _ search: RecordSearch, _ store: any RecordStore, pages: Int = 10
+    ) async throws -> (names: [String], scanned: Int, pages: Int, compound: IndexRow.Definition?) {
+        var position: QueryPosition?
+        var found: (names: [String], scanned: Int, pages: Int, compound: IndexRow.Definition?) =
+            ([], 0, 0, nil)
+        repeat {
+            let page = try await store.read { [position] reader in
+                try search.page(of: reader, in: reader.ownDefaultZone(), after: position)
+            }
+            found.names += page.found.map(\.row.name)
+            found.scanned += page.scanned
+            found.pages += 1
+            found.compound = page.compound ?? found.compound
+            position = page.next
+        } while position != nil && found.pages < pages
+        return found
+    }
+
+    private func definitions(_ store: any RecordStore) async throws -> [IndexRow.Definition] {
+        try await store.read { try $0.indexes().filter { $0.phase == .readable } }
+            .map(\.definition).filter { $0.kind == .compound }
+    }
+
+    /// Counted: a page reads no more than twice what it has, whatever part of the records matches.
+    @Test func compoundIndexMakesPagesLevel() async throws {
+        let store = try await store()
+        let manager = manager()
+        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await save(0..<Self.recordCount, in: store)
+        for kinds in Self.kinds {
+            for isAscending in [true, false] {
+                let search = try search(kinds, isAscending: isAscending)
+                try await manager.prepare(
+                    ["Hut"], asking: search.askedIndexes, of: Self.marked, in: store)
+                await manager.waitUntilBuilt()
+                let before = try await read(search, store)
+                let asked = Set([before.compound].compactMap(\.self))
+                let price = try await manager.prepare(
+                    ["Hut"], asking: asked, of: Self.marked, in: store)
+                await manager.waitUntilBuilt()
+                let after = try await read(search, store)
+                #expect(after.names == before.names)
+                // So many records are read before an index is worth its writes.
+                let few = kinds == 20 ? 0 : Limits().recordsReadPerCompoundIndex
+                #expect(
+                    after.scanned <= max(2 * (Self.pageLength + 1), few) * after.pages,
+                    "1/\(kinds): \(after.scanned) for \(after.pages) pages, \(before.scanned) before"
+                )
+                if kinds == 20 {
+                    // One index serves both directions.
+                    #expect(!isAscending || before.scanned > 100 * before.pages)
+                    #expect(price == (isAscending ? IndexPlan.recordsCounted : 0))
+                }
+            }
+        }
+        // What a page reads little without is not worth a write at every save.
+        let made = try await definitions(store).map(\.field)
+        #expect(made.contains("kind20") && !made.contains("kind1") && !made.contains("kind2"))
+        let several = try search(20, values: [3, 7, 11, 99])
+        let merged = try await read(several, store)
+        #expect(merged.scanned <= 4 * 2 * (Self.pageLength + 1) * merged.pages)
+        try await dropAll(store, manager)
+        #expect(try await read(several, store).names == merged.names)
+    }
+
+    private func dropAll(_ store: any RecordStore, _ manager: IndexManager) async throws {
+        try await manager.prepare(["Hut"], of: Self.unmarked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(try await definitions(store) == [])
+        try await manager.prepare(
+            ["Hut"], asking: search(20).askedIndexes, of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+    }
+
+    /// Where the schema does not allow one of its two fields, there is none: before a deployment, and after
+    /// one that takes a mark away.
+    @Test func compoundIndexNeedsTheMarksOfBothFields() async throws {
+        let store = try await store()
+        let manager = manager()
+        try await manager.prepare(["Hut"], of: Self.unmarked, in: store)
+        try await save(0..<300, in: store)
+        let compound = try #require(try search(20).compounds.first?.definition)
+        try await manager.prepare(["Hut"], asking: [compound], of: Self.unmarked, in: store)
+        #expect(try await definitions(store) == [])
+        try await manager.prepare(["Hut"], asking: [compound], of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(try await definitions(store) == [compound])
+        try await manager.prepare(["Hut"], of: Self.unmarked, in: store)
+        #expect(try await definitions(store) == [])
+    }
+
+    /// It costs at every save, so it goes when saves alone name its type; of too many, the one that was asked
+    /// for least recently goes.
+    @Test func compoundIndexIsGivenUpWhenItIsNotUsed() async throws {
+        var limits = Limits()
+        limits.compoundIndexesPerDatabase = 2
+        limits.savesPerUnusedIndex = 5
+        let store = try await store()
+        let manager = manager(limits)
+        try await save(0..<30, in: store)
+        let compounds = try Self.kinds.compactMap { try search($0).compounds.first?.definition }
+        for compound in compounds.prefix(3) {
+            try await manager.prepare(["Hut"], asking: [compound], of: Self.marked, in: store)
+            await manager.waitUntilBuilt()
+        }
+        #expect(try await Set(definitions(store)) == Set(compounds[1...2]))
+        for _ in 0..<4 {
+            try await manager.prepare(["Hut"], of: Self.marked, in: store)
+            try await manager.prepare(["Hut"], asking: [compounds[1]], of: Self.marked, in: store)
+        }
+        #expect(try await definitions(store).count == 2)
+        for _ in 0..<2 { try await manager.prepare(["Hut"], of: Self.marked, in: store) }
+        await manager.waitUntilBuilt()
+        #expect(try await definitions(store) == [compounds[1]])
+        // After a restart, the saves are counted anew.
+        let later = self.manager(limits)
+        for _ in 0..<6 { try await later.prepare(["Hut"], of: Self.marked, in: store) }
+        #expect(try await definitions(store) == [compounds[1]])
+        for _ in 0..<2 { try await later.prepare(["Hut"], of: Self.marked, in: store) }
+        #expect(try await definitions(store) == [])
+    }
+}

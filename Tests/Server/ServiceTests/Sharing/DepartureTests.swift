@@ -1,0 +1,128 @@
+import StratusRecords
+import StratusWire
+import Testing
+
+@testable import StratusService
+@testable import StratusStorage
+
+/// Many records that leave a share which goes on: they are hidden at once, and follow in steps.
+@Suite struct DepartureTests {
+    /// A chain of twelve with five beside each, shared with Paul; all from the seventh on is to leave.
+    private func sharedTree(
+        _ backend: Backend = .memory
+    ) async throws -> (tree: LargeShareTests.Hierarchy, stays: Set<String>) {
+        let tree = try await LargeShareTests.Hierarchy(backend, depth: 12, width: 5)
+        #expect(try await tree.paul.accept(tree.share()).error == nil)
+        while try await tree.step() {}
+        #expect(try await tree.visible() == Set(tree.names))
+        let stays = Set(
+            (0..<6).flatMap { level in
+                ["c\(level)"] + (0..<5).map { "c\(level)-\($0)" }
+            })
+        return (tree, stays)
+    }
+
+    private func leave(_ tree: LargeShareTests.Hierarchy) async throws {
+        try await tree.ida.modify([hut(.forceUpdate, "c6", parent: .none)], in: "Trips")
+    }
+
+    private func found(_ tree: LargeShareTests.Hierarchy) async throws -> Set<String> {
+        let query = QueryDictionary(
+            recordType: "Hut", filterBy: [.init(.greaterThan, .user("beds"), .int64(0))])
+        let page = try await tree.paul.ask(
+            RecordsQuery.self, .init(query: query, zoneID: zone("Trips", of: tree.ida)),
+            in: .shared)
+        return Set(page.records.compactMap(\.name))
+    }
+
+    @Test(arguments: Backend.allCases)
+    func recordsMovedOutOfSharedHierarchyAreHiddenAtOnce(_ backend: Backend) async throws {
+        var (tree, stays) = try await sharedTree(backend)
+        try await leave(tree)
+        let mayNot = try await tree.paul.modify(
+            [hut(.forceUpdate, "c9", [beds(7)])], in: zone("Trips", of: tree.ida), scope: .shared)
+        #expect(mayNot[0].failed != nil)
+        let may = try await tree.paul.modify(
+            [hut(.forceUpdate, "c5", [beds(7)])], in: zone("Trips", of: tree.ida), scope: .shared)
+        #expect(may[0].failed == nil)
+        var steps = 0
+        repeat {
+            #expect(try await tree.visible() == stays)
+            #expect(try await found(tree) == stays)
+            if let storage = tree.storage as? SQLiteStorageEngine {
+                #expect(try await Doctor(storage: storage).examine().findings == [])
+            }
+            try await tree.restart()
+            steps += 1
+        } while try await tree.step()
+        #expect(steps > 5)
+        #expect(try await tree.visible() == stays)
+        let rows = try await tree.storage.store(
+            for: DatabaseAddress(tree.world.address, .private(owner: tree.ida.name))
+        ).read { reader in
+            try LongChangeRow.Kind.allCases.flatMap { try reader.longChanges($0, limit: 9) }
+        }
+        #expect(rows.isEmpty)
+    }
+
+    /// A device that had them hears that they are gone; until it can, its feed waits.
+    @Test func feedTellsOfDepartedRecords() async throws {
+        let (tree, stays) = try await sharedTree()
+        var feed = SharingFeed()
+        try await feed.catchUp(tree)
+        #expect(feed.names == Set(tree.names))
+        try await leave(tree)
+        while try await tree.step() {}
+        try await feed.catchUp(tree)
+        #expect(feed.names == stays)
+        // Nobody who comes new to it ever sees them.
+        var fresh = SharingFeed()
+        try await fresh.catchUp(tree)
+        #expect(fresh.names == stays)
+    }
+
+    @Test func newFeedWaitsWhileRecordsLeave() async throws {
+        let (tree, _) = try await sharedTree()
+        try await leave(tree)
+        let first = try await tree.paul.changes(in: zone("Trips", of: tree.ida), limit: 200)
+        #expect(first.page == nil)
+        while try await tree.step() {}
+        let then = try await tree.paul.changes(in: zone("Trips", of: tree.ida), limit: 200)
+        #expect(then.page != nil)
+    }
+
+    /// Moved back before the last step, all of it is there again, for a device too.
+    @Test(arguments: [0, 2, 4]) func recordsMovedBackAreThereAgain(_ steps: Int) async throws {
+        let (tree, _) = try await sharedTree()
+        var feed = SharingFeed()
+        try await feed.catchUp(tree)
+        try await leave(tree)
+        for _ in 0..<steps { _ = try await tree.step() }
+        try await tree.ida.modify([hut(.forceUpdate, "c6", parent: .some("c5"))], in: "Trips")
+        while try await tree.step() {}
+        #expect(try await tree.visible() == Set(tree.names))
+        try await feed.catchUp(tree)
+        #expect(feed.names == Set(tree.names))
+    }
+}
+
+/// What a device of Paul's has by the zone's feed.
+private struct SharingFeed {
+    var token: String?
+    var names: Set<String> = []
+
+    mutating func catchUp(_ tree: LargeShareTests.Hierarchy) async throws {
+        while true {
+            let page = try #require(
+                try await tree.paul.changes(
+                    in: zone("Trips", of: tree.ida), since: token, limit: 7
+                ).page)
+            for result in page.records {
+                if let name = result.record?.recordName, name != "S" { names.insert(name) }
+                if let name = result.tombstone?.recordName { names.remove(name) }
+            }
+            token = page.syncToken
+            if !page.moreComing { return }
+        }
+    }
+}
