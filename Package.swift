@@ -30,6 +30,12 @@ let mustache = Target.Dependency.product(name: "Mustache", package: "swift-musta
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1 = Target.Dependency.product(
+    name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
+let nioHTTPTypesHTTP2 = Target.Dependency.product(
+    name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -61,6 +67,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -118,12 +125,15 @@ let package = Package(
             path: "Sources/Server/Service",
             exclude: ["DESIGN.md"]),
         .target(
+            name: "CZlib", path: "Sources/Server/CZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(
             name: "StratusServer",
             dependencies: [
-                "StratusRecords", "StratusRuntime", "StratusService", "StratusWire",
+                "CZlib", "StratusRecords", "StratusRuntime", "StratusService", "StratusWire",
                 asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore,
                 jwtKit, lifecycle, logging, metrics, mustache,
-                nio, nioHTTP, nioSSL,
+                nio, nioHTTP, nioHTTP2, nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioSSL,
+                nioTLS,
             ],
             path: "Sources/Server/Server"),
         .executableTarget(
@@ -283,7 +293,9 @@ let package = Package(
             ],
             path: "Tests/Server/ConformanceTests"),
         .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
-        .testTarget(name: "HostileTests", dependencies: ["stratus"], path: "Tests/HostileTests"),
+        .testTarget(
+            name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
+            path: "Tests/HostileTests"),
         .testTarget(
             name: "StratusWireTests",
             dependencies: ["StratusRecords", "StratusWire"],

@@ -73,6 +73,11 @@
                 database + "tokens/create" + query, #"{"apnsEnvironment":"development"}"#
             ).object()
             let address = try #require(made["webcourierURL"] as? String)
+            let token = try #require(made["apnsToken"] as? String)
+            let registered = try nginx.ask(
+                database + "tokens/register" + query,
+                #"{"apnsEnvironment":"development","apnsToken":"\#(token)"}"#)
+            #expect(registered.status == 200, "\(registered)")
             #expect(address.hasPrefix(nginx.url + "/courier/"))
             let idle = try nginx.curl([address])
             #expect(idle.status == 200 && idle.body == "{}", "\(idle)")

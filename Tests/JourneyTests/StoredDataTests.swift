@@ -167,16 +167,24 @@ import Testing
         try queue.close()
     }
 
-    /// A share, a cascade and a zone's removal go on where a killed service left them.
-    @Test(.timeLimit(.minutes(5))) func longChangesAreCarriedOut() async throws {
-        let fixture = try StoredFormatFixture("2026-11-epochs")
+    /// A share, a cascade and a zone's removal go on where a killed service left them, and so does a move
+    /// out of a share in files that know it.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            ("2026-11-epochs", Set([1, 2, 3]), 62), ("2026-11-compound", Set([1, 2, 3, 4]), 64),
+        ])
+    func longChangesAreCarriedOut(
+        _ name: String, _ underWay: Set<Int>, _ shared: Int
+    ) async throws {
+        let fixture = try StoredFormatFixture(name)
         let ending = "/" + (try fixture.fact("carol")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
         let queue = try DatabaseQueue(path: file)
         func kinds() throws -> Set<Int> {
             try queue.read { try Set(Int.fetchAll($0, sql: "SELECT kind FROM long_change")) }
         }
-        #expect(try kinds() == [1, 2, 3])
+        #expect(try kinds() == underWay)
         let instance = try serve(fixture)
         while try !kinds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
         let counts = try await queue.read {
@@ -187,8 +195,9 @@ import Testing
                     UNION ALL SELECT count(*) FROM reference_
                     """)
         }
-        // The root, its children and the share; nobody refers to what was deleted.
-        #expect(counts == [62, 0])
+        // The root, its children and the share, and a root with its share alone; nobody refers to what was
+        // deleted.
+        #expect(counts == [shared, 0])
         #expect(instance.terminate() == 0)
         try queue.close()
         #expect(try CommandRun(["doctor", "--data", fixture.dataFolder]).status == 0)

@@ -1,5 +1,6 @@
 import Logging
 import ServiceLifecycle
+import StratusService
 import StratusStorage
 
 /// Looks through all databases slowly while the service runs.
@@ -8,6 +9,10 @@ struct ScrubLifecycle: ServiceLifecycle.Service {
     let logger: Logger
 
     func run() async {
-        await cancelWhenGracefulShutdown { await FolderScrub(storage, logger: logger).run() }
+        let doctor = Doctor(storage: storage)
+        let scrub = FolderScrub(storage, logger: logger) {
+            try await doctor.contents(of: $0).findings
+        }
+        await cancelWhenGracefulShutdown { await scrub.run() }
     }
 }

@@ -107,6 +107,8 @@ extension StoreConformance {
             try await store.read { reader in
                 let below = try reader.descendants(of: "a", in: zone, limit: 9)
                 try expect(below.map(\.name).sorted(), equals: ["b", "c", "d"])
+                let names = try reader.descendantNames(of: "a", in: zone, limit: 9)
+                try expect(names.sorted(), equals: ["b", "c", "d"])
                 try expect(reader.descendants(of: "a", in: zone, limit: 2).count, equals: 2)
                 try expect(reader.descendants(of: "e", in: zone, limit: 9), equals: [])
             }

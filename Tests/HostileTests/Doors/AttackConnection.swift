@@ -41,7 +41,12 @@ final class AttackConnection {
 
     /// Sends everything, as fast as it is taken.
     func send(_ text: String) throws {
-        var rest = Array(text.utf8)[...]
+        try send(Array(text.utf8))
+    }
+
+    /// Sends everything, as fast as it is taken.
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
                 Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))

@@ -6,9 +6,10 @@ import HummingbirdTesting
 import Logging
 import StratusRecords
 import StratusServer
-import StratusService
 import StratusStorage
 import Testing
+
+@testable import StratusService
 
 /// Signed requests as bytes on the wire: the target and the body reach the check as they were sent.
 @Suite struct SignedRequestTests {
@@ -19,6 +20,7 @@ import Testing
         let client: any TestClientProtocol
         let key: P256.Signing.PrivateKey
         let keyID: String
+        let service: CloudService
 
         func ask(
             _ target: String, _ body: String, method: HTTPRequest.Method = .post,
@@ -44,13 +46,14 @@ import Testing
         }
     }
 
-    private func withServer(_ body: @escaping @Sendable (Server) async throws -> Void) async throws
-    {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(
-                isForDevelopment: false,
-                world: .init(randomBytes: { Array(repeating: 0, count: $0) })))
+    private func withServer(
+        heavyThreads: Int = 0, _ body: @escaping @Sendable (Server) async throws -> Void
+    ) async throws {
+        var settings = ServiceSettings(
+            isForDevelopment: false,
+            world: .init(randomBytes: { Array(repeating: 0, count: $0) }))
+        settings.heavyThreads = heavyThreads
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
         let key = P256.Signing.PrivateKey()
         let row = try await service.accounts.addServerKey(
             key.publicKey.pemRepresentation, name: "test", for: Self.address)
@@ -60,7 +63,8 @@ import Testing
             service, host: "127.0.0.1", port: 0, logger: logger,
             onListening: { _ in })
         try await server.test(.router) { client in
-            try await body(Server(client: client, key: key, keyID: row.identifier))
+            try await body(
+                Server(client: client, key: key, keyID: row.identifier, service: service))
         }
     }
 
@@ -111,6 +115,26 @@ import Testing
             let others = try await server.ask(
                 target.replacing("/public/", with: "/private/"), "{}")
             #expect(others.status.code == 403)
+        }
+    }
+
+    /// The sum over a large body is made where heavy requests run, and is paid for though the signature is
+    /// wrong.
+    @Test func largeSignedBodyIsHeavyWorkThatIsPaidFor() async throws {
+        try await withServer(heavyThreads: 1) { server in
+            let threads = try #require(server.service.pipeline.heavy?.threads)
+            let target = Self.base + "/records/modify"
+            _ = try await server.ask(target, "{}", hash: "AAAA")
+            #expect(threads.stepsRun == 0)
+            let body = String(
+                repeating: " ", count: server.service.settings.limits.lightRequestBytes)
+            var refusals: [Int] = []
+            for _ in 0..<400 where refusals.last != 429 {
+                refusals.append(
+                    try await server.ask(target, body + "{}", hash: "AAAA").status.code)
+            }
+            #expect(threads.stepsRun >= refusals.count(where: { $0 == 401 }))
+            #expect(refusals.first == 401)
         }
     }
 }

@@ -8,6 +8,8 @@ public struct AssetUpload: AsyncSequence, Sendable {
     static let pieceBytes = 256 * 1_024
 
     public let sizeBytes: Int64
+    /// Bytes that the service has already, and that are not sent.
+    private(set) var keptBytes: Int64 = 0
     private let url: URL
     private let progress: @Sendable (_ sentBytes: Int64) -> Void
 
@@ -17,31 +19,45 @@ public struct AssetUpload: AsyncSequence, Sendable {
         self.progress = progress
     }
 
+    /// The bytes behind those that the service has.
+    func after(_ keptBytes: Int64) -> AssetUpload {
+        var upload = self
+        upload.keptBytes = keptBytes
+        return upload
+    }
+
     public func makeAsyncIterator() -> Iterator {
-        Iterator(url: url, progress: progress)
+        Iterator(url: url, keptBytes: keptBytes, progress: progress)
     }
 
     public struct Iterator: AsyncIteratorProtocol {
         let url: URL
         let progress: @Sendable (Int64) -> Void
         private var handle: FileHandle?
-        private var sentBytes: Int64 = 0
+        private var sentBytes: Int64
 
-        init(url: URL, progress: @escaping @Sendable (Int64) -> Void) {
+        init(url: URL, keptBytes: Int64, progress: @escaping @Sendable (Int64) -> Void) {
             self.url = url
+            sentBytes = keptBytes
             self.progress = progress
         }
 
         /// - Throws: what the disk says; `CancellationError`.
         public mutating func next() async throws -> [UInt8]? {
             try Task.checkCancellation()
-            let file = try handle ?? FileHandle(forReadingFrom: url)
+            let file = try handle ?? opened()
             handle = file
             progress(sentBytes)
             guard let piece = try file.read(upToCount: AssetUpload.pieceBytes), !piece.isEmpty
             else { return nil }
             sentBytes += Int64(piece.count)
             return [UInt8](piece)
+        }
+
+        private func opened() throws -> FileHandle {
+            let file = try FileHandle(forReadingFrom: url)
+            try file.seek(toOffset: UInt64(sentBytes))
+            return file
         }
     }
 }

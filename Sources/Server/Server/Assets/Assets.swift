@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOHTTP1
 import StratusRecords
 import StratusRuntime
 import StratusService
@@ -18,6 +17,7 @@ extension Routes {
                     context.parameters.get("token") ?? "", request, context.ledger)
             }
         }
+        addUploadsInGoes(to: router)
         // What stands behind the token is the name under which a client wants the file.
         for path in ["assets/get/:token", "assets/get/:token/:name"] {
             for method in [HTTPRequest.Method.get, .head] {
@@ -43,6 +43,20 @@ extension Routes {
     private func upload(
         _ token: String, _ request: Request, _ ledger: ConnectionLedger?
     ) async throws -> Response {
+        let answer = try await transfer(request, ledger) { pieces in
+            // A form is a little larger than its file, which is counted as it is read, and a body in
+            // gzip says nothing of its size.
+            try await service.upload(
+                to: token, announcedBytes: pieces.isForm ? nil : pieces.announcedBytes, pieces)
+        }
+        return Response(wireBytes: wireBytes(of: answer))
+    }
+
+    /// Hands the bytes of a request on as they come, watched for their pace.
+    func transfer<Outcome: Sendable>(
+        _ request: Request, _ ledger: ConnectionLedger?,
+        _ body: @escaping @Sendable (UploadPieces) async throws -> Outcome
+    ) async throws -> Outcome {
         // What is handed to the disk at a time.
         let memory = ledger?.memory.sibling()
         memory?.take(Self.bytesPerUpload)
@@ -50,34 +64,38 @@ extension Routes {
         let settings = service.settings
         let progress = TransferProgress()
         let pieces = UploadPieces(
-            body: request.body, progress: progress, ledger: ledger,
-            boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)))
-        // A form is a little larger than its file, which is counted as it is read.
-        let announced =
-            pieces.boundary == nil ? request.headers[.contentLength].flatMap { Int64($0) } : nil
-        let answer = try await progress.watch(
+            body: request.body, progress: progress,
+            // What is inflated was given back before.
+            ledger: request.isInflated ? nil : ledger,
+            boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)),
+            announcedBytes: request.isInflated
+                ? nil : request.headers[.contentLength].flatMap { Int64($0) })
+        return try await progress.watch(
             idleSeconds: settings.limits.assetIdleSeconds,
             totalSeconds: settings.limits.assetUploadSeconds, in: settings.world,
             throwing: RequestFailure(.bodyTooSlow, unreadBody: .tooSlow)
         ) {
-            try await service.upload(to: token, announcedBytes: announced, pieces)
+            try await body(pieces)
         }
-        return Response(wireBytes: wireBytes(of: answer))
     }
 }
 
 /// The bytes of an uploaded asset, piece by piece as they arrive.
-private struct UploadPieces: AsyncSequence, Sendable {
+struct UploadPieces: AsyncSequence, Sendable {
     let body: RequestBody
     let progress: TransferProgress
     let ledger: ConnectionLedger?
     /// Nil when the body is the asset itself.
     let boundary: [UInt8]?
+    /// How many there must be; nil where nobody said it.
+    let announcedBytes: Int64?
+
+    var isForm: Bool { boundary != nil }
 
     func makeAsyncIterator() -> Iterator {
         Iterator(
             body: body.makeAsyncIterator(), progress: progress, ledger: ledger,
-            form: boundary.map { FormFile(boundary: $0) })
+            form: boundary.map { FormFile(boundary: $0) }, missingBytes: announcedBytes)
     }
 
     struct Iterator: AsyncIteratorProtocol {
@@ -85,15 +103,18 @@ private struct UploadPieces: AsyncSequence, Sendable {
         let progress: TransferProgress
         let ledger: ConnectionLedger?
         var form: FormFile?
+        var missingBytes: Int64?
 
         mutating func next() async throws -> [UInt8]? {
             while let buffer = try await nextBuffer() {
                 progress.advance()
+                missingBytes? -= Int64(buffer.readableBytes)
                 ledger?.used(buffer.readableBytes)
                 let bytes = Array(buffer.readableBytesView)
                 guard form != nil else { return bytes }
                 if let piece = try form?.read(bytes), !piece.isEmpty { return piece }
             }
+            if missingBytes ?? 0 > 0 { throw RequestFailure(.bodyBroken, unreadBody: .refused) }
             if form?.isComplete == false {
                 throw RequestFailure(.malformedForm, unreadBody: .refused)
             }
@@ -103,8 +124,8 @@ private struct UploadPieces: AsyncSequence, Sendable {
         private mutating func nextBuffer() async throws -> ByteBuffer? {
             do {
                 return try await body.next()
-            } catch is HTTPParserError {
-                throw RequestFailure(.bodyBroken, unreadBody: .refused)
+            } catch {
+                throw RequestFailure.ofBody(error)
             }
         }
     }

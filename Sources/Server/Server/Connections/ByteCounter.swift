@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP2
 import StratusRecords
 import StratusRuntime
 import StratusService
@@ -10,25 +11,38 @@ import StratusWire
     import Darwin
 #endif
 
-/// The innermost handler of a connection: counts its bytes, stops reading while memory is short, and
-/// ends it when its client is too slow (``ConnectionPace``).
+/// What bytes travel as: in a connection as they are, in a stream of HTTP/2 as the content of frames.
+protocol CountedBytes: SendableMetatype {
+    var countedBytes: Int { get }
+    /// Whether it is a request's head, and a body follows.
+    var beginsBody: Bool { get }
+}
+
+/// The innermost handler of a connection: ``ByteCounter`` where bytes are bytes.
+typealias ConnectionCounter = ByteCounter<ByteBuffer, IOData>
+/// The innermost handler of a stream of HTTP/2.
+typealias StreamCounter = ByteCounter<HTTP2Frame.FramePayload, HTTP2Frame.FramePayload>
+
+/// Bytes of a request that are read whatever is held: heads and short bodies always come through.
+private let bytesAlwaysRead = 16_384
+/// What one read may bring at the most, and what a stream's client may send before it is read.
+private let bytesPerRead = 65_536
+/// How long the rest of a refused request is read, so that its answer is not lost with the connection.
+private let lingerSeconds: Int64 = 2
+/// How long a refusal may take to be answered.
+private let answerSeconds: Int64 = 10
+
+/// The innermost handler of a connection, or of a stream of HTTP/2: counts its bytes, stops reading while
+/// memory is short, and ends it when its client is too slow (``ConnectionPace``).
 ///
 /// `@unchecked`: NIO calls a handler on its channel's event loop alone.
-final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = IOData
-    typealias OutboundOut = IOData
-
-    /// Bytes of a request that are read whatever is held: heads and short bodies always come through.
-    private static let bytesAlwaysRead = 16_384
-    /// What one read may bring at the most.
-    private static let bytesPerRead = 65_536
-    /// How long the rest of a refused request is read, so that its answer is not lost with the connection.
-    private static let lingerSeconds: Int64 = 2
-
-    /// How long a refusal may take to be answered.
-    private static let answerSeconds: Int64 = 10
+final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelDuplexHandler,
+    @unchecked Sendable
+{
+    typealias InboundIn = Arriving
+    typealias InboundOut = Arriving
+    typealias OutboundIn = Leaving
+    typealias OutboundOut = Leaving
 
     let ledger: ConnectionLedger
     private let world: World
@@ -46,6 +60,13 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     private var waitEnds = 0.0
     private var isRefused = false
     private var closesAfterAnswer = false
+    /// What the stream's client may send before anything of it is read.
+    private var reservedBytes = 0
+    /// A stream's bytes that its connection has not sent.
+    private var unsentInConnection = 0
+    private let isStream = Arriving.self == HTTP2Frame.FramePayload.self
+    /// Whether the connection's requests are counted by its streams; then only its pace is kept here.
+    var carriesStreams = false
 
     init(_ ledger: ConnectionLedger, limits: Limits, world: World) {
         self.ledger = ledger
@@ -62,14 +83,15 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         self.context = nil
         stopWaiting?()
         stopWaiting = nil
-        ledger.end()
+        ledger.end(keepsUnsent: isStream)
     }
 
     // MARK: In
 
     func read(context: ChannelHandlerContext) {
+        guard !carriesStreams else { return context.read() }
         guard stopWaiting == nil else { return }
-        if credit == 0, ledger.arrivedBytes > Self.bytesAlwaysRead {
+        if credit == 0, ledger.arrivedBytes > bytesAlwaysRead {
             stopWaiting = waitForMemory(context.eventLoop)
             if stopWaiting != nil {
                 let now = world.uptimeSeconds()
@@ -77,7 +99,7 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
                 if waitEnds == 0 { waitEnds = now + waitSeconds }
                 return look()
             }
-            credit = Self.bytesPerRead
+            credit = bytesPerRead
         }
         waitEnds = 0
         pace.reading(at: world.uptimeSeconds())
@@ -85,7 +107,7 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     private func waitForMemory(_ eventLoop: any EventLoop) -> (@Sendable () -> Void)? {
-        ledger.memory.takeOrWait(Self.bytesPerRead) { [weak self] in
+        ledger.memory.takeOrWait(bytesPerRead) { [weak self] in
             eventLoop.execute { [weak self] in self?.readAgain() }
         }
     }
@@ -97,9 +119,12 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data).readableBytes
+        guard !carriesStreams else { return context.fireChannelRead(data) }
+        let arriving = unwrapInboundIn(data)
+        let bytes = arriving.countedBytes
         pace.arrived(bytes, at: world.uptimeSeconds())
         ledger.arrived(bytes)
+        if arriving.beginsBody, !reserve(context) { return }
         context.fireChannelRead(data)
     }
 
@@ -111,6 +136,22 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         if pace.isWatching { look() }
     }
 
+    /// Counts what the client of a stream may send unasked, since nobody sees it before it is read. Without
+    /// room for it the stream ends at once: until it were answered, the client would have sent it.
+    private func reserve(_ context: ChannelHandlerContext) -> Bool {
+        do {
+            try ledger.memory.takeIfFree(bytesPerRead)
+            reservedBytes = bytesPerRead
+            return true
+        } catch {
+            // Not begun, so that the client may ask again.
+            if let refusal = HTTP2Frame.FramePayload.rstStream(.refusedStream) as? Leaving {
+                context.writeAndFlush(wrapOutboundOut(refusal), promise: nil)
+            }
+            return false
+        }
+    }
+
     // MARK: Requests, as the handler behind the HTTP codec sees them
 
     func headArrived() { pace.headEnded() }
@@ -118,6 +159,8 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     func requestEnded() {
         pace.bodyEnded()
         ledger.requestEnded()
+        ledger.memory.giveBack(reservedBytes)
+        reservedBytes = 0
     }
 
     func answerBegins(closing: Bool) {
@@ -142,10 +185,27 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let bytes = unwrapOutboundIn(data).readableBytes
+        let bytes = unwrapOutboundIn(data).countedBytes
         writtenBytes += bytes
-        largestWrite = max(largestWrite, bytes)
+        guard !carriesStreams else { return context.write(data, promise: promise) }
         ledger.wrote(bytes)
+        if isStream { return write(context, data, bytes, promise) }
+        largestWrite = max(largestWrite, bytes)
+        context.write(data, promise: promise)
+    }
+
+    /// A stream cannot say what it has not sent; each of its writes can.
+    private func write(
+        _ context: ChannelHandlerContext, _ data: NIOAny, _ bytes: Int,
+        _ promise: EventLoopPromise<Void>?
+    ) {
+        let promise = promise ?? context.eventLoop.makePromise()
+        unsentInConnection += bytes
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+            unsentInConnection -= bytes
+            pace.noteUnsent(unsentInConnection, at: world.uptimeSeconds())
+            noteSent(unsentInConnection)
+        }
         context.write(data, promise: promise)
     }
 
@@ -170,11 +230,23 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     private func unsentBytes(_ context: ChannelHandlerContext) -> Int {
+        if isStream { return unsentInConnection }
         // A channel that cannot say it, in tests, has sent everything.
-        (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        return (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     // MARK: Time
+
+    /// Ends a connection of which something is expected that does not come in time.
+    func expect<Outcome: Sendable>(_ outcome: EventLoopFuture<Outcome>, within seconds: Double) {
+        let late = outcome.eventLoop.scheduleTask(
+            in: .milliseconds(Int64(seconds * 1_000))
+        ) { [weak self] in
+            // Nobody waits for the end of a connection that is given up.
+            self?.context?.close(promise: nil)
+        }
+        outcome.whenComplete { _ in late.cancel() }
+    }
 
     private func look() {
         guard !isLooking, let context else { return }
@@ -228,7 +300,32 @@ final class ByteCounter: ChannelDuplexHandler, @unchecked Sendable {
         stopWaiting = nil
         isRefused = true
         // By then it is answered, or never will be.
-        closeSoon(afterSeconds: Self.answerSeconds)
+        closeSoon(afterSeconds: answerSeconds)
         context.fireErrorCaught(failure)
+    }
+}
+
+extension ByteBuffer: CountedBytes {
+    var countedBytes: Int { readableBytes }
+    var beginsBody: Bool { false }
+}
+
+extension IOData: CountedBytes {
+    var countedBytes: Int { readableBytes }
+    var beginsBody: Bool { false }
+}
+
+extension HTTP2Frame.FramePayload: CountedBytes {
+    var countedBytes: Int {
+        switch self {
+        case .data(let content): content.data.readableBytes
+        case .headers(let content):
+            content.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
+        default: 0
+        }
+    }
+
+    var beginsBody: Bool {
+        if case .headers(let content) = self { !content.endStream } else { false }
     }
 }

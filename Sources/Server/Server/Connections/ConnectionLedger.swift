@@ -1,13 +1,13 @@
 import StratusService
 import Synchronization
 
-/// What a connection's requests hold of the memory: bytes that arrived and were not answered yet, and
+/// What the requests of a connection, or of a stream of HTTP/2, hold of the memory: bytes that arrived and were not answered yet, and
 /// bytes of answers that the client has not taken.
 ///
 /// Bytes are held from their arrival until the answer to their request was sent. What was written to a
 /// file before that is given back by whoever wrote it (``used(_:)``).
 final class ConnectionLedger: Sendable {
-    /// The connection whose task runs.
+    /// The connection or stream whose task runs.
     @TaskLocal static var current: ConnectionLedger?
 
     private struct Request {
@@ -81,9 +81,16 @@ final class ConnectionLedger: Sendable {
     }
 
     /// The connection has ended; tasks that its requests began may know it for longer.
-    func end() {
-        state.withLock { $0 = State() }
-        memory.giveBack(memory.bytes)
+    ///
+    /// - Parameter keepsUnsent: Whether what was written is held until it was sent: a stream ends before
+    ///   the connection that carries it.
+    func end(keepsUnsent: Bool = false) {
+        let unsentBytes = state.withLock { state in
+            state.requests = []
+            if !keepsUnsent { state.unsentBytes = 0 }
+            return state.unsentBytes
+        }
+        memory.giveBack(max(0, memory.bytes - unsentBytes))
     }
 
     func wrote(_ bytes: Int) {

@@ -2,54 +2,119 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
-import NIOHTTP1
+import NIOHTTPTypesHTTP1
 import NIOSSL
+import NIOTLS
 import StratusRecords
 import StratusRuntime
 import StratusService
 
-/// Sets connections up: TLS where there is a certificate, the ``ByteCounter``, and HTTP.
+/// Sets connections up: TLS where there is a certificate, the ``ByteCounter``, and HTTP: 1.1, or 2 where
+/// the client asks for it within TLS.
 struct MeteredChannel: ServerChildChannel {
-    /// A connection that is being served.
-    struct Value: ServerChildChannelValue {
-        let http: HTTP1Channel.Value
-        let ledger: ConnectionLedger
+    /// How a connection's requests come.
+    enum Served: Sendable {
+        case http1(HTTP1Channel.Value, ConnectionLedger)
+        case http2(StreamsChannel.Value)
+    }
 
-        var channel: any Channel { http.channel }
+    /// A connection that is being served, once it is known how.
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        let served: EventLoopFuture<Served>
     }
 
     let http: HTTP1Channel
+    let streams: StreamsChannel
     let tls: TLSFiles?
+    let connections: Connections
+    let meter: ConnectionMeter
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let counter = ConnectionCounter(
+            meter.ledger(of: channel), limits: meter.limits, world: meter.world)
+        return channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls.context)) }
+            try pipeline.addHandler(counter)
+            try pipeline.addHandler(connections.handler())
+            // Between two reads it is decided whether there is room for another one.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+        }.flatMap {
+            guard tls != nil else {
+                return setUpHTTP1(channel, counter, logger).map { served in
+                    Value(channel: channel, served: channel.eventLoop.makeSucceededFuture(served))
+                }
+            }
+            return channel.eventLoop.makeCompletedFuture {
+                Value(channel: channel, served: try negotiate(channel, counter, logger))
+            }
+        }
+    }
+
+    private func setUpHTTP1(
+        _ channel: any Channel, _ counter: ConnectionCounter, _ logger: Logger
+    ) -> EventLoopFuture<Served> {
+        http.setup(channel: channel, logger: logger).flatMapThrowing { http in
+            let pipeline = channel.pipeline.syncOperations
+            let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(
+                meter.requestCounter(counter, of: channel), position: .after(codec))
+            return .http1(http, counter.ledger)
+        }
+    }
+
+    /// Waits for what the client wants to speak, as long as for a request's head.
+    private func negotiate(
+        _ channel: any Channel, _ counter: ConnectionCounter, _ logger: Logger
+    ) throws -> EventLoopFuture<Served> {
+        let handler = NIOTypedApplicationProtocolNegotiationHandler<Served> { result in
+            guard case .negotiated(TLSFiles.http2) = result else {
+                return setUpHTTP1(channel, counter, logger)
+            }
+            counter.carriesStreams = true
+            return channel.eventLoop.makeCompletedFuture {
+                .http2(try streams.setUp(channel, logger))
+            }
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        counter.expect(handler.protocolNegotiationResult, within: meter.limits.requestHeadSeconds)
+        return handler.protocolNegotiationResult
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        do {
+            switch try await value.served.get() {
+            case .http1(let connection, let ledger):
+                await ConnectionLedger.$current.withValue(ledger) {
+                    await http.handle(value: connection, logger: logger)
+                }
+            case .http2(let connection):
+                await streams.handle(connection, on: value.channel, logger)
+            }
+        } catch {
+            logger.debug("A connection ended before it was clear what it speaks: \(error)")
+        }
+    }
+}
+
+/// What connections and their streams are measured by.
+struct ConnectionMeter: Sendable {
     let proxies: TrustedProxies
     let budget: MemoryBudget
     let limits: Limits
     let world: World
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    func ledger(of channel: any Channel) -> ConnectionLedger {
         let address = channel.remoteAddress.flatMap(NetworkAddress.name) ?? NetworkAddress.unknown
-        let ledger = ConnectionLedger(budget, networkAddress: address)
-        let counter = ByteCounter(ledger, limits: limits, world: world)
-        return channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls.context)) }
-            try pipeline.addHandler(counter)
-            // Between two reads it is decided whether there is room for another one.
-            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-        }.flatMap {
-            http.setup(channel: channel, logger: logger)
-        }.flatMapThrowing { http in
-            let pipeline = channel.pipeline.syncOperations
-            let codec = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(
-                RequestCounter(counter, proxies: proxies, peer: channel.remoteAddress),
-                position: .after(codec))
-            return Value(http: http, ledger: ledger)
-        }
+        return ConnectionLedger(budget, networkAddress: address)
     }
 
-    func handle(value: Value, logger: Logger) async {
-        await ConnectionLedger.$current.withValue(value.ledger) {
-            await http.handle(value: value.http, logger: logger)
-        }
+    func requestCounter(
+        _ counter: any RequestWatching, of channel: any Channel, headersPerRequest: Int? = nil
+    ) -> RequestCounter {
+        RequestCounter(
+            counter, proxies: proxies, peer: channel.remoteAddress,
+            headersPerRequest: headersPerRequest)
     }
 }

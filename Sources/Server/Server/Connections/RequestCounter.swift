@@ -1,50 +1,94 @@
+import HTTPTypes
 import NIOCore
-import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOHTTPTypesHTTP2
+import StratusRecords
+import StratusService
+import StratusWire
 
-/// Tells a connection's ``ByteCounter`` where requests and answers begin and end. Stands behind the
-/// codec of HTTP/1.
+/// Who is told where requests and answers begin and end: a ``ByteCounter``.
+protocol RequestWatching: AnyObject {
+    var ledger: ConnectionLedger { get }
+
+    func headArrived()
+    func requestEnded()
+    func answerBegins(closing: Bool)
+    func answerEnded()
+}
+
+extension ByteCounter: RequestWatching {}
+
+/// Tells the ``ByteCounter`` of a connection or stream where requests and answers begin and end. Stands
+/// behind the codec.
 ///
 /// `@unchecked`: NIO calls a handler on its channel's event loop alone.
 final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
-    typealias OutboundIn = HTTPServerResponsePart
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
-    private let bytes: ByteCounter
+    private let bytes: any RequestWatching
     private let proxies: TrustedProxies
     private let peer: SocketAddress?
+    /// Headers of a request, where no codec counts them.
+    private let headersPerRequest: Int?
+    /// Whether a request's body is arriving.
+    private var isArriving = false
 
-    init(_ bytes: ByteCounter, proxies: TrustedProxies, peer: SocketAddress?) {
+    /// - Parameter headersPerRequest: For a stream of HTTP/2; nil for a connection.
+    init(
+        _ bytes: any RequestWatching, proxies: TrustedProxies, peer: SocketAddress?,
+        headersPerRequest: Int? = nil
+    ) {
         self.bytes = bytes
         self.proxies = proxies
         self.peer = peer
+        self.headersPerRequest = headersPerRequest
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
+            guard head.headerFields.count <= headersPerRequest ?? .max else {
+                // Nobody waits for the end of a stream that is refused.
+                return context.close(promise: nil)
+            }
             bytes.headArrived()
+            isArriving = true
             // All of a proxy's connections carry requests of whoever comes.
             if !proxies.isEmpty {
                 let client = proxies.client(
-                    peer: peer, forwardedFor: head.headers["x-forwarded-for"])
+                    peer: peer, forwardedFor: head.headerFields[values: .forwardedFor])
                 bytes.ledger.memory.assign(toUser: nil)
                 bytes.ledger.memory.assign(toAddress: client)
             }
         case .body: break
-        case .end: bytes.requestEnded()
+        case .end:
+            isArriving = false
+            bytes.requestEnded()
         }
         context.fireChannelRead(data)
     }
 
+    /// A stream that goes with its connection says nothing; its body must not look whole.
+    func channelInactive(context: ChannelHandlerContext) {
+        if isArriving, headersPerRequest != nil {
+            context.fireErrorCaught(RequestFailure(.bodyBroken, unreadBody: .refused))
+        }
+        context.fireChannelInactive()
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head):
-            if head.status.code >= 200 {
-                bytes.answerBegins(closing: head.headers["connection"].first == "close")
+        case .head(var head):
+            if head.status.kind != .informational {
+                bytes.answerBegins(closing: head.headerFields[.connection] == "close")
             }
-            context.write(data, promise: promise)
+            // HTTP/2 knows no such header: each stream ends by itself.
+            if headersPerRequest != nil { head.headerFields[.connection] = nil }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
             context.write(data, promise: promise)

@@ -18,8 +18,17 @@ extension Response {
     }
 
     /// An answer in JSON.
-    init(status: HTTPResponse.Status = .ok, json: ByteBuffer, webAuthToken: String? = nil) {
+    ///
+    /// - Parameter isCompressed: Whether the bytes are in gzip; nil where they never would be.
+    init(
+        status: HTTPResponse.Status = .ok, json: ByteBuffer, webAuthToken: String? = nil,
+        isCompressed: Bool? = nil
+    ) {
         var headers = HTTPFields()
+        if let isCompressed {
+            headers[.vary] = "Accept-Encoding"
+            if isCompressed { headers[.contentEncoding] = "gzip" }
+        }
         headers[.contentType] = "application/json; charset=UTF-8"
         headers[.cacheControl] = "no-store"
         headers[.webAuthToken] = webAuthToken

@@ -22,7 +22,8 @@ struct CrossOrigin: RouterMiddleware {
         if request.method == .options {
             response = Response(status: .noContent)
             if mayRead {
-                response.headers[.accessControlAllowMethods] = "GET, HEAD, POST, OPTIONS"
+                response.headers[.accessControlAllowMethods] =
+                    "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
                 response.headers[.accessControlAllowHeaders] =
                     request.headers[.accessControlRequestHeaders] ?? "content-type"
                 response.headers[.accessControlMaxAge] = "600"
@@ -30,12 +31,12 @@ struct CrossOrigin: RouterMiddleware {
         } else {
             response = try await next(request, context)
         }
-        response.headers[.vary] = "Origin"
+        response.headers[values: .vary].append("Origin")
         guard mayRead else { return response }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlExposeHeaders] =
             "X-Apple-CloudKit-Web-Auth-Token, X-Apple-CloudKit-Session, X-Apple-Request-UUID, "
-            + "Accept-Ranges, Content-Range, ETag"
+            + "Accept-Ranges, Content-Range, ETag, Upload-Offset, Upload-Complete, Upload-Limit"
         return response
     }
 

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOHTTP1
 import StratusRecords
 import StratusService
 import StratusWire
@@ -122,8 +121,17 @@ extension Request {
             return try await body.collect(upTo: limits.requestBodyBytes)
         } catch is NIOTooManyBytesError {
             throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
-        } catch is HTTPParserError {
-            throw RequestFailure(.bodyBroken, unreadBody: .refused)
+        } catch {
+            throw RequestFailure.ofBody(error)
         }
+    }
+}
+
+extension RequestFailure {
+    /// What ended a body before its end, where it is not told already: the client, its connection, or its
+    /// idea of HTTP.
+    static func ofBody(_ error: any Error) -> any Error {
+        error is RequestFailure || error is CancellationError
+            ? error : RequestFailure(.bodyBroken, unreadBody: .refused)
     }
 }

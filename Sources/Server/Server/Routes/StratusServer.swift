@@ -43,12 +43,21 @@ public func buildServer(
         isDevelopmentOpen: isDevelopmentOpen)
     let limits = service.settings.limits
     let timing = tellsTime ? ServerTiming(world: service.settings.world) : nil
-    let configuration = connectionConfiguration(limits, trustedProxies, timing)
+    let connections = Connections(
+        maximum: limits.connections, perAddress: limits.connectionsPerAddress,
+        proxies: trustedProxies)
+    let handlers: @Sendable () -> [any RemovableChannelHandler] = {
+        timing.map { [$0.handler()] } ?? []
+    }
+    let meter = ConnectionMeter(
+        proxies: trustedProxies, budget: service.memory, limits: limits,
+        world: service.settings.world)
     let server = HTTPServerBuilder { responder in
-        MeteredChannel(
-            http: HTTP1Channel(responder: responder, configuration: configuration), tls: tls,
-            proxies: trustedProxies, budget: service.memory, limits: limits,
-            world: service.settings.world)
+        let http = HTTP1Channel(
+            responder: responder, configuration: connectionConfiguration(limits, handlers))
+        return MeteredChannel(
+            http: http, streams: StreamsChannel(http: http, handlers: handlers, meter: meter),
+            tls: tls, connections: connections, meter: meter)
     }
     return Application(
         router: try routes.router(timing),
@@ -77,6 +86,7 @@ extension Routes {
             router.add(middleware: DevelopmentCheck(routes: self, isOpen: isDevelopmentOpen))
         }
         router.add(middleware: CrossOrigin(service: service))
+        router.add(middleware: InflatedBodies(service: service))
         // Which methods an address has is known when all routes are there.
         let pages = SignInPages(routes: self, pages: try Pages())
         let all = Router(context: ServerContext.self)
@@ -90,16 +100,12 @@ extension Routes {
     }
 }
 
-/// How long a connection may be silent, how much a request's head may have, and how many connections an
-/// address may have open.
+/// How long a connection may be silent, and how much a request's head may have.
 private func connectionConfiguration(
-    _ limits: Limits, _ proxies: TrustedProxies, _ timing: ServerTiming?
+    _ limits: Limits, _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler]
 ) -> HTTP1Channel.Configuration {
-    let connections = Connections(
-        maximum: limits.connections, perAddress: limits.connectionsPerAddress, proxies: proxies)
-    return HTTP1Channel.Configuration(
-        additionalChannelHandlers: [connections.handler()]
-            + (timing.map { [$0.handler()] } ?? []),
+    HTTP1Channel.Configuration(
+        additionalChannelHandlers: handlers(),
         idleTimeout: .milliseconds(Int64(limits.connectionIdleSeconds * 1_000)),
         httpDecoderConfiguration: .init(
             maxHeaderFieldSize: limits.requestHeadBytes, maxHeaderListSize: limits.requestHeadBytes,

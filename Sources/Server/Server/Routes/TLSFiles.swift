@@ -4,6 +4,9 @@ import Synchronization
 /// The certificate and key with which a server speaks TLS, 1.2 at least. They can be read again while it
 /// runs; connections that are open keep what they began with.
 public final class TLSFiles: Sendable {
+    /// What a client offers that speaks HTTP/2 (RFC 9113).
+    static let http2 = "h2"
+
     private let certificatePath: String
     private let keyPath: String
     private let current: Mutex<NIOSSLContext>
@@ -49,6 +52,7 @@ public final class TLSFiles: Sendable {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = [http2, "http/1.1"]
             // Says now, and not at the first connection, whether the key is the certificate's.
             return try NIOSSLContext(configuration: configuration)
         } catch {

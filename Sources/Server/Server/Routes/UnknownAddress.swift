@@ -47,7 +47,8 @@ struct AnswerNaming: RouterMiddleware {
         if response.headers[.requestUUID] == nil {
             response.headers[.requestUUID] = service.newUUID()
         }
-        return response
+        // An error has a body, which would be taken for the next answer.
+        return request.method == .head ? response.createHeadResponse() : response
     }
 }
 

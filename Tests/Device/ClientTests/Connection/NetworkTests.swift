@@ -11,7 +11,7 @@ import Testing
 /// The way to a service that is not everybody's: a private authority, a proxy.
 @Suite(.timeLimit(.minutes(5))) struct NetworkTests {
     /// An authority of the tests, and a certificate for localhost that it signed.
-    private struct Authority {
+    struct Authority {
         static let tool = "/usr/bin/openssl"
 
         let folder: URL

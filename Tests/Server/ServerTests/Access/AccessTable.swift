@@ -104,12 +104,17 @@ enum AccessTable {
             answers: .ownerAlone("200 singleFile", others: "404 NOT_FOUND")),
         AccessRow(
             "GET /assets/get/{token}", answers: .ownerAlone("200 5 bytes", others: "404 NOT_FOUND")),
-        AccessRow("HEAD /assets/get/{token}", answers: .ownerAlone("200", others: "404 NOT_FOUND")),
+        AccessRow("HEAD /assets/put/{token}", answers: .ownerAlone("204", others: "404")),
+        AccessRow(
+            "DELETE /assets/put/{token}", answers: .ownerAlone("204", others: "404 NOT_FOUND")),
+        AccessRow(
+            "PATCH /assets/put/{token}", .none, "bytes",
+            answers: .ownerAlone("400 BAD_REQUEST", others: "404 NOT_FOUND")),
+        AccessRow("HEAD /assets/get/{token}", answers: .ownerAlone("200", others: "404")),
         AccessRow(
             "GET /assets/get/{token}/{name}",
             answers: .ownerAlone("200 5 bytes", others: "404 NOT_FOUND")),
-        AccessRow(
-            "HEAD /assets/get/{token}/{name}", answers: .ownerAlone("200", others: "404 NOT_FOUND")),
+        AccessRow("HEAD /assets/get/{token}/{name}", answers: .ownerAlone("200", others: "404")),
     ]
 
     private static let changes = [

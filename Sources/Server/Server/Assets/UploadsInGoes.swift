@@ -1,0 +1,92 @@
+import HTTPTypes
+import Hummingbird
+import StratusRecords
+import StratusService
+import StratusWire
+
+extension Routes {
+    /// An upload that goes on where it ended, in the shapes of the IETF's draft for resumable uploads: HEAD
+    /// tells how many bytes are there, PATCH brings more, DELETE forgets them.
+    func addUploadsInGoes(to router: Router<ServerContext>) {
+        router.on("assets/put/:token", method: .head) { request, context in
+            await respond(to: request) {
+                try checkRate(of: request, context)
+                let token = context.parameters.get("token") ?? ""
+                return offsetAnswer(try await service.keptBytes(ofUpload: token))
+            }
+        }
+        router.delete("assets/put/:token") { request, context in
+            await respond(to: request) {
+                try checkRate(of: request, context)
+                try await service.cancelUpload(context.parameters.get("token") ?? "")
+                return Response(status: .noContent)
+            }
+        }
+        router.patch("assets/put/:token") { request, context in
+            await respond(to: request) {
+                try checkRate(of: request, context)
+                return try await resume(
+                    context.parameters.get("token") ?? "", request, context.ledger)
+            }
+        }
+    }
+
+    private func resume(
+        _ token: String, _ request: Request, _ ledger: ConnectionLedger?
+    ) async throws -> Response {
+        // A stranger learns nothing else than that there is nothing.
+        _ = try await service.keptBytes(ofUpload: token)
+        guard let offset = request.headers[.uploadOffset].flatMap({ Int64($0) }), offset >= 0,
+            let isLast = ["?0": false, "?1": true][request.headers[.uploadComplete] ?? ""]
+        else { throw RequestFailure(.uploadHeaders, unreadBody: .refused) }
+        let resumed = try await transfer(request, ledger) { pieces in
+            guard !pieces.isForm else {
+                throw RequestFailure(.uploadHeaders, unreadBody: .refused)
+            }
+            return try await service.resumeUpload(to: token, at: offset, isLast: isLast, pieces)
+        }
+        switch resumed {
+        case .complete(let answer):
+            var response = Response(wireBytes: wireBytes(of: answer))
+            response.headers[.uploadComplete] = "?1"
+            return response
+        case .kept(let bytes): return offsetAnswer(bytes)
+        case .otherOffset(let bytes):
+            var response = Response(
+                RequestFailure(.uploadOffset), uuid: service.newUUID(),
+                knowsOurs: request.knowsOurs)
+            response.status = .conflict
+            response.headers[.uploadOffset] = String(bytes)
+            if request.mayHaveLongBody { response.headers[.connection] = "close" }
+            return response
+        }
+    }
+
+    private func offsetAnswer(_ bytes: Int64) -> Response {
+        var headers = HTTPFields()
+        headers[.uploadOffset] = String(bytes)
+        headers[.uploadComplete] = "?0"
+        headers[.uploadLimit] = "max-size=\(service.settings.limits.assetBytes)"
+        headers[.cacheControl] = "no-store"
+        return Response(status: .noContent, headers: headers)
+    }
+}
+
+extension HTTPField.Name {
+    // The names are constants of the right form: a literal that is none fails the first test run.
+    fileprivate static let uploadOffset = Self("Upload-Offset") ?? .eTag
+    fileprivate static let uploadComplete = Self("Upload-Complete") ?? .eTag
+    fileprivate static let uploadLimit = Self("Upload-Limit") ?? .eTag
+}
+
+extension ServiceError {
+    fileprivate static let uploadHeaders = ServiceError(
+        .badRequest,
+        "Say with Upload-Offset where the bytes begin and with Upload-Complete (?0 or ?1) whether they end"
+            + " the asset; send them as they are, in no form.",
+        frameworkCode: .invalidArguments)
+
+    fileprivate static let uploadOffset = ServiceError(
+        .badRequest, "The bytes do not begin where those end that are there; see Upload-Offset.",
+        frameworkCode: .invalidArguments)
+}

@@ -1,0 +1,172 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StratusRecords
+import StratusRuntime
+import StratusService
+import StratusWire
+
+/// A request's body without its content coding: inflated as it is read.
+struct InflatedBody: AsyncSequence, Sendable {
+    /// Bytes that are inflated at a time.
+    private static let bytesPerPiece = 65_536
+    /// What may come of any body, however small.
+    private static let bytesAlwaysInflated = 1_000_000
+    /// How many bytes may come of one, beyond that. JSON comes to 20, the format itself to 1,032.
+    private static let ratio = 100
+
+    let body: RequestBody
+    /// What is inflated is held here until the request was answered; nil for what passes through.
+    let held: HeldMemory?
+    /// Where what arrived is given back; nil for what is held.
+    let passing: ConnectionLedger?
+    /// Bytes that may come of it; nil where the reader counts them.
+    let limitBytes: Int?
+    let memoryWaitSeconds: Double
+    let world: World
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(source: self, body: body.makeAsyncIterator())
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate let source: InflatedBody
+        fileprivate var body: RequestBody.AsyncIterator
+        private var inflater: Inflater?
+        private var arrived = ByteBuffer()
+        private var arrivedBytes = 0
+        private var inflatedBytes = 0
+
+        fileprivate init(source: InflatedBody, body: RequestBody.AsyncIterator) {
+            self.source = source
+            self.body = body
+        }
+
+        mutating func next() async throws -> ByteBuffer? {
+            while true {
+                let piece = try inflate()
+                if piece.readableBytes > 0 {
+                    try await hold(piece.readableBytes)
+                    return piece
+                }
+                guard let bytes = try await nextArrived() else {
+                    guard inflater?.isComplete ?? true else {
+                        throw RequestFailure(.bodyNotInflated, unreadBody: .refused)
+                    }
+                    return nil
+                }
+                source.passing?.used(bytes.readableBytes)
+                arrived = bytes
+                arrivedBytes += bytes.readableBytes
+            }
+        }
+
+        private mutating func nextArrived() async throws -> ByteBuffer? {
+            do {
+                return try await body.next()
+            } catch {
+                throw RequestFailure.ofBody(error)
+            }
+        }
+
+        private mutating func inflate() throws -> ByteBuffer {
+            guard arrivedBytes > 0 else { return ByteBuffer() }
+            let piece: ByteBuffer
+            do {
+                let inflater = try inflater ?? Inflater()
+                self.inflater = inflater
+                piece = try inflater.inflate(&arrived, atMost: InflatedBody.bytesPerPiece)
+            } catch is Inflater.Malformed {
+                throw RequestFailure(.bodyNotInflated, unreadBody: .refused)
+            }
+            inflatedBytes += piece.readableBytes
+            let mostOfRatio = Swift.max(
+                InflatedBody.bytesAlwaysInflated, InflatedBody.ratio * arrivedBytes)
+            guard inflatedBytes <= source.limitBytes ?? .max, inflatedBytes <= mostOfRatio else {
+                throw RequestFailure(.inflatesTooMuch, unreadBody: .tooLarge)
+            }
+            return piece
+        }
+
+        private func hold(_ bytes: Int) async throws {
+            do {
+                try await source.held?.take(
+                    bytes, waitingSeconds: source.memoryWaitSeconds, in: source.world)
+            } catch let error as ServiceError {
+                throw RequestFailure(error, unreadBody: .refused)
+            }
+        }
+    }
+}
+
+/// Takes the content coding off the bodies of requests, before anything else reads them.
+struct InflatedBodies: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let service: CloudService
+
+    func handle(
+        _ request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        switch request.headers[.contentEncoding]?.lowercased() {
+        case nil, "identity": return try await next(request, context)
+        case "gzip", "x-gzip", "deflate": break
+        default:
+            var response = Response(
+                RequestFailure(.unknownCoding), uuid: service.newUUID(),
+                knowsOurs: request.knowsOurs)
+            response.status = .unsupportedMediaType
+            response.headers[.acceptEncoding] = "gzip, deflate"
+            if request.mayHaveLongBody { response.headers[.connection] = "close" }
+            return response
+        }
+        // The bytes of assets go to the disk as they come, and are counted there.
+        let isPassing = request.uri.path.hasPrefix("/assets/")
+        let limits = service.settings.limits
+        let held = isPassing ? nil : context.ledger?.memory.sibling()
+        defer { if let held { held.giveBack(held.bytes) } }
+        var inflating = request
+        inflating.body = RequestBody(
+            asyncSequence: InflatedBody(
+                body: request.body, held: held, passing: isPassing ? context.ledger : nil,
+                limitBytes: isPassing ? nil : limits.requestBodyBytes,
+                memoryWaitSeconds: limits.memoryWaitSeconds, world: service.settings.world))
+        return try await next(inflating, context)
+    }
+}
+
+extension Request {
+    /// Whether the body was inflated, so that what was announced is not what comes.
+    var isInflated: Bool {
+        headers[.contentEncoding].map { $0.lowercased() != "identity" } ?? false
+    }
+
+    /// Whether the client takes answers in gzip.
+    var takesGzip: Bool {
+        headers[values: .acceptEncoding].flatMap { $0.split(separator: ",") }.contains { coding in
+            let parts = coding.split(separator: ";").map {
+                $0.filter { $0 != " " && $0 != "\t" }.lowercased()
+            }
+            guard parts.first == "gzip" || parts.first == "x-gzip" else { return false }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+            return weight.flatMap { Double($0.dropFirst(2)) } != 0
+        }
+    }
+}
+
+extension ServiceError {
+    fileprivate static let unknownCoding = ServiceError(
+        .badRequest,
+        "The body has a Content-Encoding that the service cannot read; Accept-Encoding names those it can."
+    )
+
+    fileprivate static let bodyNotInflated = ServiceError(
+        .badRequest, "The body is not what its Content-Encoding says, or has no end; send it again."
+    )
+
+    fileprivate static let inflatesTooMuch = ServiceError(
+        .badRequest,
+        "The body is too large once it is inflated; send fewer records at a time, or without a coding.",
+        frameworkCode: .limitExceeded)
+}

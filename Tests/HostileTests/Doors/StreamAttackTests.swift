@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+/// What a client may do to a connection of HTTP/2, and with bodies in gzip.
+@Suite(.serialized) struct StreamAttackTests {
+    private static let path =
+        "/database/1/iCloud.org.example.Doors/development/public/records/query?ckAPIToken=development"
+    private static let megabytes = isLongForm ? 512 : 130
+
+    private static func service() throws -> AttackedService {
+        let certificate = try AttackedCertificate()
+        defer { withExtendedLifetime(certificate) {} }
+        return try AttackedService(
+            ["--dev"] + certificate.arguments
+                + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))
+    }
+
+    /// Whether somebody else is served.
+    private static func servesOthers(_ service: AttackedService) throws -> Bool {
+        try FrameConnection(port: service.port).isServed("/health", stream: 1)
+    }
+
+    /// CVE-2023-44487: requests that are taken back at once, so that no limit of open ones is met.
+    @Test func rapidResetsEndTheirConnection() throws {
+        let service = try Self.service()
+        let attacker = try FrameConnection(port: service.port)
+        for batch in 0..<40 {
+            var frames: [UInt8] = []
+            for number in 0..<50 {
+                let stream = UInt32(1 + 2 * (batch * 50 + number))
+                frames += FrameConnection.request("POST", Self.path, stream: stream, ends: false)
+                frames += FrameConnection.frame(.reset, stream: stream, [0, 0, 0, 8])
+            }
+            attacker.offer(frames)
+        }
+        #expect(attacker.isClosed(within: 20))
+        #expect(try Self.servesOthers(service))
+    }
+
+    /// As many requests as a connection may have, each with all of a body that is sent unread but its end.
+    @Test func halfSentStreamsAreHeldWithinBudget() throws {
+        let service = try Self.service()
+        let piece = FrameConnection.frame(
+            .data, stream: 0, Array(repeating: UInt8(ascii: " "), count: 16_000))
+        var attackers: [FrameConnection] = []
+        var worst = 0
+        for _ in 0..<(isLongForm ? 300 : 20) {
+            let attacker = try FrameConnection(port: service.port)
+            for number in 0..<100 {
+                let stream = UInt32(1 + 2 * number)
+                var frames = FrameConnection.request("POST", Self.path, stream: stream, ends: false)
+                var data = piece
+                data.replaceSubrange(5..<9, with: FrameConnection.bytes(of: stream))
+                for _ in 0..<4 { frames += data }
+                attacker.offer(frames)
+            }
+            attackers.append(attacker)
+            worst = max(worst, try service.residentMegabytes())
+        }
+        // The last request of each was read, and then all before it.
+        for attacker in attackers {
+            let ping = [UInt8](repeating: 1, count: 8)
+            attacker.offer(FrameConnection.frame(.ping, stream: 0, ping))
+            _ = attacker.frame(.ping, stream: 0, within: 20)
+        }
+        worst = max(worst, try service.residentMegabytes())
+        #expect(worst < Self.megabytes, "\(worst) MB")
+        #expect(try Self.servesOthers(service))
+    }
+
+    /// CVE-2024-27316: a head that never ends.
+    @Test func endlessHeadEndsItsConnection() throws {
+        let service = try Self.service()
+        let attacker = try FrameConnection(port: service.port)
+        attacker.offer(
+            FrameConnection.frame(.headers, stream: 1, FrameConnection.head("GET", "/health")))
+        let more = FrameConnection.frame(
+            .continuation, stream: 1,
+            FrameConnection.header("x-more", String(repeating: "x", count: 8_000)))
+        for _ in 0..<500 { attacker.offer(more) }
+        #expect(attacker.isClosed(within: 20))
+        #expect(try service.residentMegabytes() < Self.megabytes)
+        #expect(try Self.servesOthers(service))
+    }
+
+    /// A few bytes that name a long header of the table again and again.
+    @Test func headThatUnfoldsIsRefused() throws {
+        let service = try Self.service()
+        let attacker = try FrameConnection(port: service.port)
+        // 0x40: kept in the table, where it is the first of those that were kept, 62.
+        let kept =
+            [UInt8(0x40)]
+            + FrameConnection.header(
+                "x-more", String(repeating: "x", count: 3_900)
+            ).dropFirst()
+        let head =
+            FrameConnection.head("GET", "/health") + kept
+            + [UInt8](repeating: 0x80 | 62, count: 10_000)
+        attacker.offer(FrameConnection.frame(.headers, flags: 5, stream: 1, head))
+        #expect(attacker.frame(.headers, stream: 1, within: 3)?.body.first != 0x88)
+        #expect(try service.residentMegabytes() < Self.megabytes)
+        #expect(try Self.servesOthers(service))
+    }
+
+    @Test func floodsOfControlFramesEndTheirConnection() throws {
+        let service = try Self.service()
+        for frame in [
+            FrameConnection.frame(.ping, stream: 0, [UInt8](repeating: 1, count: 8)),
+            FrameConnection.frame(.settings, stream: 0),
+        ] {
+            let attacker = try FrameConnection(port: service.port)
+            for _ in 0..<2_000 { attacker.offer(frame) }
+            #expect(attacker.isClosed(within: 20))
+        }
+        #expect(try Self.servesOthers(service))
+    }
+
+    /// A client that says nothing once it is connected, within TLS or before it.
+    @Test func silentConnectionsEnd() throws {
+        let certificate = try AttackedCertificate()
+        defer { withExtendedLifetime(certificate) {} }
+        let service = try AttackedService(
+            ["--dev"] + certificate.arguments + [
+                "--limit", "requestHeadSeconds=1", "--limit", "connectionIdleSeconds=1",
+            ])
+        let bare = try AttackConnection(port: service.port)
+        #expect(bare.readToEnd(within: 10) != nil)
+        #expect(try FrameConnection(port: service.port).isClosed(within: 10))
+    }
+
+    /// 200 MB of spaces in 200 kB, from many at once.
+    @Test func bombsAreRefusedWithinBudget() throws {
+        let service = try AttackedService(
+            ["--dev"] + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))
+        let bomb = try Self.bomb()
+        var attackers: [AttackConnection] = []
+        for number in 0..<(isLongForm ? 1_000 : 60) {
+            let attacker = try AttackConnection(
+                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            try attacker.send(
+                posting(
+                    Self.path, "", headers: "Content-Encoding: gzip\r\n", announcing: bomb.count))
+            try attacker.send(bomb)
+            attackers.append(attacker)
+        }
+        var worst = try service.residentMegabytes()
+        for attacker in attackers {
+            #expect([413, 429, 503].contains(attacker.readAnswer().status))
+            worst = max(worst, try service.residentMegabytes())
+        }
+        #expect(worst < Self.megabytes, "\(worst) MB")
+        let bystander = try AttackConnection(port: service.port)
+        #expect(try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).status == 200)
+    }
+
+    private static func bomb() throws -> [UInt8] {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "head -c 200000000 /dev/zero | tr '\\0' ' ' | gzip -9"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Array(data)
+    }
+}
