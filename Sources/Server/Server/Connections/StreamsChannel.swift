@@ -37,10 +37,11 @@ struct StreamsChannel: Sendable {
     let meter: ConnectionMeter
 
     func setUp(_ channel: any Channel, _ logger: Logger) throws -> Value {
+        let idle = TimeAmount.milliseconds(Int64(meter.limits.connectionIdleSeconds * 1_000))
         let manager = NIOHTTP2ServerConnectionManagementHandler(
             eventLoop: channel.eventLoop,
             configuration: .init(
-                maxIdleTime: .milliseconds(Int64(meter.limits.connectionIdleSeconds * 1_000)),
+                maxIdleTime: idle,
                 maxAge: nil, maxGraceTime: .seconds(Self.graceSeconds), keepalive: nil))
         var configuration = NIOHTTP2Handler.Configuration()
         configuration.connection.initialSettings = [
@@ -52,12 +53,16 @@ struct StreamsChannel: Sendable {
         configuration.connection.maximumBufferedControlFrames = Self.bufferedControlFrames
         // What a client had sent of streams that were refused all at once is ignored.
         configuration.connection.maximumRecentlyResetStreams = 2 * Self.streamsPerConnection
+        // The manager counts from the end of a stream: a connection that never has one ends by this.
+        let silence = channel.eventLoop.scheduleTask(in: idle) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in silence.cancel() }
         let pipeline = channel.pipeline.syncOperations
         let streams = try pipeline.configureAsyncHTTP2Pipeline(
             mode: .server, streamDelegate: manager.http2StreamDelegate,
             configuration: configuration
         ) { stream in
-            stream.eventLoop.makeCompletedFuture { try setUp(stream: stream) }
+            silence.cancel()
+            return stream.eventLoop.makeCompletedFuture { try setUp(stream: stream) }
         }
         try pipeline.addHandler(manager)
         try pipeline.addHandler(Failures())
