@@ -41,7 +41,10 @@ import Testing
             ["Sources/Testing/StoreConformance/StoreConformance+Concurrency.swift"])
         + exceptions(
             .sleep, "A connection's timers belong to its event loop, which tests move on.",
-            ["Sources/Server/Server/Connections/ByteCounter.swift"])
+            [
+                "Sources/Server/Server/Connections/ByteCounter.swift",
+                "Sources/Server/Server/Connections/StreamsChannel.swift",
+            ])
         + exceptions(
             .clock, "The default value of Apple's initializer.",
             ["Sources/Device/Location/CLLocation.swift"])
