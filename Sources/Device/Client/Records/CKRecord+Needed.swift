@@ -24,7 +24,7 @@ extension CKRecord {
 }
 
 extension [CKRecord] {
-    /// The same records, each behind those of them that it needs; else in their order.
+    /// The same records, each once, behind those of them that it needs; else in their order.
     package var neededFirst: [CKRecord] {
         let records = Dictionary(map { ($0.recordID, $0) }) { first, _ in first }
         var walk = DependencyWalk<CKRecord.ID, CKRecord>()
