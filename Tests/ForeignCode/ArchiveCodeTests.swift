@@ -52,4 +52,41 @@ import Testing
         let photo = (read as? NSDictionary)?["photo"] as? CKAsset
         #expect(photo?.fileURL?.path == "/tmp/photo")
     }
+
+    @Test func referencesZonesAndSubscriptionsAreArchived() throws {
+        func copy<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object? {
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClass: Object.self,
+                from: try NSKeyedArchiver.archivedData(
+                    withRootObject: object, requiringSecureCoding: true))
+        }
+        let reference = CKRecord.Reference(record: note(), action: .deleteSelf)
+        #expect(try copy(reference) == reference)
+        #expect(try copy(note().recordID) == note().recordID)
+        let zone = CKRecordZone(zoneName: "Notes")
+        #expect(try copy(zone)?.zoneID == zone.zoneID)
+        let subscription = CKDatabaseSubscription(subscriptionID: "changes")
+        let info = CKSubscription.NotificationInfo()
+        info.shouldSendContentAvailable = true
+        subscription.notificationInfo = info
+        let read = try copy(subscription)
+        #expect(read?.subscriptionID == "changes")
+        #expect(read?.notificationInfo?.shouldSendContentAvailable == true)
+    }
+
+    @Test func recordsAreCopiedAndComparedAsObjects() throws {
+        let record = note()
+        let copy = try #require(record.copy() as? CKRecord)
+        copy["title"] = "Oat"
+        #expect(record["title"] as? String == "Milk")
+        #expect(copy.recordID == record.recordID && copy.recordID.hash == record.recordID.hash)
+        let other = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note-2"))
+        other["title"] = "Soy"
+        let list = try NSKeyedArchiver.archivedData(
+            withRootObject: [copy, other] as NSArray, requiringSecureCoding: true)
+        let read =
+            try NSKeyedUnarchiver.unarchivedObject(
+                ofClasses: [NSArray.self, CKRecord.self], from: list) as? [CKRecord]
+        #expect(read?.map { $0["title"] as? String } == ["Oat", "Soy"])
+    }
 }

@@ -57,6 +57,49 @@ import Testing
         #expect(record.value(forKey: "title") as? String == "Milk")
         #expect(record.value(forKey: "count") as? Int == 2)
         #expect(record.dictionaryWithValues(forKeys: ["title"])["title"] as? String == "Milk")
+        record.setValue(nil, forKey: "title")
+        #expect(record.value(forKey: "title") == nil)
+        #expect(record.value(forKey: "nothing") == nil)
+    }
+
+    @Test func encryptedValuesOfEveryTypeReadBack() {
+        let record = note()
+        let secrets = record.encryptedValues
+        secrets["text"] = "Oat"
+        secrets["number"] = 3
+        secrets["ratio"] = 0.25
+        secrets["date"] = Date(timeIntervalSince1970: 1_700_000_000.123_456)
+        secrets["bytes"] = Data([1])
+        secrets["place"] = CLLocation(latitude: 47, longitude: 11)
+        secrets["list"] = ["a", "b"]
+        #expect(record.encryptedValues["text"] as? String == "Oat")
+        #expect(record.encryptedValues["number"] as? Int == 3)
+        #expect(record.encryptedValues["ratio"] as? Double == 0.25)
+        #expect(
+            record.encryptedValues["date"] as? Date
+                == Date(timeIntervalSince1970: 1_700_000_000.123_456))
+        #expect(record.encryptedValues["bytes"] as? Data == Data([1]))
+        #expect((record.encryptedValues["place"] as? CLLocation)?.coordinate.longitude == 11)
+        #expect(record.encryptedValues["list"] as? [String] == ["a", "b"])
+        let text: String? = record.encryptedValues["text"]
+        #expect(text == "Oat")
+        #expect(record.encryptedValues.changedKeys().count == 7)
+        record.encryptedValues["text"] = nil
+        #expect(record.encryptedValues["text"] == nil)
+        #expect(!record.encryptedValues.allKeys().contains("text"))
+    }
+
+    /// Keys of an enumeration, as many code bases have them.
+    @Test func keysOfAnEnumerationAreTaken() {
+        let record = note()
+        record[.title] = "Milk"
+        record[.count] = 2
+        #expect(record[.title] as? String == "Milk")
+        #expect((record[.count] as? Int ?? 0) + 1 == 3)
+        let value = record["title"] as CKRecordValue?
+        #expect(value as? NSString == "Milk")
+        record["copy"] = value
+        #expect(record["copy"] as! String == "Milk")
     }
 
     @Test func fieldsAreWalkedInEveryManner() {
@@ -146,5 +189,17 @@ import Testing
         #expect(Set([note(), note()].map(\.recordID)).count == 1)
         #expect(note().recordID.zoneID.ownerName == CKCurrentUserDefaultName)
         #expect(CKRecordZone.ID.default.zoneName == CKRecordZone.ID.defaultZoneName)
+    }
+}
+
+private enum NoteKey: String {
+    case title
+    case count
+}
+
+extension CKRecord {
+    fileprivate subscript(key: NoteKey) -> (any CKRecordValueProtocol)? {
+        get { self[key.rawValue] }
+        set { self[key.rawValue] = newValue }
     }
 }

@@ -162,18 +162,23 @@ public struct AssetReceipt: Hashable, Sendable {
     public var wrappingKey: String?
     /// Proof of an upload; only in requests.
     public var receipt: String?
+    /// The name of the file that was uploaded, percent-encoded as it stands in an address; only where values
+    /// are stored.
+    public var fileName: String?
     /// Where the bytes can be fetched; only in answers.
     public var downloadURL: String?
 
     public init(
         fileChecksum: String? = nil, sizeBytes: Int64? = nil, referenceChecksum: String? = nil,
-        wrappingKey: String? = nil, receipt: String? = nil, downloadURL: String? = nil
+        wrappingKey: String? = nil, receipt: String? = nil, fileName: String? = nil,
+        downloadURL: String? = nil
     ) {
         self.fileChecksum = fileChecksum
         self.sizeBytes = sizeBytes
         self.referenceChecksum = referenceChecksum
         self.wrappingKey = wrappingKey
         self.receipt = receipt
+        self.fileName = fileName
         self.downloadURL = downloadURL
     }
 }

@@ -5,10 +5,10 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import StratusRecords
-import StratusServer
 import StratusStorage
 import Testing
 
+@testable import StratusServer
 @testable import StratusService
 
 /// Signed requests as bytes on the wire: the target and the body reach the check as they were sent.
@@ -22,9 +22,10 @@ import Testing
         let keyID: String
         let service: CloudService
 
+        /// - Parameter sent: What goes over the wire, where that is not the body as it is signed.
         func ask(
             _ target: String, _ body: String, method: HTTPRequest.Method = .post,
-            hash: String? = nil, more: [String: String] = [:]
+            hash: String? = nil, more: [String: String] = [:], sent: ByteBuffer? = nil
         ) async throws -> TestResponse {
             let date = Date().formatted(.iso8601)
             let hash = hash ?? Data(SHA256.hash(data: Data(body.utf8))).base64EncodedString()
@@ -42,7 +43,7 @@ import Testing
             }
             return try await client.executeRequest(
                 uri: target, method: method, headers: headers,
-                body: body.isEmpty ? nil : ByteBuffer(string: body))
+                body: sent ?? (body.isEmpty ? nil : ByteBuffer(string: body)))
         }
     }
 
@@ -87,6 +88,26 @@ import Testing
                     Self.base + "/zones/list", "", method: .get, hash: hash)
                 #expect(list.status == .ok, "\(list.text)")
             }
+        }
+    }
+
+    /// The signature is over the body as it was before it was put into gzip, which a client's HTTP library or a
+    /// proxy does behind whoever signs; one over what travelled is none.
+    @Test func signatureIsOverTheBodyWithoutItsCoding() async throws {
+        try await withServer { server in
+            let body =
+                #"{"operations":[{"operationType":"create","record":{"recordName":"hut-1","#
+                + #""recordType":"Hut","fields":{"name":{"value":"Hütte ∞"}}}}]}"#
+            let packed = try #require(Gzip.compressed(ByteBuffer(string: body)))
+            let target = Self.base + "/records/modify"
+            let coding = ["Content-Encoding": "gzip"]
+            let travelled = Data(SHA256.hash(data: Data(packed.readableBytesView)))
+            let refused = try await server.ask(
+                target, body, hash: travelled.base64EncodedString(), more: coding, sent: packed)
+            #expect(refused.status.code == 401, "\(refused.text)")
+            let saved = try await server.ask(target, body, more: coding, sent: packed)
+            #expect(saved.status == .ok, "\(saved.text)")
+            #expect(saved.text.contains("Hütte ∞") && saved.text.contains("recordChangeTag"))
         }
     }
 

@@ -148,6 +148,37 @@ import Testing
         }
     }
 
+    /// Who speaks plain HTTP here is answered in plain HTTP, also who sends much of a body.
+    @Test(arguments: ["GET", "POST", "PRI"])
+    func plainHTTPIsAnsweredInPlainHTTP(_ method: String) async throws {
+        let files = try Files()
+        defer { files.remove() }
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = try buildServer(
+            service, host: "127.0.0.1", port: 0,
+            tls: TLSFiles(certificatePath: files.certificate, keyPath: files.key),
+            logger: Logger(label: "test"), onListening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            for await number in ports {
+                let connection = try BareConnection(number)
+                let answer = try await connection.ask(
+                    "\(method) /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30000\r\n\r\n"
+                        + String(repeating: "x", count: method == "POST" ? 30_000 : 0))
+                #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+                #expect(answer.lowercased().contains("x-apple-request-uuid: "))
+                #expect(answer.contains(#""serverErrorCode":"BAD_REQUEST""#))
+                #expect(answer.contains("The plain HTTP request was sent to an HTTPS port"))
+                #expect(await connection.isClosed())
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
     @Test func mismatchedCertificateAndKeyAreRefused() async throws {
         let one = try Files()
         let other = try Files(key: Files.strangersKey)

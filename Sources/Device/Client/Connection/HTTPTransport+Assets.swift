@@ -11,20 +11,49 @@ extension HTTPTransport {
     private static let transferSeconds: Double = 86_400
     /// Bytes that are sent anew when they were cut.
     private static let wholeBytes: Int64 = 8_000_000
+    /// How often an upload goes on within one operation; the operation's own retries come on top.
+    private static let goesPerUpload = 5
+    /// The pauses before an upload goes on.
+    private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 8)
     /// Bytes of an answer that is no asset.
     private static let refusalBytes = 65_536
 
     private static let standstill = TransportError(
         .timedOut, "The asset's bytes stood still for too long.")
 
-    /// Sends the bytes of an asset. Where there are many, an upload that was cut goes on where it ended.
+    /// Sends the bytes of an asset. Where there are many, an upload that was cut goes on where it ended, a
+    /// few times.
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
-        var kept: Int64?
-        if asset.sizeBytes > Self.wholeBytes, !isAppleService {
-            kept = try await keptBytes(ofUpload: url, timeoutSeconds: timeoutSeconds)
+        guard asset.sizeBytes > Self.wholeBytes, !isAppleService else {
+            return try await go(asset, to: url, after: nil, timeoutSeconds)
         }
+        var backoff = Self.backoff
+        var goes = 0
+        while true {
+            goes += 1
+            do {
+                let kept = try await keptBytes(ofUpload: url, timeoutSeconds: timeoutSeconds)
+                return try await go(asset, to: url, after: kept, timeoutSeconds)
+            } catch  where goes < Self.goesPerUpload && Self.mayGoOn(after: error, goes: goes) {
+                let asked = CKError(requestFailedWith: error).retryAfterSeconds ?? 0
+                try await world.sleep(max(asked, backoff.nextSeconds(random: world.random())))
+            }
+        }
+    }
+
+    /// Whether what is missing is sent after a failure: after a cut, and then also while the service does
+    /// not answer or has not seen the cut yet.
+    private static func mayGoOn(after error: any Error, goes: Int) -> Bool {
+        if (error as? TransportError)?.code == .answerLost { return true }
+        return goes > 1 && CKError(requestFailedWith: error).isTransient
+    }
+
+    /// - Parameter kept: Bytes that the service has; nil to send them whole.
+    private func go(
+        _ asset: AssetUpload, to url: String, after kept: Int64?, _ timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
         var response = try await send(asset, to: url, after: kept, timeoutSeconds)
         if response.status == 409, let other = uploadOffset(response), kept != other {
             response = try await send(asset, to: url, after: other, timeoutSeconds)
@@ -85,7 +114,8 @@ extension HTTPTransport {
         let progress = TransferProgress()
         // The service gives the client the choice of the file's name.
         let request = HTTPClientRequest(
-            url: absolute(url).replacingOccurrences(of: "${f}", with: "asset"))
+            url: absolute(url).replacingOccurrences(of: "${f}", with: "asset")
+        ).withCoding
         try await progress.watch(
             idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
         ) {

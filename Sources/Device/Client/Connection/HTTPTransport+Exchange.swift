@@ -21,6 +21,7 @@ extension HTTPTransport {
     func execute(
         _ request: HTTPClientRequest, timeoutSeconds: Double
     ) async throws -> HTTPResponse {
+        let request = request.withCoding
         do {
             let duration = Self.duration(ofSeconds: timeoutSeconds)
             return try await world.withTimeout(
@@ -44,6 +45,7 @@ extension HTTPTransport {
     /// Tells an answer that is an error.
     func check(_ response: HTTPResponse) throws {
         guard !(200..<300).contains(response.status) else { return }
+        try checkIsPlain(response)
         let retryAfterSeconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
         let body: ErrorBody
         do {
@@ -61,6 +63,16 @@ extension HTTPTransport {
         var error = body.error
         error.retryAfterSeconds = error.retryAfterSeconds ?? retryAfterSeconds
         throw ServiceFailure(error, uuid: body.uuid, records: body.records, address: origin)
+    }
+
+    /// Tells who speaks plain HTTP to a port for TLS: our service answers so, and nginx.
+    private func checkIsPlain(_ response: HTTPResponse) throws {
+        guard response.status == 400, origin.hasPrefix("http:"),
+            String(buffer: response.body).contains("plain HTTP request was sent to")
+        else { return }
+        throw TransportError(
+            .notTrusted, "What listens there speaks TLS: begin the address with https:// instead.",
+            httpStatus: response.status, address: origin)
     }
 
     func read<Value>(
@@ -99,10 +111,16 @@ extension HTTPTransport {
                 .answerUnreadable,
                 "What listens there speaks no HTTP: where it is TLS, begin the address with"
                     + " https://.", cause: error)
+        case let extra as NIOSSLExtraError where extra == .failedToValidateHostname:
+            return TransportError(
+                .notTrusted,
+                "The certificate there is for another name: put that name in the address.",
+                cause: error)
         case NIOSSLError.handshakeFailed, is NIOSSLExtraError:
             return TransportError(
-                .notTrusted, "Give the address of a service with a certificate to be trusted.",
-                cause: error)
+                .notTrusted,
+                "The certificate there is not trusted: correct the address, or set SSL_CERT_FILE to the"
+                    + " certificates of the authority that signed it.", cause: error)
         case let error as HTTPClientError: return transportError(error)
         case is NIOTooManyBytesError:
             return TransportError(
@@ -149,5 +167,16 @@ extension HTTPTransport {
             .noRoute,
             "There is no way to the service's address: look at the network, and at the address.",
             cause: error)
+    }
+}
+
+extension HTTPClientRequest {
+    /// The request with a wish about the answer's coding: none where it has no other. The HTTP client would
+    /// ask for gzip by itself, since it inflates.
+    var withCoding: HTTPClientRequest {
+        guard !headers.contains(name: "Accept-Encoding") else { return self }
+        var request = self
+        request.headers.add(name: "Accept-Encoding", value: "identity")
+        return request
     }
 }

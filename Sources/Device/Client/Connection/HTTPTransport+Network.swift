@@ -107,6 +107,9 @@ extension HTTPTransport.Network {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
         configuration.proxy = network.proxy
+        // Beyond what an answer may have, a small one is a bomb.
+        configuration.decompression = .enabled(
+            limit: .size(HTTPTransport.maximumAnswerBytes))
         if network.certificateFile != nil || !network.trusted.isEmpty {
             var tls = TLSConfiguration.makeClientConfiguration()
             if let file = network.certificateFile { tls.trustRoots = .file(file) }
@@ -135,8 +138,13 @@ extension HTTPTransport.Network {
         return .server(host: proxyHost, port: proxy.port ?? 80, authorization: authorization)
     }
 
+    /// Whether a host is this machine, and no network lies between.
+    static func isLoopback(_ host: String) -> Bool {
+        ["localhost", "::1", "[::1]"].contains(host) || host.hasPrefix("127.")
+    }
+
     private func isReachedByProxy(_ host: String) -> Bool {
-        if host == "localhost" || host == "::1" || host.hasPrefix("127.") { return false }
+        if Self.isLoopback(host) { return false }
         return !hostsWithoutProxy.contains { name in
             let name = name.hasPrefix(".") ? String(name.dropFirst()) : name
             return name == "*" || host == name || host.hasSuffix("." + name)

@@ -40,6 +40,8 @@ public final class HTTPTransport: Transport {
     let session: WebAuthSession
     let network: Network
     let limits = Limits()
+    /// Whether answers are asked for in gzip (decision 26).
+    private let takesGzip: Bool
     /// Whether the service is one of ours, which knows more than Apple's pages say (decision 1).
     let knowsExtensions: Bool
 
@@ -64,9 +66,12 @@ public final class HTTPTransport: Transport {
         origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool,
         network: Network = Network()
     ) {
+        // A line end from a file is nobody's intention.
+        let origin = origin.trimmingCharacters(in: .whitespacesAndNewlines)
         guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
-            scheme == "http" || scheme == "https"
+            scheme == "http" || scheme == "https", (1...65_535).contains(url.port ?? 80)
         else { return nil }
+        takesGzip = !Network.isLoopback(url.host?.lowercased() ?? "")
         self.origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
         apiToken = credentials.apiToken
         self.deviceID = deviceID
@@ -137,6 +142,7 @@ public final class HTTPTransport: Transport {
         _ timeoutSeconds: Double, apiToken: String? = nil
     ) async throws -> (answer: E.Answer, webAuthToken: String?) {
         var request = HTTPClientRequest(url: url(E.self, target, token, apiToken: apiToken))
+        if takesGzip { request.headers.add(name: "Accept-Encoding", value: "gzip") }
         if let body {
             request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/json")

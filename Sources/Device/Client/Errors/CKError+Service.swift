@@ -18,9 +18,11 @@ extension CKError {
     private static let longestRetryAfterSeconds: Double = 604_800
 
     /// Translates an error of the service.
+    ///
+    /// - Parameter address: where the service is, for sentences about what was set up wrongly.
     init(
         _ error: ServiceError, about subject: Subject = .request, uuid: String? = nil,
-        details: [String: Any] = [:]
+        details: [String: Any] = [:], address: String? = nil
     ) {
         var details = details
         details["ServerErrorDescription"] = error.reason
@@ -34,7 +36,9 @@ extension CKError {
             NSNumber(value: max(0, $0))
         }
         let code = error.frameworkCode ?? Self.code(error, about: subject)
-        self.init(code, error.advice, details: details, cause: error)
+        let sentence = error.advice ?? error.reason
+        let place = error.isAboutSetup ? address.map { " (\($0))" } ?? "" : ""
+        self.init(code, sentence + place, details: details, cause: error)
     }
 
     /// What no timer could measure would end the process of whoever waits for it.
@@ -72,8 +76,9 @@ extension CKError {
         switch error {
         case let error as CKError: self = error
         case let failure as ServiceFailure:
-            let address = failure.address
-            self.init(failure.error, uuid: failure.uuid, details: address.asDetail)
+            self.init(
+                failure.error, uuid: failure.uuid, details: failure.address.asDetail,
+                address: failure.address)
         case let error as TransportError: self.init(error)
         case is CancellationError: self = .cancelled
         default:
@@ -136,17 +141,27 @@ extension String? {
 }
 
 extension ServiceError {
-    /// What the service says, and what to do where its words, which are Apple's, do not tell.
-    fileprivate var advice: String {
+    /// Whether the app's address, token or environment may be the mistake.
+    fileprivate var isAboutSetup: Bool {
+        advice != nil || code == .authenticationFailed || code == .authenticationRequired
+    }
+
+    /// What to do where the service's words, which are Apple's, do not tell; they come first.
+    fileprivate var advice: String? {
         if code == .authenticationFailed {
-            return reason + ": the service takes no such token for this container. Set"
-                + " STRATUS_API_TOKEN to one that `stratus token create` made for the container;"
+            return reason + ": the service takes no such token for this container and environment."
+                + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
                 + " \"development\" is good with --dev alone."
+        }
+        if code == .authenticationRequired, reason == "request needs authorization" {
+            return reason
+                + ": the service takes no such web-auth token, or no longer. Sign in again,"
+                + " or set STRATUS_WEB_AUTH_TOKEN to one of `stratus token create --user`."
         }
         if reason.hasPrefix("Cannot create"), reason.hasSuffix("in production schema") {
             return reason + ": save one in development, then `stratus schema deploy`."
         }
-        return reason
+        return nil
     }
 }
 

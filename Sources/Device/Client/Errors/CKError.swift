@@ -91,6 +91,9 @@ extension CKError: CustomStringConvertible {
                 retryAfterSeconds.map { "retry after \($0) s" },
                 (userInfo[Self.fieldNameKey] as? String).map { "field \($0)" },
                 (userInfo["RequestUUID"] as? String).map { "request \($0)" },
+                (userInfo[Self.addressKey] as? String).flatMap { address in
+                    reason.contains(address) ? nil : "at \(address)"
+                },
             ].compactMap(\.self) + itemDescriptions
         let details = parts.map { "; \($0)" }.joined()
         return "<CKError \(code) (\(code.rawValue))\(reason)\(details)>"

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The name under which a client wants an asset's file: what it put for `${f}` in a download's address.
+/// The name of an asset's file: what a client put for `${f}` in a download's address, or what the file was
+/// called when it was uploaded.
 struct AssetName {
     /// Bytes of a name; file systems take no more.
     private static let maximumBytes = 255
@@ -12,6 +13,10 @@ struct AssetName {
     /// - Returns: nil where there is no name: nothing stands there, or the place for one.
     init?(inAddress segment: String) {
         guard let name = segment.removingPercentEncoding, name != "${f}" else { return nil }
+        self.init(name)
+    }
+
+    private init?(_ name: String) {
         text = String(
             name.unicodeScalars.map { scalar in
                 scalar.properties.generalCategory == .control
@@ -23,15 +28,74 @@ struct AssetName {
         }
     }
 
+    /// The name in a `Content-Disposition` (RFC 6266, RFC 7578): that of `filename*` before that of `filename`,
+    /// in which browsers percent-encode quotation marks.
+    init?(contentDisposition header: some StringProtocol) {
+        var name: AssetName?
+        for (key, value) in Self.parameters(of: header) {
+            switch key {
+            case "filename*":
+                let parts = value.split(
+                    separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+                guard parts.count == 3, parts[0].lowercased() == "utf-8",
+                    let decoded = String(parts[2]).removingPercentEncoding,
+                    let extended = AssetName(decoded)
+                else { continue }
+                self = extended
+                return
+            case "filename":
+                let plain = value.replacing("%22", with: "\"").replacing("%0D", with: "\r")
+                    .replacing("%0A", with: "\n")
+                name = name ?? AssetName(plain)
+            default: continue
+            }
+        }
+        guard let name else { return nil }
+        self = name
+    }
+
+    /// The parameters of a header's value, without the quotation marks around theirs. A backslash escapes a
+    /// quotation mark and else is one: browsers send those of paths as they are.
+    private static func parameters(of header: some StringProtocol) -> [(String, String)] {
+        var parts = [""]
+        var isQuoted = false
+        var isEscaping = false
+        for character in header {
+            if isEscaping {
+                parts[parts.count - 1] += character == "\"" ? "\"" : "\\\(character)"
+                isEscaping = false
+            } else if isQuoted, character == "\\" {
+                isEscaping = true
+            } else if character == "\"" {
+                isQuoted.toggle()
+            } else if character == ";", !isQuoted {
+                parts.append("")
+            } else {
+                parts[parts.count - 1].append(character)
+            }
+        }
+        return parts.dropFirst().compactMap { part in
+            guard let equals = part.firstIndex(of: "=") else { return nil }
+            return (
+                part[..<equals].trimmingCharacters(in: .whitespaces).lowercased(),
+                part[part.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+            )
+        }
+    }
+
+    /// As it may stand in an address.
+    var escaped: String {
+        text.utf8.map { byte in
+            Self.isPlain(byte) ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
+        }.joined()
+    }
+
     /// The header's value (RFC 6266): the name itself, and before it one in ASCII for old readers.
     var contentDisposition: String {
         let plain = text.unicodeScalars.map { scalar in
             scalar.isASCII && scalar != "\"" && scalar != "%" ? Character(scalar) : "_"
         }
-        let escaped = text.utf8.map { byte in
-            Self.isPlain(byte) ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
-        }
-        return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(escaped.joined())"
+        return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(escaped)"
     }
 
     /// `attr-char` of RFC 5987, but for signs that need no care.

@@ -5,6 +5,7 @@ import StratusRecords
 import StratusRuntime
 import StratusService
 import StratusWire
+import Synchronization
 
 extension Routes {
     /// The two addresses that bytes of assets go through. Both carry their credential in the path: who
@@ -47,7 +48,8 @@ extension Routes {
             // A form is a little larger than its file, which is counted as it is read, and a body in
             // gzip says nothing of its size.
             try await service.upload(
-                to: token, announcedBytes: pieces.isForm ? nil : pieces.announcedBytes, pieces)
+                to: token, announcedBytes: pieces.isForm ? nil : pieces.announcedBytes,
+                fileName: { pieces.fileName.escaped }, pieces)
         }
         return Response(wireBytes: wireBytes(of: answer))
     }
@@ -68,6 +70,8 @@ extension Routes {
             // What is inflated was given back before.
             ledger: request.isInflated ? nil : ledger,
             boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)),
+            fileName: UploadedName(
+                request.headers[.contentDisposition].flatMap { AssetName(contentDisposition: $0) }),
             announcedBytes: request.isInflated
                 ? nil : request.headers[.contentLength].flatMap { Int64($0) })
         return try await progress.watch(
@@ -87,6 +91,8 @@ struct UploadPieces: AsyncSequence, Sendable {
     let ledger: ConnectionLedger?
     /// Nil when the body is the asset itself.
     let boundary: [UInt8]?
+    /// What the file is called; a form says it with the file.
+    let fileName: UploadedName
     /// How many there must be; nil where nobody said it.
     let announcedBytes: Int64?
 
@@ -95,7 +101,8 @@ struct UploadPieces: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator {
         Iterator(
             body: body.makeAsyncIterator(), progress: progress, ledger: ledger,
-            form: boundary.map { FormFile(boundary: $0) }, missingBytes: announcedBytes)
+            form: boundary.map { FormFile(boundary: $0) }, fileName: fileName,
+            missingBytes: announcedBytes)
     }
 
     struct Iterator: AsyncIteratorProtocol {
@@ -103,6 +110,7 @@ struct UploadPieces: AsyncSequence, Sendable {
         let progress: TransferProgress
         let ledger: ConnectionLedger?
         var form: FormFile?
+        let fileName: UploadedName
         var missingBytes: Int64?
 
         mutating func next() async throws -> [UInt8]? {
@@ -112,7 +120,9 @@ struct UploadPieces: AsyncSequence, Sendable {
                 ledger?.used(buffer.readableBytes)
                 let bytes = Array(buffer.readableBytesView)
                 guard form != nil else { return bytes }
-                if let piece = try form?.read(bytes), !piece.isEmpty { return piece }
+                let piece = try form?.read(bytes) ?? []
+                if let name = form?.fileName { fileName.set(name) }
+                if !piece.isEmpty { return piece }
             }
             if missingBytes ?? 0 > 0 { throw RequestFailure(.bodyBroken, unreadBody: .refused) }
             if form?.isComplete == false {
@@ -129,6 +139,20 @@ struct UploadPieces: AsyncSequence, Sendable {
             }
         }
     }
+}
+
+/// The name of a file that is being uploaded, as soon as it is known.
+final class UploadedName: Sendable {
+    private let name: Mutex<AssetName?>
+
+    init(_ name: AssetName?) {
+        self.name = Mutex(name)
+    }
+
+    func set(_ name: AssetName) { self.name.withLock { $0 = name } }
+
+    /// As it may stand in an address.
+    var escaped: String? { name.withLock { $0?.escaped } }
 }
 
 /// The answer to a request for an asset: all of it, one range of it, or nothing new.
@@ -149,6 +173,7 @@ struct AssetAnswer {
         range = 0..<size
         // Whatever was uploaded, no browser is to show or run it as a page of this origin.
         headers[.contentType] = "application/octet-stream"
+        let name = name ?? download.fileName.flatMap { AssetName(inAddress: $0) }
         headers[.contentDisposition] = name?.contentDisposition ?? "attachment"
         headers[.xContentTypeOptions] = "nosniff"
         headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"

@@ -43,7 +43,9 @@ extension Routes {
             guard !pieces.isForm else {
                 throw RequestFailure(.uploadHeaders, unreadBody: .refused)
             }
-            return try await service.resumeUpload(to: token, at: offset, isLast: isLast, pieces)
+            return try await service.resumeUpload(
+                to: token, at: offset, isLast: isLast, fileName: { pieces.fileName.escaped },
+                pieces)
         }
         switch resumed {
         case .complete(let answer):

@@ -29,13 +29,18 @@ struct MeteredChannel: ServerChildChannel {
     let tls: TLSFiles?
     let connections: Connections
     let meter: ConnectionMeter
+    /// Makes the identifiers of requests.
+    let newUUID: @Sendable () -> String
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let counter = ConnectionCounter(
             meter.ledger(of: channel), limits: meter.limits, world: meter.world)
         return channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls.context)) }
+            if let tls {
+                try pipeline.addHandler(PlainRequests(newUUID: newUUID))
+                try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
+            }
             try pipeline.addHandler(counter)
             try pipeline.addHandler(connections.handler())
             // Between two reads it is decided whether there is room for another one.

@@ -19,6 +19,8 @@ struct FormFile {
     private static let headBytes = 8_192
     private static let headEnd = Array("\r\n\r\n".utf8)
 
+    /// What the file is called; nil before its part began, and where it has no name.
+    private(set) var fileName: AssetName?
     /// `\r\n--` and the boundary.
     private let delimiter: [UInt8]
     private var state = State.passing
@@ -65,7 +67,12 @@ struct FormFile {
                 // One line end stays: an empty part's boundary follows the head at once.
                 rest.removeFirst(end + 2)
                 state = Self.isFile(head) ? .inFile : .passing
-                if case .inFile = state { rest.removeFirst(2) }
+                if case .inFile = state {
+                    rest.removeFirst(2)
+                    fileName = Self.disposition(in: head).flatMap {
+                        AssetName(contentDisposition: $0)
+                    }
+                }
             case .inFile:
                 if let found = Self.find(delimiter, in: rest) {
                     file += rest[..<found]
@@ -101,14 +108,17 @@ struct FormFile {
     }
 
     private static func isFile(_ head: String) -> Bool {
-        head.split(separator: "\r\n").contains { line in
-            let line = line.lowercased()
-            return line.hasPrefix("content-disposition:")
-                && line.split(separator: ";").dropFirst().contains { parameter in
-                    let parameter = parameter.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
-                    return parameter.hasPrefix("filename=") || parameter.hasPrefix("filename*=")
-                        || parameter == "name=file" || parameter == "name=files"
-                }
+        guard let disposition = disposition(in: head)?.lowercased() else { return false }
+        return disposition.split(separator: ";").dropFirst().contains { parameter in
+            let parameter = parameter.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+            return parameter.hasPrefix("filename=") || parameter.hasPrefix("filename*=")
+                || parameter == "name=file" || parameter == "name=files"
+        }
+    }
+
+    private static func disposition(in head: String) -> Substring? {
+        head.split(separator: "\r\n").first {
+            $0.lowercased().hasPrefix("content-disposition:")
         }
     }
 

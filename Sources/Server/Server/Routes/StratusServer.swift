@@ -57,7 +57,8 @@ public func buildServer(
             responder: responder, configuration: connectionConfiguration(limits, handlers))
         return MeteredChannel(
             http: http, streams: StreamsChannel(http: http, handlers: handlers, meter: meter),
-            tls: tls, connections: connections, meter: meter)
+            tls: tls, connections: connections, meter: meter,
+            newUUID: { service.newUUID() })
     }
     return Application(
         router: try routes.router(timing),

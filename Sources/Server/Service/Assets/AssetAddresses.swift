@@ -38,32 +38,36 @@ extension UploadAddress {
 /// Where an asset can be fetched: the sealed part of a `downloadURL`.
 ///
 /// Format 1, before sealing: the byte 1, the database, the blob's digest and generation, and the end of
-/// its validity in milliseconds since 1970. Made for those who may read a record that holds the asset.
+/// its validity in milliseconds since 1970. Format 2 has the file's name besides. Made for those who may
+/// read a record that holds the asset.
 struct DownloadAddress: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.downloadAddress
     static let isInAddresses = true
     static let path = "/assets/get/"
-    private static let format: UInt8 = 1
 
     var database: DatabaseAddress
     var blob: BlobName
     var endMilliseconds: Int64
+    /// As ``AssetReceipt/fileName`` has it.
+    var fileName: String?
 
     func write(to writer: inout ByteWriter) {
-        writer.write(Self.format)
+        writer.write(NameFormat.of(fileName))
         writer.write(database)
         writer.write(counted: blob.sha256)
         writer.write(number: blob.generation)
         writer.write(number: endMilliseconds)
+        if let fileName { writer.write(fileName) }
     }
 }
 
 extension DownloadAddress {
     init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
-        try reader.expect(Self.format)
+        let hasName = try NameFormat.hasName(try reader.byte())
         database = try reader.databaseAddress()
         blob = BlobName(sha256: try reader.counted(), generation: try reader.number())
         endMilliseconds = try reader.number()
+        fileName = hasName ? try reader.string() : nil
     }
 }
 
@@ -71,11 +75,10 @@ extension DownloadAddress {
 ///
 /// Bound to the database, the zone of the later save and the user. Format 1, before sealing: the byte 1,
 /// the database's mark, the zone's name, the user, the content's digest, and the end of its validity
-/// in milliseconds since 1970.
+/// in milliseconds since 1970. Format 2 has the file's name besides.
 struct UploadReceipt: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.assetReceipt
     static let isInAddresses = false
-    private static let format: UInt8 = 1
     private static let markBytes = 16
 
     /// As change tokens have it.
@@ -84,25 +87,42 @@ struct UploadReceipt: SealedText, Hashable {
     var user: String
     var sha256: [UInt8]
     var endMilliseconds: Int64
+    /// As ``AssetReceipt/fileName`` has it.
+    var fileName: String?
 
     func write(to writer: inout ByteWriter) {
-        writer.write(Self.format)
+        writer.write(NameFormat.of(fileName))
         writer.write(raw: databaseMark)
         writer.write(zoneName)
         writer.write(user)
         writer.write(counted: sha256)
         writer.write(number: endMilliseconds)
+        if let fileName { writer.write(fileName) }
     }
 }
 
 extension UploadReceipt {
     init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
-        try reader.expect(Self.format)
+        let hasName = try NameFormat.hasName(try reader.byte())
         databaseMark = try reader.raw(Self.markBytes)
         zoneName = try reader.string()
         user = try reader.string()
         sha256 = try reader.counted()
         endMilliseconds = try reader.number()
+        fileName = hasName ? try reader.string() : nil
+    }
+}
+
+/// The first byte of what may end with a file's name.
+private enum NameFormat {
+    private static let bare: UInt8 = 1
+    private static let named: UInt8 = 2
+
+    static func of(_ fileName: String?) -> UInt8 { fileName == nil ? bare : named }
+
+    static func hasName(_ format: UInt8) throws(ByteReader.Malformed) -> Bool {
+        guard format == bare || format == named else { throw ByteReader.Malformed() }
+        return format == named
     }
 }
 

@@ -22,7 +22,7 @@ struct AssetClaims: Sendable {
         store: any RecordStore, signer: TokenSigner
     ) async throws -> AssetClaims {
         var claims = AssetClaims()
-        var wanted: [Key: [UInt8]] = [:]
+        var wanted: [Key: UploadReceipt] = [:]
         let database = ChangeToken.mark(of: store.address)
         let now = context.nowMilliseconds
         for (operation, key) in zip(request.operations, keys) {
@@ -33,18 +33,18 @@ struct AssetClaims: Sendable {
                     upload.databaseMark == database, upload.zoneName == key.zoneName,
                     upload.user == context.caller.userRecordName, now < upload.endMilliseconds
                 else { continue }
-                wanted[key] = upload.sha256
+                wanted[key] = upload
             }
         }
         guard !wanted.isEmpty else { return claims }
-        let digests = Set(wanted.values)
+        let digests = Set(wanted.values.map(\.sha256))
         let rows = try await store.read { reader in
             try digests.reduce(into: [[UInt8]: AssetRow]()) { $0[$1] = try reader.asset($1) }
         }
-        for (key, digest) in wanted {
-            guard let row = rows[digest] else { continue }
+        for (key, upload) in wanted {
+            guard let row = rows[upload.sha256] else { continue }
             claims.values[key] = AssetReceipt(row, in: store.address, signer: signer)
-                .stored(as: row.blob)
+                .stored(as: row.blob, fileName: upload.fileName)
         }
         return claims
     }

@@ -9,6 +9,7 @@ public struct AssetLinks {
     private struct Key: Hashable {
         var database: DatabaseAddress
         var blob: BlobName
+        var fileName: String?
     }
 
     private let signer: TokenSigner
@@ -60,7 +61,7 @@ public struct AssetLinks {
         guard case .encoded(let payload) = record.fields,
             let database = context.assetDatabase(of: record.zoneID),
             let fields = StoredAssets.addressed(
-                payload, { address(of: Key(database: database, blob: $0)) })
+                payload, { address(of: Key(database: database, blob: $0, fileName: $1)) })
         else { return record }
         var record = record
         record.fields = .encoded(fields)
@@ -71,7 +72,8 @@ public struct AssetLinks {
     private mutating func address(of key: Key) -> [UInt8] {
         if let address = addresses[key] { return address }
         let text = DownloadAddress(
-            database: key.database, blob: key.blob, endMilliseconds: endMilliseconds
+            database: key.database, blob: key.blob, endMilliseconds: endMilliseconds,
+            fileName: key.fileName
         ).text(sealedBy: signer)
         var writer = JSONWriter(reservingBytes: 512)
         writer.string(context.origin + DownloadAddress.path + text + "/${f}")

@@ -42,7 +42,7 @@ extension AssetTransfer {
     ///
     /// - Parameter isLast: Whether the asset ends with these bytes.
     func resumeUpload<Body: AsyncSequence>(
-        to token: String, at offset: Int64, isLast: Bool, _ body: Body
+        to token: String, at offset: Int64, isLast: Bool, fileName: () -> String?, _ body: Body
     ) async throws -> ResumedUpload where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
         let database = address.database
@@ -76,7 +76,7 @@ extension AssetTransfer {
             return .kept(bytes: bytes)
         case .complete(let row):
             charge(sender, bytes: row.sizeBytes - offset)
-            return .complete(receipt(for: row, at: address, signer))
+            return .complete(receipt(for: row, at: address, fileName: fileName(), signer))
         }
     }
 

@@ -23,7 +23,7 @@ struct AssetTransfer: Sendable {
     ///
     /// Holds no more of them than one write's. The blob is durable and has its row when this returns.
     func upload<Body: AsyncSequence>(
-        to token: String, announcedBytes: Int64?, _ body: Body
+        to token: String, announcedBytes: Int64?, fileName: () -> String?, _ body: Body
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
         let mover = Throttle.Sender.user(address.user, in: address.database.containerAddress)
@@ -41,7 +41,7 @@ struct AssetTransfer: Sendable {
             }
         }
         charge(sender, bytes: row.sizeBytes)
-        return receipt(for: row, at: address, signer)
+        return receipt(for: row, at: address, fileName: fileName(), signer)
     }
 
     func uploadAddress(_ token: String) async throws -> (UploadAddress, TokenSigner) {
@@ -59,14 +59,20 @@ struct AssetTransfer: Sendable {
     }
 
     func receipt(
-        for row: AssetRow, at address: UploadAddress, _ signer: TokenSigner
+        for row: AssetRow, at address: UploadAddress, fileName: String?, _ signer: TokenSigner
     ) -> AssetsUpload.Uploaded {
+        // It is found in stored JSON by the quotation mark at its end.
+        let fileName = fileName.flatMap { name in
+            name.utf8.allSatisfy { (0x21..<0x7f).contains($0) && $0 != 0x22 && $0 != 0x5c }
+                ? name : nil
+        }
         var asset = AssetReceipt(row, in: address.database, signer: signer)
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
             user: address.user, sha256: row.blob.sha256,
             endMilliseconds: settings.world.nowMilliseconds()
-                + Int64(settings.limits.assetReceiptSeconds * 1_000)
+                + Int64(settings.limits.assetReceiptSeconds * 1_000),
+            fileName: fileName
         ).text(sealedBy: signer)
         return AssetsUpload.Uploaded(singleFile: asset)
     }
@@ -178,7 +184,8 @@ struct AssetTransfer: Sendable {
         let code = signer.code(
             of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum)
         return AssetDownload(
-            contentTag: Base64.addressText(Array(code.prefix(20))), reader: reader,
+            contentTag: Base64.addressText(Array(code.prefix(20))), fileName: address.fileName,
+            reader: reader,
             onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
     }
 }
@@ -187,14 +194,17 @@ struct AssetTransfer: Sendable {
 public struct AssetDownload: Sendable {
     /// The same for the same content of a database, whatever the address: an entity tag.
     public let contentTag: String
+    /// What the uploaded file was called, percent-encoded; nil where nobody said it.
+    public let fileName: String?
     private let reader: any BlobReader
     private let onRead: @Sendable (_ bytes: Int) -> Void
 
     init(
-        contentTag: String, reader: any BlobReader,
+        contentTag: String, fileName: String?, reader: any BlobReader,
         onRead: @escaping @Sendable (_ bytes: Int) -> Void
     ) {
         self.contentTag = contentTag
+        self.fileName = fileName
         self.reader = reader
         self.onRead = onRead
     }

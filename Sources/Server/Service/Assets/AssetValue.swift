@@ -23,9 +23,10 @@ extension AssetReceipt {
     }
 
     /// The value as it is stored: its blob's name stands for a receipt.
-    func stored(as blob: BlobName) -> AssetReceipt {
+    func stored(as blob: BlobName, fileName: String?) -> AssetReceipt {
         var value = self
         value.receipt = StoredAssets.text(of: blob)
+        value.fileName = fileName
         value.downloadURL = nil
         return value
     }

@@ -80,8 +80,9 @@ private struct NewReceipts {
         var asset = asset
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: zone.database), zoneName: zone.name, user: user,
-            sha256: blob.sha256, endMilliseconds: endMilliseconds
+            sha256: blob.sha256, endMilliseconds: endMilliseconds, fileName: asset.fileName
         ).text(sealedBy: signer)
+        asset.fileName = nil
         return asset
     }
 }

@@ -7,10 +7,12 @@ import StratusWire
 /// An asset is stored with the name of its blob where the wire has a receipt; no client ever sees it,
 /// and what a client sends there is never stored. In normalised JSON the bytes `"receipt":"` stand for
 /// nothing else: in a string the quotation marks would be escaped, and under a field of that name is an
-/// object. So a record without assets costs one search for these bytes, and in an answer each name is
+/// object. Behind it may be the file's name, which goes with it. So a record without assets costs one search for these bytes, and in an answer each name is
 /// replaced by an address without a look at the rest.
 enum StoredAssets {
     private static let marker = Array(#""receipt":""#.utf8)
+    /// What stands between the blob's name and the file's, which is percent-encoded.
+    private static let nameMarker = Array(#"","fileName":""#.utf8)
     private static let addressKey = Array(#""downloadURL":"#.utf8)
     private static let quotationMark = UInt8(ascii: "\"")
 
@@ -45,7 +47,9 @@ enum StoredAssets {
     /// The fields with an address in place of each blob's name; nil when there are no assets.
     ///
     /// - Parameter address: The address as a JSON string.
-    static func addressed(_ payload: [UInt8], _ address: (BlobName) -> [UInt8]) -> [UInt8]? {
+    static func addressed(
+        _ payload: [UInt8], _ address: (BlobName, _ fileName: String?) -> [UInt8]
+    ) -> [UInt8]? {
         let places = places(in: payload)
         guard !places.isEmpty else { return nil }
         var addressed: [UInt8] = []
@@ -53,14 +57,15 @@ enum StoredAssets {
         var copied = 0
         for place in places {
             addressed += payload[copied..<place.start]
-            copied = place.text.upperBound + 1
+            copied = place.end
             guard let blob = blob(String(decoding: payload[place.text], as: UTF8.self)) else {
                 // Not what we store; then at least nobody is told of it.
                 addressed += addressKey + [quotationMark, quotationMark]
                 continue
             }
             addressed += addressKey
-            addressed += address(blob)
+            addressed += address(
+                blob, place.fileName.map { String(decoding: payload[$0], as: UTF8.self) })
         }
         addressed += payload[copied...]
         return addressed
@@ -71,6 +76,11 @@ enum StoredAssets {
         var start: Int
         /// What stands between the quotation marks of its value.
         var text: Range<Int>
+        /// The same of the file's name.
+        var fileName: Range<Int>?
+
+        /// Where what follows begins.
+        var end: Int { (fileName ?? text).upperBound + 1 }
     }
 
     private static func places(in payload: [UInt8]) -> [Place] {
@@ -80,8 +90,15 @@ enum StoredAssets {
             while let start = firstMarker(in: bytes, from: offset) {
                 let first = start + marker.count
                 guard let end = bytes[first...].firstIndex(of: quotationMark) else { return }
-                places.append(Place(start: start, text: first..<end))
-                offset = end
+                var place = Place(start: start, text: first..<end)
+                let name = end + nameMarker.count
+                if bytes[end...].starts(with: nameMarker),
+                    let nameEnd = bytes[name...].firstIndex(of: quotationMark)
+                {
+                    place.fileName = name..<nameEnd
+                }
+                places.append(place)
+                offset = place.end
             }
         }
         return places

@@ -131,14 +131,18 @@ public final class CloudService: Sendable {
     /// - Parameters:
     ///   - token: The last segment of the address that `assets/upload` answered.
     ///   - announcedBytes: How many there will be, where that is known.
+    ///   - fileName: Tells what the file is called, percent-encoded, once all bytes are read; nil where
+    ///     nobody said it. Whoever downloads the asset is told it.
     ///   - body: The asset's bytes in pieces of any size. It is not read when the address is bad.
     /// - Throws: `RequestFailure`: NOT_FOUND for a bad address, BAD_REQUEST with framework code 27
     ///   for too many bytes, and what `body` throws as such a failure.
     public func upload<Body: AsyncSequence>(
-        to token: String, announcedBytes: Int64? = nil, _ body: Body
+        to token: String, announcedBytes: Int64? = nil, fileName: () -> String? = { nil },
+        _ body: Body
     ) async throws(RequestFailure) -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         do {
-            return try await assetTransfer.upload(to: token, announcedBytes: announcedBytes, body)
+            return try await assetTransfer.upload(
+                to: token, announcedBytes: announcedBytes, fileName: fileName, body)
         } catch {
             throw components.errors.failure(from: error)
         }
@@ -151,15 +155,17 @@ public final class CloudService: Sendable {
     ///   - token: The segment of the upload's address after `/assets/put/`.
     ///   - offset: How many bytes are there already; 0 begins.
     ///   - isLast: Whether the asset ends with these bytes.
+    ///   - fileName: As for ``upload(to:announcedBytes:fileName:_:)``; asked for when the asset is complete.
     ///   - body: The bytes in pieces of any size. They are not read when the address or offset is bad.
-    /// - Throws: `RequestFailure`, as ``upload(to:announcedBytes:_:)``, and TRY_AGAIN_LATER while bytes of
+    /// - Throws: `RequestFailure`, as ``upload(to:announcedBytes:fileName:_:)``, and TRY_AGAIN_LATER while bytes of
     ///   the same upload are arriving.
     public func resumeUpload<Body: AsyncSequence>(
-        to token: String, at offset: Int64, isLast: Bool, _ body: Body
+        to token: String, at offset: Int64, isLast: Bool, fileName: () -> String? = { nil },
+        _ body: Body
     ) async throws(RequestFailure) -> ResumedUpload where Body.Element == [UInt8] {
         do {
             return try await assetTransfer.resumeUpload(
-                to: token, at: offset, isLast: isLast, body)
+                to: token, at: offset, isLast: isLast, fileName: fileName, body)
         } catch {
             throw components.errors.failure(from: error)
         }

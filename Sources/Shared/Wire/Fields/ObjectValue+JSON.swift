@@ -100,6 +100,8 @@ extension AssetReceipt: WireObject {
         try coder.optional("referenceChecksum", &referenceChecksum)
         try coder.optional("wrappingKey", &wrappingKey)
         try coder.optional("receipt", &receipt)
+        // Behind the receipt: `StoredAssets` finds it there.
+        try coder.optional("fileName", &fileName)
         try coder.optional("downloadURL", &downloadURL)
     }
 }

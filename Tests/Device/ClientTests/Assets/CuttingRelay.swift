@@ -8,13 +8,13 @@ final class CuttingRelay: Sendable {
     private let target: Int
     /// Bytes that a connection carries towards the service before it is cut.
     private let bytesPerConnection: Int
-    private let state: Mutex<(cuts: Int, sentBytes: Int)>
+    private let state: Mutex<(cuts: Int, sentBytes: Int, answeredBytes: Int)>
 
     /// - Parameter cuts: How many connections are cut; later ones are left alone.
     init(to target: Int, cuts: Int, after bytes: Int) throws {
         self.target = target
         bytesPerConnection = bytes
-        state = Mutex((cuts, 0))
+        state = Mutex((cuts, 0, 0))
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         var address = Self.address(0)
@@ -42,6 +42,8 @@ final class CuttingRelay: Sendable {
 
     /// Bytes that went towards the service.
     var sentBytes: Int { state.withLock { $0.sentBytes } }
+    /// Bytes that came from the service.
+    var answeredBytes: Int { state.withLock { $0.answeredBytes } }
     /// Connections that are still to be cut.
     var cuts: Int { state.withLock { $0.cuts } }
 
@@ -93,6 +95,7 @@ final class CuttingRelay: Sendable {
         var total = 0
         while case let count = recv(source, &chunk, chunk.count, 0), count > 0 {
             total += count
+            if !counts { state.withLock { $0.answeredBytes += count } }
             if counts {
                 let isCut = state.withLock { state in
                     state.sentBytes += count

@@ -13,8 +13,54 @@ import Testing
     private static let bytes = 20_000_000
     private static let film = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) })
 
-    /// Twice cut after 6 MB, 20 MB go on where they ended: what is sent is hardly more than they are.
-    @Test func uploadThatWasCutGoesOnWhereItEnded() async throws {
+    /// Twice cut after 6 MB, 20 MB go on where they ended: what is sent is hardly more than they are. Whatever
+    /// the quality of service, the app hears nothing of it.
+    @Test(arguments: [QualityOfService.utility, .default, .userInitiated])
+    func uploadThatWasCutGoesOnWhereItEnded(_ quality: QualityOfService) async throws {
+        try await withRelay(cuts: 2) { relay, database in
+            let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))
+            try await save(record, in: database, quality)
+            #expect(relay.cuts == 0)
+            let sent = relay.sentBytes
+            #expect((Self.bytes..<(Self.bytes + 5_000_000)).contains(sent), "\(sent)")
+            let fetched = try await database.record(for: .init(recordName: "f"))
+            let url = try #require((fetched["film"] as? CKAsset)?.fileURL)
+            #expect(try Data(contentsOf: url) == Self.film)
+        }
+    }
+
+    /// A way on which nothing large ever arrives whole: the error comes, after a bounded number of goes.
+    @Test func uploadThatIsAlwaysCutFails() async throws {
+        try await withRelay(cuts: 1_000, after: 1_000_000) { relay, database in
+            let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))
+            let error = await #expect(throws: CKError.self) {
+                try await save(record, in: database, .userInitiated)
+            }
+            #expect(error?.isNetworkError == true, "\(String(describing: error))")
+            #expect((2...8).contains(1_000 - relay.cuts), "\(relay.cuts)")
+        }
+    }
+
+    private func save(
+        _ record: CKRecord, in database: CKDatabase, _ quality: QualityOfService
+    ) async throws {
+        let file = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stratus-film-\(UUID().uuidString)")
+        try Self.film.write(to: file)
+        // A leftover in the temporary folder fails no test.
+        defer { try? FileManager.default.removeItem(at: file) }
+        record["film"] = CKAsset(fileURL: file)
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = quality
+        try await database.configuredWith(configuration: configuration) {
+            _ = try await $0.save(record)
+        }
+    }
+
+    private func withRelay(
+        cuts: Int, after bytes: Int = 6_000_000,
+        _ body: @escaping @Sendable (CuttingRelay, CKDatabase) async throws -> Void
+    ) async throws {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: true))
@@ -25,7 +71,7 @@ import Testing
                     onListening: listening)
             },
             { port in
-                let relay = try CuttingRelay(to: port, cuts: 2, after: 6_000_000)
+                let relay = try CuttingRelay(to: port, cuts: cuts, after: bytes)
                 let database = CKContainer(
                     identifier: "iCloud.org.example.Trails",
                     connection: CloudConnection(environmentVariables: [
@@ -33,26 +79,13 @@ import Testing
                         "STRATUS_DEV_USER": "ida",
                     ])
                 ).privateCloudDatabase
-                let file = FileManager.default.temporaryDirectory
-                    .appendingPathComponent("stratus-film-\(UUID().uuidString)")
-                try Self.film.write(to: file)
-                // A leftover in the temporary folder fails no test.
-                defer { try? FileManager.default.removeItem(at: file) }
-                let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))
-                record["film"] = CKAsset(fileURL: file)
-                // Others leave it to the app to try again.
-                let configuration = CKOperation.Configuration()
-                configuration.qualityOfService = .utility
-                let saving = record
-                try await database.configuredWith(configuration: configuration) {
-                    _ = try await $0.save(saving)
-                }
-                #expect(relay.cuts == 0)
-                let sent = relay.sentBytes
-                #expect((Self.bytes..<(Self.bytes + 5_000_000)).contains(sent), "\(sent)")
-                let fetched = try await database.record(for: .init(recordName: "f"))
-                let url = try #require((fetched["film"] as? CKAsset)?.fileURL)
-                #expect(try Data(contentsOf: url) == Self.film)
+                try await body(relay, database)
             })
+    }
+}
+
+extension CKError {
+    fileprivate var isNetworkError: Bool {
+        [.serverResponseLost, .networkFailure, .serviceUnavailable].contains(code)
     }
 }

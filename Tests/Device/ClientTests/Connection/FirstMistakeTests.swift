@@ -60,10 +60,36 @@ import Testing
         await #expect(throws: CKError(.badContainer)) { try await container.userRecordID() }
     }
 
-    @Test(arguments: ["127.0.0.1:8080", "ftp://127.0.0.1", "cloud.example.org", "http://"])
+    @Test(arguments: [
+        "127.0.0.1:8080", "ftp://127.0.0.1", "cloud.example.org", "http://",
+        "http://127.0.0.1:99999",
+    ])
     func malformedAddressIsQuoted(_ address: String) async throws {
         let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
         expect(error, .badContainer, says: "Set STRATUS_URL to an http or https address", address)
+    }
+
+    /// As a line of a file has it.
+    @Test func spaceAroundAddressIsIgnored() async throws {
+        try await withService(isForDevelopment: true) { _, origin in
+            let connection = CloudConnection(environmentVariables: [
+                "STRATUS_URL": " \(origin)/\r\n", "STRATUS_DEV_USER": "ida",
+            ])
+            let database = CKContainer(identifier: Self.trails, connection: connection)
+                .privateCloudDatabase
+            _ = try await database.allRecordZones()
+        }
+    }
+
+    @Test func unknownWebAuthTokenIsReported() async throws {
+        try await withService(isForDevelopment: true) { _, origin in
+            let error = try await mistake([
+                "STRATUS_URL": origin, "STRATUS_WEB_AUTH_TOKEN": "old",
+            ])
+            expect(
+                error, .notAuthenticated, says: "takes no such web-auth token",
+                "stratus token create --user", origin)
+        }
     }
 
     @Test func missingAccountIsReported() async throws {
@@ -96,7 +122,7 @@ import Testing
                 ])
                 expect(
                     error, .notAuthenticated, says: "Authentication failed", "STRATUS_API_TOKEN",
-                    "stratus token create")
+                    "stratus token create", origin)
                 #expect(error.userInfo["StratusAddress"] as? String == origin)
             }
         }
@@ -105,14 +131,16 @@ import Testing
     @Test func serviceWithoutDevIsReported() async throws {
         try await withService(isForDevelopment: false) { _, origin in
             let error = try await mistake(["STRATUS_URL": origin, "STRATUS_DEV_USER": "ida"])
-            expect(error, .notAuthenticated, says: "runs without --dev", "STRATUS_WEB_AUTH_TOKEN")
+            expect(
+                error, .notAuthenticated, says: "runs without --dev", "STRATUS_WEB_AUTH_TOKEN",
+                origin)
             let anonymous = CKContainer(
                 identifier: Self.trails,
                 connection: CloudConnection(environmentVariables: ["STRATUS_URL": origin]))
             let refusal = await #expect(throws: CKError.self) {
                 try await anonymous.publicCloudDatabase.allRecordZones()
             }
-            expect(try #require(refusal), .notAuthenticated, says: "good with --dev alone")
+            expect(try #require(refusal), .notAuthenticated, says: "good with --dev alone", origin)
         }
     }
 
@@ -130,9 +158,38 @@ import Testing
         }
     }
 
+    /// As nginx answers it; a service of ours, in NetworkTests.
+    @Test func plainHTTPToTLSPortOfNginxIsReported() async throws {
+        let page =
+            "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+        try await withPage(page, status: 400) { address in
+            let error = try await mistake([
+                "STRATUS_URL": address, "STRATUS_WEB_AUTH_TOKEN": "t",
+            ])
+            expect(error, .networkFailure, says: "speaks TLS", "https://", address)
+        }
+    }
+
     @Test(arguments: [502, 404, 200])
     func errorPageOfProxyIsReported(_ status: Int) async throws {
         let page = "<html><body>Bad Gateway</body></html>"
+        try await withPage(page, status: status) { address in
+            let error = try await mistake([
+                "STRATUS_URL": address, "STRATUS_WEB_AUTH_TOKEN": "t",
+            ])
+            let sentence =
+                status == 200
+                ? "answer is not the protocol's" : "Something else than the service answered"
+            expect(
+                error, status == 502 ? .serviceUnavailable : .serverRejectedRequest,
+                says: sentence, "HTTP \(status)", address)
+        }
+    }
+
+    /// Runs something that answers everything with a page.
+    private func withPage(
+        _ page: String, status: Int, _ body: @escaping @Sendable (String) async throws -> Void
+    ) async throws {
         try await serve(
             { listening in
                 let router = Router(context: BasicRequestContext.self)
@@ -148,18 +205,6 @@ import Testing
                     configuration: .init(address: .hostname("127.0.0.1", port: 0)),
                     onServerRunning: { await listening($0.localAddress?.port ?? 0) },
                     logger: Logger(label: "test"))
-            },
-            { port in
-                let address = "http://127.0.0.1:\(port)"
-                let error = try await mistake([
-                    "STRATUS_URL": address, "STRATUS_WEB_AUTH_TOKEN": "t",
-                ])
-                let sentence =
-                    status == 200
-                    ? "answer is not the protocol's" : "Something else than the service answered"
-                expect(
-                    error, status == 502 ? .serviceUnavailable : .serverRejectedRequest,
-                    says: sentence, "HTTP \(status)", address)
-            })
+            }, { port in try await body("http://127.0.0.1:\(port)") })
     }
 }

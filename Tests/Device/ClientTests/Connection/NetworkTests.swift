@@ -61,11 +61,11 @@ import Testing
     }
 
     private func status(
-        _ port: Int, _ network: HTTPTransport.Network
+        _ port: Int, _ network: HTTPTransport.Network, host: String = "localhost"
     ) async throws -> CKAccountStatus {
         let transport = try #require(
             HTTPTransport(
-                origin: "https://localhost:\(port)",
+                origin: "https://\(host):\(port)",
                 credentials: .init(apiToken: "development", developmentUser: "ida"),
                 deviceID: "phone", network: network))
         let container = CKContainer(
@@ -101,11 +101,50 @@ import Testing
                     try await status(port, stranger)
                 }
                 #expect(error?.code == .networkFailure)
-                #expect("\(error!)".contains("certificate to be trusted"))
+                #expect(
+                    "\(error!)".contains("is not trusted") && "\(error!)".contains("SSL_CERT_FILE"))
+                let misnamed = await #expect(throws: CKError.self) {
+                    try await status(port, byFile, host: "127.0.0.1")
+                }
+                #expect("\(misnamed!)".contains("is for another name"), "\(misnamed!)")
                 try inCode.trust(
                     certificatesPEM: try String(
                         contentsOfFile: authority.certificate, encoding: .utf8))
                 #expect(try await status(port, inCode) == .available)
+            })
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: Authority.tool), "needs openssl"))
+    func plainHTTPToATLSPortIsReported() async throws {
+        let authority = try Authority()
+        defer { authority.remove() }
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        let files = try TLSFiles(
+            certificatePath: authority.path("certificate.pem"), keyPath: authority.path("key.pem"))
+        try await serve(
+            { listening in
+                try buildServer(
+                    service, host: "127.0.0.1", port: 0, tls: files, logger: Logger(label: "test"),
+                    onListening: listening)
+            },
+            { port in
+                let address = "http://localhost:\(port)"
+                let connection = CloudConnection(environmentVariables: [
+                    "STRATUS_URL": address, "STRATUS_DEV_USER": "ida",
+                ])
+                let database = CKContainer(
+                    identifier: "iCloud.org.example.Trails", connection: connection
+                ).privateCloudDatabase
+                let error = await #expect(throws: CKError.self) {
+                    try await database.save(CKRecord(recordType: "Hut"))
+                }
+                #expect(error?.code == .networkFailure)
+                for part in ["speaks TLS", "https://", address] {
+                    #expect(error?.localizedDescription.contains(part) == true, "\(error!)")
+                }
             })
     }
 

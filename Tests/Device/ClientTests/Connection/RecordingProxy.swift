@@ -110,7 +110,7 @@ struct RecordingProxy: Sendable {
             var fields = HTTPFields()
             for (name, value) in answer.allHeaderFields {
                 if let name = HTTPField.Name("\(name)"), name != .contentLength,
-                    name != .transferEncoding
+                    name != .transferEncoding, name != .contentEncoding
                 {
                     fields[name] = "\(value)"
                 }
