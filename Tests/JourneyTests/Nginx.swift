@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import Synchronization
     import Testing
 
     /// A real nginx with the configuration of Operations.md, on a port and with files of its own.
@@ -108,20 +109,30 @@
         }
 
         /// A port that nobody has now.
+        /// Below those that the kernel gives to others, and another one for each nginx of the tests.
+        private static let lastPort = Mutex(
+            20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 8_000)
+
         private static func freePort() throws -> Int {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let failed = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, length) != 0 || getsockname(descriptor, $0, &length) != 0
+            for _ in 0..<100 {
+                let port = lastPort.withLock { last in
+                    last += 1
+                    return last
                 }
+                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+                defer { close(descriptor) }
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                address.sin_port = UInt16(port).bigEndian
+                address.sin_addr.s_addr = inet_addr("127.0.0.1")
+                let failed = withUnsafePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) != 0
+                    }
+                }
+                if !failed { return port }
             }
-            guard !failed else { throw POSIXError(.EADDRINUSE) }
-            return Int(UInt16(bigEndian: address.sin_port))
+            throw POSIXError(.EADDRINUSE)
         }
     }
 #endif
