@@ -3,7 +3,7 @@
 
 Documentation/Benchmarks.md says what each work does.
 
-Usage: Scripts/bench [all|works|W1|…|W7|greedy|openings|instructions] [--quick] [--rounds N]
+Usage: Scripts/bench [all|works|W1|…|W7|greedy|openings|users|instructions] [--quick] [--rounds N]
                      [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
@@ -22,6 +22,7 @@ import time
 import greedy
 import instructions
 import openings
+import users
 from figures import Figures
 from generator import Generator
 from machine import Invalid
@@ -34,7 +35,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="?", default="all",
                         choices=["all", "works", *Works.BY_NAME, "greedy", "openings",
-                                 "instructions"])
+                                 "users", "instructions"])
     parser.add_argument("--kinds", default=",".join(greedy.KINDS),
                         help="of greedy clients, separated by commas")
     parser.add_argument("--quick", action="store_true", help="without 1,000,000 records and etcd")
@@ -95,12 +96,15 @@ def run(options):
     began = time.monotonic()
     folder = tempfile.mkdtemp(prefix="stratus-bench-")
     try:
-        lines = []
+        lines, is_met = [], True
         if options.what == "greedy":
             lines = greedy.measure(options.stratus, folder, options.kinds.split(","),
                                    options.rounds)
         elif options.what == "openings":
-            lines = openings.measure(options.stratus, folder, options.rounds)
+            lines, is_met = openings.measure(options.stratus, folder, options.rounds)
+        elif options.what == "users":
+            generator = Generator(os.path.join(options.tools, "load"), folder)
+            lines, is_met = users.measure(options.stratus, folder, generator, options.rounds)
         elif options.what != "instructions":
             figures, generator = measure_works(options, folder)
             lines = [*describe(options, began), "", *figures.lines(), "",
@@ -111,7 +115,7 @@ def run(options):
             told, is_cheap = instructions.report(counts, options.save, options.compare)
             lines += ["", *told]
         print("\n".join(lines))
-        return 0 if is_cheap else 1
+        return 0 if is_cheap and is_met else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

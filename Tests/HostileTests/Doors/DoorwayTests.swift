@@ -37,6 +37,12 @@ import Testing
             "/database/1/iCloud.org.example.Doors/development/private/zones/list?ckAPIToken=development"
         let forged = try connection.ask(posting(path, "{}", host: "evil.example.org"))
         #expect(!forged.body.contains("evil.example.org"), "\(forged)")
+        // What begins like a good name is the user and the password of another one.
+        for host in ["127.0.0.1:80@evil.example.org", "[::1]@evil.example.org"] {
+            let forged = try AttackConnection(port: service.port).ask(
+                posting(path, "{}", host: host))
+            #expect(forged.status == 400 && !forged.body.contains("evil"), "\(forged)")
+        }
         #expect(forged.status == 421 || forged.status == 400)
         for host in ["localhost:\(service.port)", "127.0.0.1:\(service.port)"] {
             let good = try AttackConnection(port: service.port).ask(posting(path, "{}", host: host))

@@ -102,6 +102,55 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
+    /// More headers than a request may have, all of them short: the stream's connection ends.
+    @Test func headOfManyHeadersIsRefused() throws {
+        let service = try Self.service()
+        let attacker = try FrameConnection(port: service.port)
+        let many = (0..<150).flatMap { FrameConnection.header("x-\($0)", "1") }
+        attacker.offer(
+            FrameConnection.frame(
+                .headers, flags: 5, stream: 1, FrameConnection.head("GET", "/health") + many))
+        #expect(attacker.frame(.headers, stream: 1, within: 3)?.body.first != 0x88)
+        #expect(try Self.servesOthers(service))
+    }
+
+    /// Frames that no client sends: each ends its stream or connection, and nobody else's.
+    @Test func malformedFramesEndNobodyElse() throws {
+        let service = try Self.service()
+        let head = FrameConnection.head("GET", "/health")
+        func headers(_ block: [UInt8], flags: UInt8 = 5, stream: UInt32 = 1) -> [UInt8] {
+            FrameConnection.frame(.headers, flags: flags, stream: stream, block)
+        }
+        let whole = headers(head, flags: 4)
+        let attacks: [[UInt8]] = [
+            headers([]), headers(FrameConnection.header(":method", "GET")),
+            headers(head + FrameConnection.header(":path", "/other")),
+            headers(head + FrameConnection.header("X-Upper", "1")),
+            headers(head + FrameConnection.header("connection", "close")),
+            headers(head + FrameConnection.header("te", "gzip")),
+            headers(head + FrameConnection.header("content-length", "-1")),
+            headers(head + FrameConnection.header("content-length", "7")),
+            headers(head + FrameConnection.header(":status", "200")),
+            headers(FrameConnection.header("x", "1") + head), headers([0x80]), headers([0xff]),
+            headers(FrameConnection.head("GET", "")), headers(FrameConnection.head("", "/")),
+            headers(FrameConnection.head("CONNECT", "/")), headers(head, stream: 0),
+            headers(head, stream: 2), headers(head) + headers(head),
+            whole + headers(FrameConnection.header(":path", "/")),
+            whole + headers(FrameConnection.header("content-length", "1")),
+            FrameConnection.frame(.data, flags: 1, stream: 1, [1, 2, 3]),
+            whole + FrameConnection.frame(.data, flags: 8, stream: 1, [255, 1]),
+            FrameConnection.frame(.continuation, flags: 4, stream: 1, head),
+            FrameConnection.frame(.settings, stream: 1), [255, 255, 255, 0, 0, 0, 0, 0, 1],
+        ]
+        for (number, attack) in attacks.enumerated() {
+            let attacker = try FrameConnection(port: service.port)
+            attacker.offer(attack)
+            // The event is whatever the service answers; some it answers with silence.
+            _ = attacker.isClosed(within: 0.2)
+            #expect(try Self.servesOthers(service), "attack \(number)")
+        }
+    }
+
     @Test func floodsOfControlFramesEndTheirConnection() throws {
         let service = try Self.service()
         for frame in [

@@ -120,6 +120,11 @@ import Testing
         for bad in [
             "evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org", "192.0.2.2", "", ":80",
             "cloud.local.evil.org", "[::2]", "0.0.0.1", "128.0.0.1",
+            // Names that another one would follow in an address.
+            "127.0.0.1:80@evil.org", "localhost:80@evil.org", "[::1]evil.org", "[::1]@evil.org",
+            "[::1]:80@evil.org", "127.0.0.1:80/x", "127.0.0.1:80#x", "127.0.0.1:x",
+            "localhost:123456", "a:b@evil.org:c.localhost", "<b>.localhost", "a\".localhost",
+            "evil.org/.localhost", "evil.org?.localhost", "evil.org\\.localhost",
         ] {
             #expect(!names.contains(bad, localAddress: local), "\(bad)")
         }

@@ -12,6 +12,7 @@ package enum Seeds {
         "FieldWiseTests": [414_496_644],
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
+        "ReferencePropertyTests in steps": [158_944_950, 738_220_890, 800_146_657],
         "SharingOracleTests": [588_416_082],
     ]
 

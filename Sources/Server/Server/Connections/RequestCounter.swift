@@ -36,6 +36,8 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
     private let headersPerRequest: Int?
     /// Whether a request's body is arriving.
     private var isArriving = false
+    /// Whether the stream is given up; what still arrives of it is thrown away.
+    private var isRefused = false
 
     /// - Parameter headersPerRequest: For a stream of HTTP/2; nil for a connection.
     init(
@@ -49,11 +51,14 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard head.headerFields.count <= headersPerRequest ?? .max else {
-                // Nobody waits for the end of a stream that is refused.
-                return context.close(promise: nil)
+                isRefused = true
+                // Later: the connection must know first that there is such a stream. Nobody waits for its end.
+                let stream = context.channel
+                return context.eventLoop.execute { stream.close(promise: nil) }
             }
             bytes.headArrived()
             isArriving = true

@@ -19,6 +19,7 @@ public struct ServiceNames: Sendable {
 
     func contains(_ authority: String, localAddress: SocketAddress?) -> Bool {
         let name = Self.name(authority).lowercased()
+        if name.isEmpty { return false }
         if Self.isLoopback(name) || names.contains(name) { return true }
         guard let address = Self.address(name), let localAddress else { return false }
         return NetworkAddress.bytes(of: address) == NetworkAddress.bytes(of: localAddress)
@@ -37,16 +38,31 @@ public struct ServiceNames: Sendable {
         try? SocketAddress(ipAddress: name, port: 0)
     }
 
-    /// An authority without its port, an IPv6 address without its brackets.
+    /// An authority without its port, an IPv6 address without its brackets; empty for what is none of these. It
+    /// stands in addresses as it came: what follows the name must not make another one of it.
     private static func name(_ authority: String) -> String {
+        var name = authority[...]
+        var rest: Substring = ""
         if authority.hasPrefix("[") {
-            return String(authority.dropFirst().prefix { $0 != "]" })
+            name = authority.dropFirst().prefix { $0 != "]" }
+            rest = authority[name.endIndex...].dropFirst()
+        } else if authority.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
+            // An IPv6 address alone has more than one colon.
+            name = authority.prefix { $0 != ":" }
+            rest = authority[name.endIndex...]
         }
-        // An IPv6 address alone has more than one colon.
-        guard authority.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 else {
-            return authority
+        let isName = name.utf8.allSatisfy { byte in
+            let character = Character(UnicodeScalar(byte))
+            return character.isASCII && (character.isLetter || character.isNumber)
+                || "-._".utf8.contains(byte)
         }
-        return String(authority.prefix { $0 != ":" })
+        let isAddress = name.contains(":") && address(String(name)) != nil
+        let port = rest.dropFirst()
+        let hasPort =
+            rest.isEmpty
+            || rest.hasPrefix(":") && port.utf8.count <= 5
+                && port.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return (isName || isAddress) && hasPort ? String(name) : ""
     }
 }
 

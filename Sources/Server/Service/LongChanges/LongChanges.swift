@@ -18,6 +18,8 @@ final class LongChanges: Sendable {
         /// The databases that were looked at since the start.
         var looked = LRUCache<DatabaseAddress, Bool>(capacity: 10_000)
         var running: Task<Void, Never>?
+        /// The claims of requests that are under way; all others are given up.
+        var claims: Set<String> = []
 
         mutating func enqueue(_ store: any RecordStore) {
             if waitingAddresses.insert(store.address).inserted { waiting.append(store) }
@@ -69,6 +71,17 @@ final class LongChanges: Sendable {
         }
     }
 
+    /// A request looks for what goes with its deletions: nobody gives up what it holds meanwhile.
+    func hold(_ claim: String) {
+        state.withLock { _ = $0.claims.insert(claim) }
+    }
+
+    /// The request is over: what its claim still holds is given up.
+    func release(_ claim: String, in store: any RecordStore) {
+        state.withLock { _ = $0.claims.remove(claim) }
+        start(store)
+    }
+
     /// Returns when nothing is left to do, but for what failed.
     func waitUntilIdle() async {
         while let task = state.withLock({ $0.running }) { await task.value }
@@ -108,9 +121,19 @@ final class LongChanges: Sendable {
     /// - Returns: whether there was anything to do; then there may be more.
     func step(_ store: any RecordStore) async throws -> Bool {
         // Read first: most databases have nothing to do, and a look must not take the writer's turn.
+        let claims = state.withLock { $0.claims }
         let next = try await store.read { reader in
             try LongChangeRow.Kind.allCases.lazy
-                .compactMap { try reader.longChanges($0, limit: 1).first }.first
+                .compactMap { kind in
+                    switch kind {
+                    case .deletion: try reader.decidedDeletions(limit: 1).first
+                    case .claim:
+                        try reader.longChanges(kind, limit: claims.count + 1)
+                            .first { !claims.contains($0.name) }
+                    case .placement, .zoneRemoval, .departure:
+                        try reader.longChanges(kind, limit: 1).first
+                    }
+                }.first
         }
         guard let next else { return false }
         let limits = settings.limits
@@ -128,6 +151,13 @@ final class LongChanges: Sendable {
         case .zoneRemoval:
             try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in
                 try ZoneRows(of: next).step(in: &records, limits)
+            }
+        case .claim:
+            // Nobody was told that these records go: they stay.
+            try await store.write { writer in
+                let rows = try writer.claimedDeletions(next, limit: limits.recordsPerStep)
+                for row in rows { try writer.delete(row) }
+                if rows.isEmpty { try writer.delete(next) }
             }
         case .departure:
             // The last of all kinds: nothing is to be placed any more, so every record is where it says.

@@ -12,11 +12,13 @@ struct LongDeletion: Sendable {
     /// What stands in the rows.
     let text: String
 
-    init(user: String, device: String, milliseconds: Int64) {
+    /// - Parameter number: Tells the claims of one person in one moment apart.
+    init(user: String, device: String, milliseconds: Int64, number: UInt64) {
         self.user = user
         self.device = device
         self.milliseconds = milliseconds
-        text = "\(milliseconds)\(Self.separator)\(user)\(Self.separator)\(device)"
+        text = ["\(milliseconds)", user, device, "\(number)"]
+            .joined(separator: String(Self.separator))
     }
 
     private static let separator: Character = "\n"
@@ -25,10 +27,10 @@ struct LongDeletion: Sendable {
     init(text: String) {
         self.text = text
         let parts = text.split(
-            separator: Self.separator, maxSplits: 2, omittingEmptySubsequences: false)
+            separator: Self.separator, maxSplits: 3, omittingEmptySubsequences: false)
         milliseconds = parts.first.flatMap { Int64($0) } ?? 0
-        user = parts.count == 3 ? String(parts[1]) : ""
-        device = parts.count == 3 ? String(parts[2]) : ""
+        user = parts.count >= 3 ? String(parts[1]) : ""
+        device = parts.count >= 3 ? String(parts[2]) : ""
     }
 
     // MARK: A step
@@ -38,7 +40,7 @@ struct LongDeletion: Sendable {
 
     func step(in records: inout RecordWriter, _ limits: Limits) throws {
         let writer = records.transaction
-        let rows = try writer.longChanges(.deletion, limit: limits.recordsPerStep)
+        let rows = try writer.decidedDeletions(limit: limits.recordsPerStep)
         guard let key = rows.first?.zone else { return }
         // Those of one request: a step is one person's change.
         let entries = rows.filter { $0.zone == key && $0.detail == text }

@@ -9,7 +9,7 @@ struct Cascade {
     private(set) var members: [RecordKey] = []
     private var named: Set<RecordKey> = []
     /// How many of the members were not named.
-    private var unnamedCount = 0
+    private(set) var unnamedCount = 0
     /// The named records that would take along more than the limit. Nothing goes with them.
     private(set) var tooLarge: [RecordKey] = []
 
@@ -21,6 +21,8 @@ struct Cascade {
     ///   - limit: how many more may go along with all of them.
     init(deleting roots: [RecordKey], _ dependents: inout Dependents, limit: Int) throws {
         named = Set(roots)
+        // Named ones and the record itself are not counted, and take nobody's place.
+        let most = limit + 2 + named.count
         for root in roots where causes[root] == nil {
             let start = members.count
             let unnamedBefore = unnamedCount
@@ -30,7 +32,7 @@ struct Cascade {
             while next < members.count {
                 let target = members[next]
                 next += 1
-                for holder in try dependents.going(with: target, limit: limit + 1)
+                for holder in try dependents.going(with: target, limit: most)
                 where holder != target {
                     if causes[holder] == nil {
                         members.append(holder)
@@ -48,6 +50,9 @@ struct Cascade {
     }
 
     func contains(_ key: RecordKey) -> Bool { causes[key] != nil }
+
+    /// Whether a record was named to be deleted.
+    func isNamed(_ key: RecordKey) -> Bool { named.contains(key) }
 
     /// Those that go without having been named.
     var unnamed: [RecordKey] { members.filter { !named.contains($0) } }

@@ -11,7 +11,7 @@ struct Dependents {
     }
 
     /// A record that the request saves.
-    struct Save {
+    struct Save: Hashable {
         var key: RecordKey
         var parent: String?
         var references: Set<ActingReference>
@@ -20,38 +20,83 @@ struct Dependents {
         var isSource: Bool { references.contains { $0.action == .deleteSelf } }
     }
 
-    private struct Question: Hashable {
+    struct Question: Hashable {
         var target: RecordKey
         var bond: Bond
+    }
+
+    /// What the store said: asked once, since a chain may need many rounds.
+    struct Answers {
+        fileprivate(set) var names: [Question: (names: [String], limit: Int)] = [:]
+        /// The shares of roots, and the zones in which nothing is shared.
+        fileprivate(set) var shares: [RecordKey: RecordKey?] = [:]
+        fileprivate(set) var hasShares: [String: Bool] = [:]
+
+        mutating func merge(_ others: Answers) {
+            names.merge(others.names) { $1 }
+            shares.merge(others.shares) { $1 }
+            hasShares.merge(others.hasShares) { $1 }
+        }
     }
 
     private let reader: any StoreReader
     private let zones: [String: ZoneRow]
     private let rights: [String: ZoneRights]
     private let underWay: [String: Set<LongChangeRow.Kind>]
-    /// What the store said: asked once, since a chain may need many rounds.
-    private var known: [Question: (names: [String], limit: Int)] = [:]
+    /// The request's own claim: what it holds goes with this request.
+    private let claim: String?
+    /// What was found out before, of records that nobody else changes meanwhile.
+    private let given: Answers
+    /// What was asked here.
+    private(set) var known = Answers()
     private var saved: Set<RecordKey> = []
     /// Questions that may still be asked: a request whose operations hang together in every way must not
     /// hold the database for long.
     private var questions: Int
     private var saving: [Question: [RecordKey]] = [:]
-    /// The shares of roots, and the zones in which nothing is shared; each is asked for once.
-    private var shares: [RecordKey: RecordKey?] = [:]
-    private var hasShares: [String: Bool] = [:]
 
     /// Too many questions were asked.
     struct Entangled: Error {}
 
     init(
-        reader: any StoreReader, stored: StoredRecords, questions: Int
+        reader: any StoreReader, stored: StoredRecords, claim: String?, questions: Int
     ) {
         self.reader = reader
         zones = stored.zones
         rights = stored.rights
         underWay = stored.underWay
+        self.claim = claim
+        self.questions = questions
+        given = Answers()
+    }
+
+    /// For a request that looks for what goes along in steps.
+    ///
+    /// - Throws: ``ServiceError`` when one of the zones is not there any more.
+    init(
+        reader: any StoreReader, zoneNames: Set<String>, in context: RequestContext, claim: String,
+        given: Answers, questions: Int = .max
+    ) throws {
+        self.reader = reader
+        var zones: [String: ZoneRow] = [:]
+        var rights: [String: ZoneRights] = [:]
+        var underWay: [String: Set<LongChangeRow.Kind>] = [:]
+        for name in zoneNames {
+            let zone = try context.existingZone(named: name, reader)
+            zones[name] = zone.row
+            rights[name] = zone.rights
+            underWay[name] = try reader.longChanges(in: zone.row.key)
+        }
+        self.zones = zones
+        self.rights = rights
+        self.underWay = underWay
+        self.claim = claim
+        self.given = given
         self.questions = questions
     }
+
+    /// The zone's key, where it is one of the request's.
+    func zone(of key: RecordKey) -> ZoneRow.Key? { zones[key.zoneName]?.key }
 
     /// Tells what the request saves, as it was decided so far.
     mutating func setSaves(_ saves: [Save]) {
@@ -84,7 +129,8 @@ struct Dependents {
         questions -= 1
         guard questions >= 0 else { throw Entangled() }
         let question = Question(target: target, bond: bond)
-        let names = try stored(question, limit: limit)
+        // Those that the request saves are told by what it saves: they take nobody's place.
+        let names = try stored(question, limit: limit + saved.count)
         let added = saving[question] ?? []
         if names.isEmpty { return added }
         return names.map { RecordKey(zoneName: target.zoneName, name: $0) }
@@ -103,27 +149,29 @@ struct Dependents {
 
     private mutating func share(ofRoot key: RecordKey) throws -> RecordKey? {
         guard let zone = zones[key.zoneName], try isAnythingShared(in: zone) else { return nil }
-        if let known = shares[key] { return known }
+        if let known = known.shares[key] ?? given.shares[key] { return known }
         var share: RecordKey?
         if let row = try reader.records(named: [key.name], in: zone.key)[key.name], !row.isDeleted,
             row.shareRoot == row.name, let name = try RecordSharing(row).shareName
         {
             share = RecordKey(zoneName: key.zoneName, name: name)
         }
-        shares[key] = .some(share)
+        known.shares[key] = .some(share)
         return share
     }
 
     private mutating func isAnythingShared(in zone: ZoneRow) throws -> Bool {
         guard zone.hasFeed else { return false }
-        if let known = hasShares[zone.name] { return known }
+        if let known = known.hasShares[zone.name] { return known }
         let isShared = try reader.hasShares(in: zone.key)
-        hasShares[zone.name] = isShared
+        known.hasShares[zone.name] = isShared
         return isShared
     }
 
     private mutating func stored(_ question: Question, limit: Int) throws -> [String] {
-        if let known = known[question], known.names.count < known.limit || limit <= known.limit {
+        if let known = known.names[question] ?? given.names[question],
+            known.names.count < known.limit || limit <= known.limit
+        {
             return known.names
         }
         guard let zone = zones[question.target.zoneName]?.key else { return [] }
@@ -139,11 +187,15 @@ struct Dependents {
             }
         if underWay[question.target.zoneName]?.contains(.deletion) == true {
             // Who goes already counts for nothing, and how many stay shows when they are gone.
-            for name in names where try reader.hasLongChange(.deletion, of: name, in: zone) {
-                throw ServiceError.deletionUnderWay
+            for name in names {
+                if let other = try reader.longChangeDetail(.deletion, of: name, in: zone),
+                    other != claim
+                {
+                    throw ServiceError.deletionUnderWay
+                }
             }
         }
-        known[question] = (names, limit)
+        known.names[question] = (names, limit)
         return names
     }
 

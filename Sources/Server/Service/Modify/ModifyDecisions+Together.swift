@@ -20,10 +20,10 @@ extension ModifyDecisions {
         guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
             return
         }
-        // A cascade as large as it may be, and a few rounds of what usual requests need.
-        let questions = 8 * (context.limits.recordsPerLongCascade + 4 * plan.items.count)
+        // A cascade as large as goes at once, and a few rounds of what usual requests need.
+        let questions = 8 * (context.limits.recordsPerCascade + 4 * plan.items.count)
         var dependents = Dependents(
-            reader: reader, stored: stored, questions: questions)
+            reader: reader, stored: stored, claim: claim?.text, questions: questions)
         do {
             for _ in 0..<Self.rounds {
                 if try decideRound(isAtomic: isAtomic, &dependents) { return }
@@ -62,17 +62,38 @@ extension ModifyDecisions {
                 cascade = Cascade()
                 return
             }
-            dependents.setSaves(saves())
-            var cascade = try Cascade(
-                deleting: roots, &dependents, limit: context.limits.recordsPerLongCascade)
-            for key in cascade.tooLarge { fail(key, .cascadeTooLarge) }
-            let refused = try cascade.dropHeld(&dependents, operations: decisions.count)
-            for key in refused { fail(key, .stillReferred) }
-            guard !refused.isEmpty || !cascade.tooLarge.isEmpty else {
-                self.cascade = cascade
+            let answer = try cascade(deleting: roots, &dependents)
+            for key in answer.cascade.tooLarge { fail(key, .cascadeTooLarge) }
+            for key in answer.refused { fail(key, .stillReferred) }
+            guard answer.hasRefused else {
+                cascade = answer.cascade
                 return
             }
         }
+    }
+
+    /// What goes along: found here where it is no more than goes in one transaction.
+    ///
+    /// - Throws: ``UnknownCascade`` where it is more, and was not found in steps before (``CascadeSearch``).
+    private func cascade(
+        deleting roots: [RecordKey], _ dependents: inout Dependents
+    ) throws -> CascadeAnswer {
+        let question = CascadeQuestion(
+            roots: roots, saves: saves(), access: stored.rights.mapValues(\.access))
+        if let known = claim?.answers[question] {
+            if known.isEntangled { throw Dependents.Entangled() }
+            return known
+        }
+        dependents.setSaves(question.saves)
+        let limit = min(
+            context.limits.recordsPerCascade, context.limits.recordsPerLongCascade)
+        var answer = CascadeAnswer(
+            cascade: try Cascade(deleting: roots, &dependents, limit: limit))
+        if !answer.cascade.tooLarge.isEmpty, limit < context.limits.recordsPerLongCascade {
+            throw UnknownCascade(question: question)
+        }
+        answer.refused = try answer.cascade.dropHeld(&dependents, operations: decisions.count)
+        return answer
     }
 
     private func deletions() -> [RecordKey] {
@@ -103,9 +124,12 @@ extension ModifyDecisions {
             guard case .ready(let operation) = plan.items[index], !operation.required.isEmpty,
                 case .save = decisions[index], !operation.required.allSatisfy(mayExist)
             else { continue }
+            let isUndecided = operation.required.contains(where: stored.isUndecided)
             fail(
                 operation.key,
-                operation.share == nil ? .referenceViolation : .shareWithoutRoot)
+                isUndecided
+                    ? .deletionUnderWay
+                    : operation.share == nil ? .referenceViolation : .shareWithoutRoot)
             refused.append(operation.key)
         }
         // Who needed one that was refused and is not there yet.

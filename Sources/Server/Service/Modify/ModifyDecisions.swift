@@ -25,6 +25,8 @@ struct ModifyDecisions {
     private(set) var requirers: [RecordKey: [Int]] = [:]
     /// The references of each save that have an action, those of fields that were not sent included.
     private(set) var references: [Set<ActingReference>] = []
+    /// What was found before of large cascades, in steps.
+    var claim: CascadeClaim?
     /// What goes along with the records that are deleted.
     var cascade = Cascade()
     /// The shares among them.
@@ -32,8 +34,9 @@ struct ModifyDecisions {
 
     init(
         plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64,
-        settings: ServiceSettings
+        settings: ServiceSettings, claim: CascadeClaim? = nil
     ) {
+        self.claim = claim
         self.plan = plan
         self.stored = stored
         self.context = context
@@ -82,7 +85,7 @@ struct ModifyDecisions {
                     operation.key, stored.objection(to: operation.key.zoneName) ?? .zoneNotFound))
         }
         if stored.goingAway.contains(operation.key) {
-            return operation.kind.isDeletion
+            return operation.kind.isDeletion && !stored.isUndecided(operation.key)
                 ? .alreadyGone : .failed(failure(operation.key, .deletionUnderWay))
         }
         let old = stored.living(operation.key)
@@ -265,21 +268,25 @@ struct ModifyDecisions {
     }
 
     /// Whether more records go than do in one transaction: those that are not named go in steps.
-    private var isLongDeletion: Bool {
-        cascade.unnamed.count > context.limits.recordsPerCascade
-    }
+    var isLongDeletion: Bool { cascade.unnamedCount > context.limits.recordsPerCascade }
 
     /// The records of a zone that go with the request itself, without having been named. Of a long deletion
     /// those are the shares: nobody keeps the access that they give.
     func namesDeletedAtOnce(in zoneName: String) -> [String] {
-        let names = cascadedNames(in: zoneName)
-        return isLongDeletion ? names.filter { sharesGoing.contains($0) } : names
+        guard isLongDeletion else { return cascadedNames(in: zoneName) }
+        return sharesGoing.filter {
+            let key = RecordKey(zoneName: zoneName, name: $0)
+            return cascade.contains(key) && !cascade.isNamed(key)
+        }
+        .sorted()
     }
 
-    /// The records of a zone that go in steps after the request.
-    func namesDeletedInSteps(in zoneName: String) -> [String] {
-        guard isLongDeletion else { return [] }
-        return cascadedNames(in: zoneName).filter { !sharesGoing.contains($0) }
+    /// The names of the records of a zone that are named to be deleted and go.
+    func namesDeleted(in zoneName: String) -> [String] {
+        indexByKey.compactMap { key, index in
+            guard key.zoneName == zoneName, case .delete = decisions[index] else { return nil }
+            return key.name
+        }
     }
 
     /// What an operation that `indicesToWrite(in:)` names stores.

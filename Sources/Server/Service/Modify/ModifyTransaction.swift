@@ -22,7 +22,11 @@ struct ModifyTransaction: Sendable {
     /// For callers who want to know where the request's zone stands.
     let signer: TokenSigner
 
-    func run(in records: inout RecordWriter) throws -> ModifyOutcome {
+    /// - Parameter claim: What was found before of large cascades.
+    /// - Throws: ``UnknownCascade`` too.
+    func run(
+        in records: inout RecordWriter, claim: CascadeClaim? = nil
+    ) throws -> ModifyOutcome {
         let writer = records.transaction
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, orSigned: context.caller.signedRequest, of: operations(),
@@ -34,10 +38,10 @@ struct ModifyTransaction: Sendable {
                 answer: try answer(results, in: writer),
                 sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
-        let stored = try StoredRecords(plan, context, reader: writer)
+        let stored = try StoredRecords(plan, context, reader: writer, claim: claim?.text)
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds,
-            settings: settings)
+            settings: settings, claim: claim)
         decisions.decideEach()
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool
@@ -48,7 +52,7 @@ struct ModifyTransaction: Sendable {
         } while hasRefused
         try decisions.completeConflicts(reader: writer)
         let sharing = try decisions.placeUnderShares(writer)
-        try write(&decisions, sharing, in: &records)
+        try write(&decisions, sharing, claim, in: &records)
         let results = try decisions.results()
         if decisions.failsAsWhole(isAtomic: request.isAtomic) {
             return ModifyOutcome(
@@ -88,7 +92,7 @@ struct ModifyTransaction: Sendable {
     /// Stores what was decided, zone by zone in the order of their keys.
     private func write(
         _ decisions: inout ModifyDecisions, _ sharing: SharingConsequences,
-        in records: inout RecordWriter
+        _ claim: CascadeClaim?, in records: inout RecordWriter
     ) throws {
         for zone in decisions.stored.zones.values.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         {
@@ -125,24 +129,17 @@ struct ModifyTransaction: Sendable {
                 try records.transaction.put(
                     LongChangeRow(zone: zone.key, kind: .departure, name: root))
             }
-            try leaveToSteps(
-                decisions.namesDeletedInSteps(in: zone.name), in: zone.key, &records)
+            if decisions.isLongDeletion, let claim {
+                // What the claim holds back goes from now on, but for what went with the request.
+                let writer = records.transaction
+                try writer.delete(LongChangeRow(zone: zone.key, kind: .claim, name: claim.text))
+                for name in decisions.namesDeleted(in: zone.name) + cascaded {
+                    try writer.delete(
+                        LongChangeRow(zone: zone.key, kind: .deletion, name: name))
+                }
+                records.hasLongChange = true
+            }
         }
-    }
-
-    /// Writes down what goes with the request's deletions in steps after it.
-    private func leaveToSteps(
-        _ names: [String], in zone: ZoneRow.Key, _ records: inout RecordWriter
-    ) throws {
-        guard !names.isEmpty else { return }
-        let deletion = LongDeletion(
-            user: context.caller.userRecordName ?? "", device: context.caller.device,
-            milliseconds: nowMilliseconds)
-        for name in names {
-            try records.transaction.put(
-                LongChangeRow(zone: zone, kind: .deletion, name: name, detail: deletion.text))
-        }
-        records.hasLongChange = true
     }
 
     private static let cascadeStep = 100
@@ -169,11 +166,17 @@ struct StoredRecords {
     private(set) var underWay: [String: Set<LongChangeRow.Kind>] = [:]
     /// Records that are still there, and go with one that was deleted: for the request they are not.
     private(set) var goingAway: Set<RecordKey> = []
+    /// Those of them of which it is not decided yet.
+    private var undecided: Set<RecordKey> = []
     /// The assets of the request that are still there.
     private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
-    init(_ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader) throws {
+    ///
+    /// - Parameter claim: The request's own claim: what it holds is there.
+    init(
+        _ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader, claim: String?
+    ) throws {
         var names: [String: Set<String>] = [:]
         var room = context.limits.recordBytesPerModify
         for case .ready(let operation) in plan.items {
@@ -198,11 +201,18 @@ struct StoredRecords {
                 named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge)
             let isDeleting = underWay[zoneName]?.contains(.deletion) ?? false
             for (name, row) in found {
-                if try isDeleting && reader.hasLongChange(.deletion, of: name, in: zone.key) {
-                    goingAway.insert(RecordKey(zoneName: zoneName, name: name))
+                let key = RecordKey(zoneName: zoneName, name: name)
+                if isDeleting,
+                    let other = try reader.longChangeDetail(.deletion, of: name, in: zone.key),
+                    other != claim
+                {
+                    goingAway.insert(key)
+                    if try reader.hasLongChange(.claim, of: other, in: zone.key) {
+                        undecided.insert(key)
+                    }
                     continue
                 }
-                rows[RecordKey(zoneName: zoneName, name: name)] = row
+                rows[key] = row
             }
         }
     }
@@ -211,6 +221,9 @@ struct StoredRecords {
     func isPlacing(in zoneName: String) -> Bool {
         underWay[zoneName]?.contains(.placement) ?? false
     }
+
+    /// Whether a request that is still under way may delete the record.
+    func isUndecided(_ key: RecordKey) -> Bool { undecided.contains(key) }
 
     /// Why there is no such zone; nil where there is.
     func objection(to zoneName: String) -> ServiceError? {

@@ -67,9 +67,7 @@ extension RecordsModify: ServedEndpoint {
             nowMilliseconds: context.nowMilliseconds, settings: stores.settings,
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
-        let outcome = try await stores.records.write(
-            to: store, by: context.user(), on: context.caller.device
-        ) { try transaction.run(in: &$0) }
+        let outcome = try await transaction.run(on: store, stores)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)

@@ -10,6 +10,18 @@ public protocol LongChangeReader {
     func hasLongChange(_ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key) throws
         -> Bool
 
+    /// What is written down of something that is still to be done with the record of a name; nil where nothing
+    /// is.
+    func longChangeDetail(
+        _ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key
+    ) throws -> String?
+
+    /// The deletions that no claim holds back, by zone and name; `limit` at most.
+    func decidedDeletions(limit: Int) throws -> [LongChangeRow]
+
+    /// The deletions of a claim; `limit` at most.
+    func claimedDeletions(_ claim: LongChangeRow, limit: Int) throws -> [LongChangeRow]
+
     /// The living children of a record after a name, by name in byte order, until there are `limit` of
     /// them or their payloads have that many bytes.
     func children(

@@ -5,7 +5,8 @@ extension SQLiteTransaction {
             SELECT EXISTS (SELECT 1 FROM long_change WHERE kind = 1 AND zone = ?1),
                 EXISTS (SELECT 1 FROM long_change WHERE kind = 2 AND zone = ?1),
                 EXISTS (SELECT 1 FROM long_change WHERE kind = 3 AND zone = ?1),
-                EXISTS (SELECT 1 FROM long_change WHERE kind = 4 AND zone = ?1)
+                EXISTS (SELECT 1 FROM long_change WHERE kind = 4 AND zone = ?1),
+                EXISTS (SELECT 1 FROM long_change WHERE kind = 5 AND zone = ?1)
             """
         )
         .bind(1, zone.rawValue)
@@ -38,6 +39,46 @@ extension SQLiteTransaction {
             .bind(2, zone.rawValue)
             .bind(3, name)
             .first { _ in true } ?? false
+    }
+
+    func longChangeDetail(
+        _ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key
+    ) throws -> String? {
+        try statement("SELECT detail FROM long_change WHERE kind = ? AND zone = ? AND name = ?")
+            .bind(1, Int64(kind.rawValue))
+            .bind(2, zone.rawValue)
+            .bind(3, name)
+            .first { $0.text(0) }
+    }
+
+    func decidedDeletions(limit: Int) throws -> [LongChangeRow] {
+        try statement(
+            """
+            SELECT zone, name, detail FROM long_change WHERE kind = 2 AND NOT EXISTS (
+                SELECT 1 FROM long_change AS claim WHERE claim.kind = 5
+                    AND claim.zone = long_change.zone AND claim.name = long_change.detail)
+            ORDER BY zone, name LIMIT ?
+            """
+        )
+        .bind(1, Int64(max(limit, 1)))
+        .all { row in
+            LongChangeRow(
+                zone: ZoneRow.Key(rawValue: row.integer(0)), kind: .deletion, name: row.text(1),
+                detail: row.text(2))
+        }
+    }
+
+    func claimedDeletions(_ claim: LongChangeRow, limit: Int) throws -> [LongChangeRow] {
+        try statement(
+            "SELECT name FROM long_change WHERE kind = 2 AND zone = ? AND detail = ? LIMIT ?"
+        )
+        .bind(1, claim.zone.rawValue)
+        .bind(2, claim.name)
+        .bind(3, Int64(max(limit, 1)))
+        .all { row in
+            LongChangeRow(
+                zone: claim.zone, kind: .deletion, name: row.text(0), detail: claim.name)
+        }
     }
 
     func put(_ row: LongChangeRow) throws {

@@ -11,6 +11,9 @@ public struct LongChangeRow: Hashable, Sendable {
         /// Records that are said to lie under the root of this name, which goes on being shared, may have left
         /// it: who sees by its share sees what can be shown to lie there. Ends with the zone's placements.
         case departure = 4
+        /// It is not decided yet whether the records go whose deletions have this name as their detail: a request
+        /// that is still under way looks for what they take along.
+        case claim = 5
     }
 
     public var zone: ZoneRow.Key

@@ -105,6 +105,18 @@ import Testing
         }
     }
 
+    /// A body that may be as large as it comes to, but comes to a thousand times what was sent.
+    @Test func bodyThatUnfoldsTooFarIsRefused() async throws {
+        try await withSession { session in
+            let body = try Self.gzip(Array(repeating: UInt8(ascii: " "), count: 4_000_000))
+            #expect(body.count < 20_000)
+            let answer = try await session.ask(
+                Self.path + "modify", body, [("Content-Encoding", "gzip")])
+            #expect(answer.status == 413, "\(String(buffer: answer.body))")
+            #expect(session.service.memory.peakBytes < 4_000_000)
+        }
+    }
+
     /// What is inflated counts like what is sent.
     @Test func inflatedBytesAreHeldInTheBudget() async throws {
         try await withSession { session in

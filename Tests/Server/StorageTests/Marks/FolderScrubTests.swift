@@ -47,6 +47,29 @@ import Testing
         }
     }
 
+    /// What rows mean is looked at as well, where the file is whole.
+    @Test func findingsOfTheContentsAreReported() async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let clock = TestClock()
+            let handler = InMemoryLogHandler()
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["a"], to: store)
+                let finding = Finding(
+                    invariant: "A key says what its record says.", path: "file", violation: "a")
+                let scrub = FolderScrub(
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
+                ) { $0 == MarkedFolder.alice ? [finding] : [] }
+                async let found = scrub.round()
+                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+                #expect(try await found == [finding])
+                #expect(handler.entries.count == 1)
+            }
+        }
+    }
+
     @Test func soundDatabasesHaveNoFindings() async throws {
         try await withTemporaryFolder { path in
             let folder = MarkedFolder(path)

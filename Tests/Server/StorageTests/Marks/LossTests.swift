@@ -1,7 +1,8 @@
 import Foundation
 import StratusRecords
-import StratusStorage
 import Testing
+
+@testable import StratusStorage
 
 /// What was acknowledged and is gone, changed or exchanged is noticed: an error says so, never silence.
 @Suite struct LossTests {
@@ -126,6 +127,30 @@ import Testing
             #expect(error?.path == file)
             #expect(error?.message.contains("/_alice") == true, "\(error?.message ?? "")")
             #expect(error?.message.contains("/_bob") == true)
+        }
+    }
+
+    /// The same user's file from another folder: the right address, as many commits, and yet another history.
+    @Test func fileOfAnotherFolderIsNoticed() async throws {
+        try await withTemporaryFolder { path in
+            try await withTemporaryFolder { otherPath in
+                let folder = MarkedFolder(path)
+                let other = MarkedFolder(otherPath)
+                for folder in [folder, other] {
+                    try await folder.withStorage { storage in
+                        let store = try await storage.store(for: MarkedFolder.alice)
+                        _ = try await MarkedFolder.save(["a", "b"], to: store)
+                    }
+                }
+                let file = folder.file(of: MarkedFolder.alice)
+                let bytes = try Data(
+                    contentsOf: URL(fileURLWithPath: other.file(of: MarkedFolder.alice)))
+                try folder.put([file: bytes], of: MarkedFolder.alice)
+                let error = try await Self.refusal(folder)
+                #expect(error?.code == .corrupt)
+                #expect(error?.path == file)
+                #expect((error?.underlying as? LossRefusal)?.reason == .replaced)
+            }
         }
     }
 

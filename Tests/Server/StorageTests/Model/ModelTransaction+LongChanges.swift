@@ -18,6 +18,24 @@ extension ModelTransaction {
         model.longChangeRows.contains { $0.kind == kind && $0.name == name && $0.zone == zone }
     }
 
+    func longChangeDetail(
+        _ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key
+    ) -> String? {
+        model.longChangeRows.first { $0.kind == kind && $0.name == name && $0.zone == zone }?.detail
+    }
+
+    func decidedDeletions(limit: Int) -> [LongChangeRow] {
+        let rows = longChanges(.deletion, limit: .max)
+            .filter { !hasLongChange(.claim, of: $0.detail, in: $0.zone) }
+        return Array(rows.prefix(max(limit, 1)))
+    }
+
+    func claimedDeletions(_ claim: LongChangeRow, limit: Int) -> [LongChangeRow] {
+        let rows = longChanges(.deletion, limit: .max)
+            .filter { $0.zone == claim.zone && $0.detail == claim.name }
+        return Array(rows.prefix(max(limit, 1)))
+    }
+
     func put(_ row: LongChangeRow) {
         delete(row)
         model.longChangeRows.append(row)
