@@ -6,6 +6,7 @@ import messages
 from service import LIFTED, Service, progress
 
 FEW, MANY = 48, 1_000
+QUIET = 20  # users who save their records and nothing more: these are what is weighed
 RECORDS = 10
 CONNECTIONS = 16
 SAVES = 3_000  # of a turn
@@ -37,7 +38,7 @@ def measure(binary, folder, generator, rounds):
     service = Service(binary, os.path.join(folder, "users"), limits=LIFTED)
     try:
         accounts = []
-        for number in range(MANY):
+        for number in range(MANY + QUIET):
             if number % 100 == 0:
                 progress(f"{number} of {MANY} users")
             accounts.append(account(service, number))
@@ -46,7 +47,9 @@ def measure(binary, folder, generator, rounds):
                                             per_request=RECORDS):
                 service.ask(request)
         identifiers = messages.Names("saves of users")
-        groups = {FEW: accounts[:FEW], MANY: accounts}
+        groups = {FEW: accounts[:FEW], MANY: accounts[:MANY]}
+        for quiet in accounts[MANY:]:
+            quiet.record_name = service.ask(messages.http(quiet, "users/caller"))["userRecordName"]
         rates = {count: [] for count in groups}
         for number in range(-1, rounds):  # the first turn warms
             for count, group in groups.items():
@@ -58,9 +61,7 @@ def measure(binary, folder, generator, rounds):
                     rates[count].append(done.per_second)
         # Each is closed, which folds its log into its file.
         service.stop()
-        sizes = [os.path.getsize(os.path.join(where, name))
-                 for where, _, names in os.walk(os.path.join(service.data, "databases"))
-                 for name in names if name.endswith(".sqlite") and name != "public.sqlite"]
+        sizes = [os.path.getsize(service.database_file(quiet)) for quiet in accounts[MANY:]]
     finally:
         service.process.kill()
     ratios = [many / few for few, many in zip(rates[FEW], rates[MANY])]
