@@ -39,6 +39,15 @@ public struct World: Sendable {
     /// A simulation runs it on an executor of its own; the name tells such tasks apart.
     public var startTask: StartTask
 
+    /// Runs work that waits for the disk, in the order in which it comes; nil is on threads of its own, so
+    /// that no thread of Swift's pool waits.
+    ///
+    /// A simulation runs it where its tasks run, and sees the same order each time.
+    public var runOnDisk: RunOnDisk?
+
+    /// Starts a piece of work and returns.
+    public typealias RunOnDisk = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+
     /// Starts `work` under a name, and returns its task.
     public typealias StartTask =
         @Sendable (_ name: String, _ work: @escaping @Sendable () async -> Void)
@@ -50,7 +59,7 @@ public struct World: Sendable {
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void = Self.live.sleep,
         timeout: @escaping @Sendable (_ seconds: Double) async throws -> Void = Self.live.timeout,
         randomBytes: @escaping @Sendable (_ count: Int) -> [UInt8] = Self.live.randomBytes,
-        startTask: @escaping StartTask = Self.live.startTask
+        startTask: @escaping StartTask = Self.live.startTask, runOnDisk: RunOnDisk? = nil
     ) {
         self.nowMilliseconds = nowMilliseconds
         self.uptimeSeconds = uptimeSeconds
@@ -58,6 +67,7 @@ public struct World: Sendable {
         self.timeout = timeout
         self.randomBytes = randomBytes
         self.startTask = startTask
+        self.runOnDisk = runOnDisk
     }
 
     /// The clocks, the random source and the tasks of the process.

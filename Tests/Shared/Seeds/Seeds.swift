@@ -13,6 +13,8 @@ package enum Seeds {
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
         "ReferencePropertyTests in steps": [158_944_950, 738_220_890, 800_146_657],
+        "ResolverTests": [714_105_748],
+        "SimulationTests": [54],
         "SharingOracleTests": [588_416_082],
     ]
 

@@ -14,7 +14,9 @@ public final class StoredFormatFixture: Sendable {
     /// The folders that have a service's data folder, the oldest first.
     public static let services = ["2026-11", "2026-11-epochs", "2026-11-compound"]
     /// The folders that have a cache file, the oldest first.
-    public static let caches = ["2026-11", "2026-11-databases"]
+    public static let caches = [
+        "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets",
+    ]
 
     /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.
     public init(_ name: String = "2026-11") throws {

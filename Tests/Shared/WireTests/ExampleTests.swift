@@ -63,6 +63,8 @@ import Testing
         Example("users-lookup-id.request", UsersLookupID.Request.self),
         Example("users-permission.answer", UsersPermission.Answer.self),
         Example("users-permission.request", UsersPermission.Request.self),
+        Example("users-sessions.answer", UsersSessions.Answer.self),
+        Example("users-sessions.request", UsersSessions.Request.self),
         Example("zones-list.answer", ZonesList.Answer.self),
         Example("zones-lookup.answer", ZonesLookup.Answer.self),
         Example("zones-lookup.request", ZonesLookup.Request.self),

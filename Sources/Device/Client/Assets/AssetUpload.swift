@@ -45,19 +45,25 @@ public struct AssetUpload: AsyncSequence, Sendable {
         /// - Throws: what the disk says; `CancellationError`.
         public mutating func next() async throws -> [UInt8]? {
             try Task.checkCancellation()
-            let file = try handle ?? opened()
-            handle = file
+            let file: FileHandle
+            if let handle {
+                file = handle
+            } else {
+                let (url, start) = (url, UInt64(sentBytes))
+                file = try await DiskThread.run {
+                    let file = try FileHandle(forReadingFrom: url)
+                    try file.seek(toOffset: start)
+                    return file
+                }
+                handle = file
+            }
             progress(sentBytes)
-            guard let piece = try file.read(upToCount: AssetUpload.pieceBytes), !piece.isEmpty
-            else { return nil }
+            let piece = try await DiskThread.run {
+                [UInt8](try file.read(upToCount: AssetUpload.pieceBytes) ?? Data())
+            }
+            guard !piece.isEmpty else { return nil }
             sentBytes += Int64(piece.count)
-            return [UInt8](piece)
-        }
-
-        private func opened() throws -> FileHandle {
-            let file = try FileHandle(forReadingFrom: url)
-            try file.seek(toOffset: UInt64(sentBytes))
-            return file
+            return piece
         }
     }
 }
@@ -95,12 +101,7 @@ struct AssetFileState: Hashable {
 extension AssetFolder {
     /// The same as ``copy(_:expected:)``, on a thread apart: a slow disk holds up no task.
     func copied(_ url: URL, expected: AssetFileState) async throws -> AssetFile {
-        try await withCheckedThrowingContinuation { continuation in
-            // A serial queue has a thread beyond those that tasks and concurrent queues share.
-            DispatchQueue(label: "stratus.assets.copying").async {
-                continuation.resume(with: Result { try self.copy(url, expected: expected) })
-            }
-        }
+        try await DiskThread.run { try self.copy(url, expected: expected) }
     }
 
     /// Copies an app's file, so that whatever is sent, and sent again, is the same.

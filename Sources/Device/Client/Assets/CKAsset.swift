@@ -33,6 +33,11 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         /// What the service says of the asset; nil for a file of the app that was not saved.
         var stored: AssetReceipt?
         var holder: Holder?
+        /// Proof of an upload that the next save sends with the value.
+        var receipt: String?
+        /// The copy that a store of this device keeps, and the file as long as the asset is used.
+        var kept: KeptAsset?
+        var located: KeptAsset.File?
     }
 
     private let state: Mutex<State>
@@ -54,12 +59,34 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         self.init(State(fileURL: fileURL, stored: stored, holder: holder))
     }
 
-    /// Where the bytes are; nil for an asset that was not downloaded.
+    /// Makes an asset that only a store of this device has.
+    convenience init(onlyIn kept: KeptAsset) {
+        self.init(State(kept: kept))
+    }
+
+    /// Where the bytes are; nil for an asset that was not downloaded. Of a record that a cache keeps it is
+    /// the cache's own file: read it, and leave it where it is.
     ///
     /// Implicitly unwrapped, so that code of the time when it was not optional compiles too.
     public var fileURL: URL! {
-        state.withLock { $0.fetched?.url ?? $0.fileURL }
+        let (url, kept) = state.withLock {
+            ($0.fetched?.url ?? $0.fileURL ?? $0.located?.url, $0.kept)
+        }
+        if let url { return url }
+        // Asked outside the lock: the store reads its own file.
+        guard let file = kept?.locate() else { return nil }
+        state.withLock { $0.located = file }
+        return file.url
     }
+
+    /// The copy that a store of this device keeps.
+    var kept: KeptAsset? {
+        get { state.withLock { $0.kept } }
+        set { state.withLock { $0.kept = newValue } }
+    }
+
+    /// Sends this proof of an upload with the value.
+    func send(receipt: String) { state.withLock { $0.receipt = receipt } }
 
     /// What the service says of the asset; nil for a file of the app that was not saved.
     var stored: AssetReceipt? { state.withLock { $0.stored } }
@@ -74,7 +101,9 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     func value(in holder: Holder) -> AssetReceipt? {
         state.withLock { state in
             guard let stored = state.stored, state.holder == holder else { return nil }
-            return stored.kept
+            var value = stored.kept
+            value.receipt = state.receipt
+            return value
         }
     }
 

@@ -111,18 +111,29 @@ extension HTTPTransport {
         from url: String, timeoutSeconds: Double,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
+        try await download(
+            from: url, startingAt: 0, timeoutSeconds: timeoutSeconds, receive: receive)
+    }
+
+    public func download(
+        from url: String, startingAt offset: Int64, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
         let progress = TransferProgress()
         // The service gives the client the choice of the file's name.
-        let request = HTTPClientRequest(
-            url: absolute(url).replacingOccurrences(of: "${f}", with: "asset")
-        ).withCoding
+        var request = HTTPClientRequest(
+            url: absolute(url).replacingOccurrences(of: "${f}", with: "asset"))
+        if offset > 0 { request.headers.add(name: "Range", value: "bytes=\(offset)-") }
+        // A part of a file is part of its own bytes.
+        let prepared = offset > 0 ? request : request.withCoding
         try await progress.watch(
             idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
         ) {
             do {
                 let response = try await self.client.execute(
-                    request, timeout: .seconds(Int64(Self.transferSeconds)))
-                guard response.status == .ok else {
+                    prepared, timeout: .seconds(Int64(Self.transferSeconds)))
+                let isPart = offset > 0 && response.status == .partialContent
+                guard response.status == .ok || isPart else {
                     try self.check(
                         HTTPResponse(
                             status: Int(response.status.code), headers: response.headers,
@@ -131,9 +142,12 @@ extension HTTPTransport {
                         .answerUnreadable, "The service answered an asset with something else.",
                         httpStatus: Int(response.status.code))
                 }
+                // A service that knows no ranges answers the whole.
+                let skipped = SkippedBytes(isPart ? 0 : offset)
                 for try await piece in response.body {
                     progress.advance()
-                    try await receive(Array(piece.readableBytesView))
+                    let rest = skipped.rest(of: Array(piece.readableBytesView))
+                    if !rest.isEmpty { try await receive(rest) }
                 }
             } catch let error where error is CKError || error is ServiceFailure {
                 throw error

@@ -73,7 +73,7 @@ final class NotificationListeners: Sendable {
             }
             state.listeners[container] = listener
             // In the lock, so that all hear everything in one order. Nobody does more than take it.
-            for hearing in listener.hearings.values { hearing(event) }
+            for hearing in listener.hearings.inOrder { hearing(event) }
         }
     }
 
@@ -83,8 +83,15 @@ final class NotificationListeners: Sendable {
                 return []
             }
             state.listeners[container] = nil
-            return Array(listener.hearings.values)
+            return listener.hearings.inOrder
         }
         for hearing in hearings { hearing(nil) }
+    }
+}
+
+extension [Int: NotificationListeners.Hearing] {
+    /// In the order in which they came: a run that is repeated is the same one.
+    fileprivate var inOrder: [NotificationListeners.Hearing] {
+        sorted { $0.key < $1.key }.map(\.value)
     }
 }

@@ -48,6 +48,21 @@ public protocol Transport: Sendable {
         from url: String, timeoutSeconds: Double,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws
+
+    /// Fetches the bytes of an asset from one of them on: a download that was cut goes on.
+    ///
+    /// By default it fetches all of them and leaves out the first.
+    ///
+    /// - Parameters:
+    ///   - url: the asset's `downloadURL`.
+    ///   - offset: how many bytes are there already; fewer than the asset has.
+    ///   - timeoutSeconds: how long nothing may move.
+    ///   - receive: takes the pieces in their order.
+    /// - Throws: as ``download(from:timeoutSeconds:receive:)``.
+    func download(
+        from url: String, startingAt offset: Int64, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws
 }
 
 extension Transport {
@@ -64,6 +79,17 @@ extension Transport {
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         throw TransportError(.notConfigured, "Take a transport that carries assets.")
+    }
+
+    public func download(
+        from url: String, startingAt offset: Int64, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        let skipped = SkippedBytes(offset)
+        try await download(from: url, timeoutSeconds: timeoutSeconds) { piece in
+            let rest = skipped.rest(of: piece)
+            if !rest.isEmpty { try await receive(rest) }
+        }
     }
 }
 

@@ -61,7 +61,7 @@ struct QueryTranslation {
         return negated
     }
 
-    private static let negations: [QueryDictionary.Comparator: QueryDictionary.Comparator] = [
+    static let negations: [QueryDictionary.Comparator: QueryDictionary.Comparator] = [
         .equals: .notEquals, .notEquals: .equals, .lessThan: .greaterThanOrEquals,
         .lessThanOrEquals: .greaterThan, .greaterThan: .lessThanOrEquals,
         .greaterThanOrEquals: .lessThan, .in: .notIn, .notIn: .in, .beginsWith: .notBeginsWith,
@@ -234,7 +234,7 @@ struct QueryTranslation {
     }
 
     /// A field by its name, in any of the spellings of the system's fields.
-    private func field(_ key: String) throws -> QueryDictionary.FieldName {
+    func field(_ key: String) throws -> QueryDictionary.FieldName {
         switch key {
         case CKRecord.SystemFieldKey.recordID, "recordID", "recordName": .system(.recordName)
         case CKRecord.SystemFieldKey.creationDate, "creationDate": .system(.createdTimestamp)

@@ -263,7 +263,8 @@ struct RecordReader {
         state.parent = record.parentRecordName.map {
             CKReference(recordID: CKRecordID(known: $0, zoneID: zoneID), action: .none)
         }
-        set(record.fields, of: &state, in: zoneID, holder: nil)
+        let holder = CKAsset.Holder(recordName: record.id.name, zoneID: zoneID)
+        set(record.fields, of: &state, in: zoneID, holder: holder)
         return state
     }
 
@@ -312,7 +313,9 @@ struct RecordReader {
 
     private mutating func asset(_ receipt: AssetReceipt, _ holder: CKAsset.Holder?) -> CKAsset {
         isIncomplete = true
-        return CKAsset(receipt, in: holder)
+        guard receipt.isLocal else { return CKAsset(receipt, in: holder) }
+        // The store that has it says where.
+        return CKAsset(onlyIn: KeptAsset(value: receipt) { nil })
     }
 
     private mutating func reference(_ target: Reference, in zoneID: CKRecordZoneID) -> CKReference {

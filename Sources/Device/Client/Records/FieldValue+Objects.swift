@@ -22,9 +22,9 @@ extension FieldValue {
             guard location.fitsField else { return nil }
             self = .location(Location(location))
         case let asset as CKAsset:
-            // A file of the app has no value before it was uploaded.
-            guard let stored = asset.stored else { return nil }
-            self = .asset(stored.kept)
+            // A file of the app has no value before it was uploaded, or a store kept it.
+            guard let value = asset.knownValue else { return nil }
+            self = .asset(value)
         default: return nil
         }
     }
@@ -69,7 +69,7 @@ extension FieldValue {
                 .locationList($0.map { Location($0) })
             }
         case is CKAsset:
-            let stored = Self.members(array, CKAsset.self)?.compactMap(\.stored?.kept)
+            let stored = Self.members(array, CKAsset.self)?.compactMap(\.knownValue)
             list = stored.flatMap { $0.count == array.count ? .assetList($0) : nil }
         default: list = nil
         }

@@ -50,6 +50,7 @@ struct Routes: Sendable {
         serve(UsersLookupID.self, on: router)
         serve(UsersLookupContacts.self, on: router)
         serve(UsersPermission.self, on: router)
+        serve(UsersSessions.self, on: router)
         serve(UsersSignOut.self, on: router)
         serve(TokensCreate.self, on: router) { answer, request in
             // The service knows paths only.

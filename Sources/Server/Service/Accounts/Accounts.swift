@@ -101,7 +101,7 @@ public final class Accounts: Sendable {
             isValid(token, in: session.row)
         else { throw ServiceError.signInNeeded }
         guard !session.isDisabled else { throw ServiceError.accountDisabled }
-        try await noteUse(of: session.row)
+        try await noteUse(of: session.row, by: credentials.clientID)
         let caller = Caller(
             userRecordName: session.row.userRecordName,
             device: credentials.clientID ?? session.row.identifier,
@@ -233,14 +233,39 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// Writes that a session is in use, ten times in a token's life at the most.
-    private func noteUse(of session: SessionRow) async throws {
+    /// Writes that a session is in use, ten times in a token's life at the most, and when its device first says
+    /// what it is called.
+    private func noteUse(of session: SessionRow, by device: String?) async throws {
         let now = settings.world.nowMilliseconds()
-        guard now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10 else {
-            return
+        let isNamed = session.device == nil && device != nil
+        guard isNamed || now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10
+        else { return }
+        try await directory.touchSession(
+            session.identifier, usedMilliseconds: now, device: device)
+        remembered.withLock { remembered in
+            remembered.sessions[session.identifier]?.row.lastUsedMilliseconds = now
+            if let device { remembered.sessions[session.identifier]?.row.device = device }
         }
-        try await directory.touchSession(session.identifier, usedMilliseconds: now)
-        remembered.withLock { $0.sessions[session.identifier]?.row.lastUsedMilliseconds = now }
+    }
+
+    /// The sessions of a user that are good for a container, the oldest first.
+    func sessions(
+        of userRecordName: String, at address: ContainerAddress
+    ) async throws -> [SessionRow] {
+        let now = settings.world.nowMilliseconds()
+        return try await directory.sessions(of: userRecordName).filter { session in
+            (session.address == nil || session.address == address)
+                && now < session.lastUsedMilliseconds + lifetimeMilliseconds(session) * 11 / 10
+        }
+    }
+
+    /// Ends a session, and lets its device hear of nothing more.
+    func revoke(_ session: SessionRow, at address: ContainerAddress) async throws {
+        try await endSession(session.identifier)
+        for device in try await directory.devices(of: session.userRecordName, in: address)
+        where device.clientID == (session.device ?? session.identifier) {
+            try await directory.deleteDevice(pushToken: device.pushToken, in: nil)
+        }
     }
 
     /// Starts a session for a user and returns its first web-auth token.

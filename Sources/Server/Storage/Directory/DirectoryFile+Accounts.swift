@@ -1,4 +1,7 @@
 extension DirectoryFile {
+    /// What the device of a session calls itself.
+    static let sessionDevices = "ALTER TABLE session ADD COLUMN device TEXT"
+
     /// Users with passwords and identities, their consents, the containers of tokens and sessions, and the
     /// keys of servers.
     static let accountTables = """

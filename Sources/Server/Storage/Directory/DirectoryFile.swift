@@ -26,6 +26,7 @@ enum DirectoryFile {
                         into: database)
                 },
                 .init("marks of who made records", sql: creatorMarks),
+                .init("devices of sessions", sql: sessionDevices),
             ],
             begin: { database in
                 try SQLStatement(

@@ -122,8 +122,31 @@ extension SQLiteDirectory {
     // MARK: Sessions
 
     private static let sessionColumns = """
-        identifier, user, stays_signed_in, created_ms, container, environment, last_used_ms
+        identifier, user, stays_signed_in, created_ms, container, environment, last_used_ms, device
         """
+
+    private static func session(_ row: borrowing SQLStatement) throws -> SessionRow {
+        SessionRow(
+            identifier: row.text(0), userRecordName: row.text(1),
+            staysSignedIn: row.integer(2) != 0,
+            createdMilliseconds: row.integer(3),
+            address: row.isNull(4) ? nil : try Self.address(row, container: 4, environment: 5),
+            lastUsedMilliseconds: row.integer(6), device: row.optionalText(7))
+    }
+
+    func sessions(of userRecordName: String) async throws -> [SessionRow] {
+        try await database.read { database in
+            try SQLStatement(
+                database,
+                """
+                SELECT \(Self.sessionColumns) FROM session WHERE user = ?
+                ORDER BY created_ms, identifier
+                """
+            )
+            .bind(1, userRecordName)
+            .all { try Self.session($0) }
+        }
+    }
 
     func session(_ identifier: String) async throws -> SessionRow? {
         try await database.read { database in
@@ -131,14 +154,7 @@ extension SQLiteDirectory {
                 database, "SELECT \(Self.sessionColumns) FROM session WHERE identifier = ?"
             )
             .bind(1, identifier)
-            .first { row in
-                SessionRow(
-                    identifier: row.text(0), userRecordName: row.text(1),
-                    staysSignedIn: row.integer(2) != 0, createdMilliseconds: row.integer(3),
-                    address: row.isNull(4)
-                        ? nil : try Self.address(row, container: 4, environment: 5),
-                    lastUsedMilliseconds: row.integer(6))
-            }
+            .first { try Self.session($0) }
         }
     }
 
@@ -148,7 +164,7 @@ extension SQLiteDirectory {
                 database,
                 """
                 INSERT OR REPLACE INTO session (\(Self.sessionColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """
             )
             .bind(1, session.identifier)
@@ -158,18 +174,25 @@ extension SQLiteDirectory {
             .bind(5, session.address?.container)
             .bind(6, session.address?.environment.rawValue)
             .bind(7, session.lastUsedMilliseconds)
+            .bind(8, session.device)
             .run()
         }
     }
 
-    func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws {
+    func touchSession(
+        _ identifier: String, usedMilliseconds: Int64, device: String?
+    ) async throws {
         try await database.write { database in
             try SQLStatement(
                 database,
-                "UPDATE session SET last_used_ms = MAX(last_used_ms, ?) WHERE identifier = ?"
+                """
+                UPDATE session SET last_used_ms = MAX(last_used_ms, ?), device = coalesce(?, device)
+                WHERE identifier = ?
+                """
             )
             .bind(1, usedMilliseconds)
-            .bind(2, identifier)
+            .bind(2, device)
+            .bind(3, identifier)
             .run()
         }
     }

@@ -12,7 +12,9 @@ final class MemoryPlacement: Placement {
     private let contents = Mutex(Contents())
 
     private struct Contents {
-        var databases: Set<DatabaseAddress> = []
+        var databases: [DatabaseAddress: SQLiteMemory] = [:]
+        /// Copies that nobody has opened yet.
+        var copies: [DatabaseAddress: SQLiteMemory] = [:]
         var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
     }
 
@@ -23,16 +25,41 @@ final class MemoryPlacement: Placement {
             template: DirectoryFile.template.get())
     }
 
+    private init(world: World, directory: SQLiteMemory, _ contents: Contents) {
+        self.world = world
+        self.directory = directory
+        self.contents.withLock { $0 = contents }
+    }
+
+    /// A placement with copies of these databases, none of them open.
+    func copy(world: World) throws -> MemoryPlacement {
+        let (databases, unopened, blobs) = contents.withLock { contents in
+            (contents.databases, contents.copies, contents.blobs)
+        }
+        var copied = Contents(blobs: blobs)
+        for (address, database) in databases.merging(unopened, uniquingKeysWith: { $1 }) {
+            copied.copies[address] = try database.copy()
+        }
+        guard let directory = directory as? SQLiteMemory else {
+            preconditionFailure("A placement in memory has its directory in memory.")
+        }
+        return MemoryPlacement(world: world, directory: try directory.copy(), copied)
+    }
+
     var work: WorkThread { .caller }
     var openDatabases: Int? { nil }
     var idleSeconds: Double? { nil }
     var isExclusive: Bool { true }
 
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase {
+        if let copy = contents.withLock({ $0.copies.removeValue(forKey: address) }) {
+            contents.withLock { $0.databases[address] = copy }
+            return copy
+        }
         let database = try SQLiteMemory(
             path: path(of: address), format: RecordFile.format(world: world),
             template: RecordFile.template.get())
-        contents.withLock { _ = $0.databases.insert(address) }
+        contents.withLock { $0.databases[address] = database }
         return database
     }
 
@@ -46,13 +73,16 @@ final class MemoryPlacement: Placement {
     }
 
     func databases() -> [DatabaseAddress] {
-        contents.withLock { Self.sorted($0.databases) }
+        contents.withLock { Self.sorted(Set($0.databases.keys).union($0.copies.keys)) }
     }
 
     func missingDatabases() -> [DatabaseAddress] { [] }
 
     func databasesWithBlobs() -> [DatabaseAddress] {
-        contents.withLock { Self.sorted($0.databases.intersection($0.blobs.keys)) }
+        contents.withLock {
+            Self.sorted(
+                Set($0.databases.keys).union($0.copies.keys).intersection($0.blobs.keys))
+        }
     }
 
     func deleteDatabases(of address: ContainerAddress) {

@@ -76,7 +76,7 @@ public final class SQLiteStorageEngine: StorageEngine {
         }
     }
 
-    private init(_ placement: some Placement, world: World, logger: Logger) {
+    init(_ placement: some Placement, world: World, logger: Logger) {
         let epochs = WritingEpochs(world)
         self.placement = placement
         self.epochs = epochs

@@ -20,8 +20,11 @@ public protocol AccountDirectory: Sendable {
     /// Removes a user with the sessions, identities, consents, devices and keys. Records stay.
     func deleteUser(_ recordName: String) async throws
 
-    /// Notes that a session is in use. One that was ended meanwhile stays ended.
-    func touchSession(_ identifier: String, usedMilliseconds: Int64) async throws
+    /// The sessions of a user, the oldest first.
+    func sessions(of userRecordName: String) async throws -> [SessionRow]
+    /// Notes that a session is in use, and by which device, if it says. One that was ended meanwhile stays ended.
+    func touchSession(
+        _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
     /// Ends all sessions of a user.
     func deleteSessions(of userRecordName: String) async throws
     /// Removes the sessions of one kind that were last used before a moment.

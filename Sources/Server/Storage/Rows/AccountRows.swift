@@ -71,10 +71,13 @@ public struct SessionRow: Hashable, Sendable {
     public var address: ContainerAddress?
     /// Milliseconds since 1970; not updated at each use.
     public var lastUsedMilliseconds: Int64
+    /// What the device that uses it calls itself; nil before its first request, and for one that says nothing.
+    public var device: String?
 
     public init(
         identifier: String, userRecordName: String, staysSignedIn: Bool, createdMilliseconds: Int64,
-        address: ContainerAddress? = nil, lastUsedMilliseconds: Int64? = nil
+        address: ContainerAddress? = nil, lastUsedMilliseconds: Int64? = nil,
+        device: String? = nil
     ) {
         self.identifier = identifier
         self.userRecordName = userRecordName
@@ -82,6 +85,7 @@ public struct SessionRow: Hashable, Sendable {
         self.createdMilliseconds = createdMilliseconds
         self.address = address
         self.lastUsedMilliseconds = lastUsedMilliseconds ?? createdMilliseconds
+        self.device = device
     }
 }
 

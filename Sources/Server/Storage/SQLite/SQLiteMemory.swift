@@ -24,6 +24,18 @@ final class SQLiteMemory: OpenDatabase {
         queue = try format.openInMemory(copying: template, configuration: Self.configuration)
     }
 
+    private init(path: String, queue: DatabaseQueue) {
+        self.path = path
+        self.queue = queue
+    }
+
+    /// Another database with the same content.
+    func copy() throws -> SQLiteMemory {
+        let other = try DatabaseQueue(configuration: Self.configuration)
+        try queue.inDatabase { database in try other.inDatabase { try database.backup(to: $0) } }
+        return SQLiteMemory(path: path, queue: other)
+    }
+
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {

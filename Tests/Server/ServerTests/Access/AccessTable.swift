@@ -200,6 +200,9 @@ enum AccessTable {
         AccessRow(
             database("users/permission", "GET"), .public, answers: .users("200 userDiscoverability")
         ),
+        AccessRow(database("users/sessions"), .public, "{}", answers: .users("200 sessions")),
+        AccessRow(
+            database("users/sessions", "GET"), .public, answers: .users("200 sessions")),
         AccessRow(database("users/signout"), .public, "{}", answers: .users("200")),
     ]
 

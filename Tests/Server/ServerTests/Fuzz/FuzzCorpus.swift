@@ -121,6 +121,7 @@ enum FuzzCorpus {
         Example("users/lookup/email", #"{"users":[{"emailAddress":"alice@example.org"}]}"#),
         Example("users/lookup/id", #"{"users":[{"userRecordName":"OWNER"}]}"#),
         Example("users/lookup/contacts", "{}"),
+        Example("users/sessions", #"{"revoke":["Y29sZA"]}"#),
         Example("users/permission", #"{"userDiscoverability":true}"#),
     ]
 

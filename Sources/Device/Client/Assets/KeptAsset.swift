@@ -1,0 +1,73 @@
+import Foundation
+import StratusRecords
+
+/// The copy of an asset's file that a store of this device keeps.
+package struct KeptAsset: Sendable {
+    /// A file, which stays as long as somebody holds this.
+    package struct File: Sendable {
+        package var url: URL
+        package var lease: any AnyObject & Sendable
+
+        package init(url: URL, lease: any AnyObject & Sendable) {
+            self.url = url
+            self.lease = lease
+        }
+    }
+
+    /// The value of a field that has it, at the service or, before its upload, here alone.
+    package var value: AssetReceipt
+    /// Where the file is; nil while it is not here.
+    package var locate: @Sendable () -> File?
+
+    package init(
+        value: AssetReceipt, locate: @escaping @Sendable () -> File?
+    ) {
+        self.value = value
+        self.locate = locate
+    }
+}
+
+extension AssetReceipt {
+    /// What the checksum of a file begins with that is on this device alone. The service's are Base64, which has
+    /// no colon.
+    package static let localPrefix = "sha256:"
+
+    /// Whether the file was not uploaded yet.
+    package var isLocal: Bool { fileChecksum?.hasPrefix(Self.localPrefix) ?? false }
+}
+
+extension CKAsset {
+    /// Notes the copy that a store keeps.
+    package func keep(_ copy: KeptAsset) { kept = copy }
+
+    /// The copy that a store keeps.
+    package var keptCopy: KeptAsset? { kept }
+
+    /// What the service says of the asset, or the store that keeps it; nil for a file of the app.
+    package var knownValue: AssetReceipt? { stored?.kept ?? kept?.value }
+
+    /// Whether the service keeps it in this record.
+    package func isHeld(by recordID: CKRecord.ID) -> Bool {
+        value(in: Holder(recordName: recordID.recordName, zoneID: recordID.zoneID)) != nil
+    }
+}
+
+extension CKRecord {
+    /// The fields with assets, in the order of their names.
+    package var assetFields: [(key: FieldKey, assets: [CKAsset])] {
+        state.withLock { $0.values }
+            .compactMap { key, value in value.assets.map { (key: key, assets: $0) } }
+            .sorted { $0.key < $1.key }
+    }
+
+    /// Lets assets be sent with proofs of their uploads, by checksum.
+    package func send(receipts: [String: String]) {
+        guard !receipts.isEmpty else { return }
+        for asset in assetFields.flatMap(\.assets) {
+            guard let receipt = asset.stored?.fileChecksum.flatMap({ receipts[$0] }) else {
+                continue
+            }
+            asset.send(receipt: receipt)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+/// Where the account is signed in, and an end to it elsewhere.
+extension CloudConnection {
+    /// A sign-in of the account on one device or browser.
+    public struct Session: Hashable, Sendable, Identifiable {
+        /// Names the session for ``CloudConnection/revoke(_:container:)``.
+        public var id: String
+        /// The ``CloudConnection/deviceID`` of its device; nil where it has not said so.
+        public var deviceID: String?
+        public var creationDate: Date
+        /// To a tenth of what a session lasts.
+        public var lastUseDate: Date
+        /// Whether it is this device's own.
+        public var isCurrent: Bool
+    }
+
+    /// The sessions of the account that are good for a container, the oldest first.
+    ///
+    /// Ours alone: with CloudKit the system's settings show them.
+    ///
+    /// ```swift
+    /// let lost = try await connection.sessions(container: container).filter { !$0.isCurrent }
+    /// try await connection.revoke(lost, container: container)
+    /// ```
+    ///
+    /// - Throws: `CKError`.
+    public func sessions(container: String) async throws -> [Session] {
+        try await sessions(revoking: [], container)
+    }
+
+    /// Ends sessions, such as that of a lost phone: its next request is refused, and it is told of no change any more. What
+    /// is on the device stays there.
+    ///
+    /// - Returns: the sessions that are left.
+    /// - Throws: `CKError`: `invalidArguments` for the session of this device, which ``endSession(container:)`` ends.
+    @discardableResult
+    public func revoke(_ sessions: [Session], container: String) async throws -> [Session] {
+        try await self.sessions(revoking: sessions.map(\.id), container)
+    }
+
+    private func sessions(revoking ids: [String], _ container: String) async throws -> [Session] {
+        let target = RequestTarget(
+            container: ContainerAddress(container: container, environment: environment),
+            scope: .public)
+        let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+        return try await sender.send(UsersSessions.self, .init(revoke: ids)).sessions.map {
+            Session(
+                id: $0.id, deviceID: $0.device, creationDate: Date(milliseconds: $0.created),
+                lastUseDate: Date(milliseconds: $0.lastUsed), isCurrent: $0.isCurrent)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import StratusRecords
+import StratusWire
+
+// Files one at a time, for stores that keep assets themselves.
+
+extension CKDatabase {
+    /// Uploads a file for a field of a record that is saved later.
+    ///
+    /// - Parameter progress: takes the bytes that were sent; may go back when a request is repeated.
+    /// - Returns: the value to save, with its receipt.
+    package func uploadAsset(
+        _ file: URL, sizeBytes: Int64, to recordID: CKRecord.ID,
+        recordType: CKRecord.RecordType, fieldName: CKRecord.FieldKey,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> AssetReceipt {
+        let session = session
+        let request = AssetsUpload.Request(
+            tokens: [
+                AssetsUpload.Item(
+                    recordName: recordID.recordName, recordType: recordType, fieldName: fieldName)
+            ], zoneID: recordID.zoneID.dictionary)
+        let tokens = try await session.sender.send(AssetsUpload.self, request).items
+        guard tokens.count == 1 else {
+            throw CKError(.internalError, "The service answered another number of addresses.")
+        }
+        switch tokens[0] {
+        case .failure(let failure): throw CKError(failure.error, about: .record)
+        case .success(let token):
+            guard token.recordName == recordID.recordName, token.fieldName == fieldName else {
+                throw AnswerMatching.error(
+                    asked: "\(recordID.recordName) \(fieldName)",
+                    answered: "\(token.recordName) \(token.fieldName)")
+            }
+            let upload = AssetUpload(file, sizeBytes: sizeBytes, progress: progress)
+            let sender = session.sender
+            let pace = sender.pace
+            return try await sender.transfer {
+                try await sender.connection.transport.upload(
+                    upload, to: token.url, timeoutSeconds: pace.requestSeconds)
+            }
+        }
+    }
+
+    /// Fetches the bytes of an asset that a record holds, from one of them on.
+    ///
+    /// - Parameters:
+    ///   - checksum: the asset's.
+    ///   - offset: how many bytes are there already.
+    ///   - receive: takes the pieces in their order.
+    /// - Throws: `CKError`: `assetNotAvailable` where the record does not hold it any more.
+    package func downloadAsset(
+        _ checksum: String, of recordID: CKRecord.ID, fieldName: CKRecord.FieldKey,
+        startingAt offset: Int64, receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        let session = session
+        let item = RecordsLookup.Item(
+            recordName: recordID.recordName, zoneID: recordID.zoneID.dictionary)
+        let answer = try await session.sender.send(
+            RecordsLookup.self, RecordsLookup.Request(records: [item], desiredKeys: [fieldName]))
+        guard let result = answer.records.first else {
+            throw CKError(.internalError, "The service did not answer for the record.")
+        }
+        try session.matching.check(result, recordID)
+        var url: String?
+        if case .record(let dictionary) = result {
+            var reader = session.reader
+            let state = try reader.state(dictionary, in: recordID.zoneID)
+            url =
+                state.values[fieldName]?.assets?.lazy.compactMap(\.stored)
+                .first { $0.fileChecksum == checksum }?.downloadURL
+        }
+        guard let url else {
+            throw CKError(
+                .assetNotAvailable, "Fetch the record again: its asset is no longer there.")
+        }
+        // One attempt: whoever has a part of it asks for the rest.
+        try await session.sender.connection.transport.download(
+            from: url, startingAt: offset, timeoutSeconds: session.sender.pace.requestSeconds,
+            receive: receive)
+    }
+}

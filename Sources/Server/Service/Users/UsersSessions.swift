@@ -1,0 +1,48 @@
+import Crypto
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+extension UsersSessions: ServedEndpoint {
+    public static let access = EndpointAccess.user
+    public static let endsSession = false
+    public static let isRepeatable = true
+    public static let expiredTokens = ExpiredTokens<Self>.none
+
+    public static func cost(of request: Request) -> Double { 0 }
+    public static func zoneNames(in request: Request) -> Set<String> { [] }
+    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+
+    /// Only sessions that are good for the container of the request: an app hears of no other app.
+    public static func answer(
+        _ request: Request, in context: RequestContext, with components: ServiceComponents
+    ) async throws -> Answer {
+        let user = try context.user()
+        guard let own = context.caller.session else {
+            throw ServiceError.invalid("A server has no sessions.")
+        }
+        let accounts = components.accounts
+        var sessions = try await accounts.sessions(of: user, at: context.address)
+        if !request.revoke.isEmpty {
+            guard !request.revoke.contains(handle(of: own)) else {
+                throw ServiceError.invalid("End the session of this device with users/signout.")
+            }
+            for session in sessions where request.revoke.contains(handle(of: session.identifier)) {
+                try await accounts.revoke(session, at: context.address)
+            }
+            sessions = try await accounts.sessions(of: user, at: context.address)
+        }
+        return Answer(
+            sessions: sessions.map { session in
+                Session(
+                    id: handle(of: session.identifier), device: session.device,
+                    created: session.createdMilliseconds, lastUsed: session.lastUsedMilliseconds,
+                    isCurrent: session.identifier == own)
+            })
+    }
+
+    /// Says nothing of the identifier itself, which is in the tokens.
+    private static func handle(of identifier: String) -> String {
+        Base64.text(Array(SHA256.hash(data: Array("session \(identifier)".utf8)).prefix(15)))
+    }
+}

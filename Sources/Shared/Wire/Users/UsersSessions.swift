@@ -1,0 +1,68 @@
+import StratusRecords
+
+/// `users/sessions`: where the caller is signed in, and an end to it elsewhere, as of a lost phone.
+///
+/// An extension: with CloudKit the system's settings do that.
+public enum UsersSessions: Endpoint {
+    public static let path = "users/sessions"
+    public static let isReadWithoutBody = true
+
+    public struct Request: WireObject, Hashable, Sendable {
+        /// Sessions to end, by their identifiers; none asks and changes nothing.
+        public var revoke: [String] = []
+
+        public init(revoke: [String] = []) { self.revoke = revoke }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.nonempty("revoke", &revoke)
+        }
+    }
+
+    public struct Session: WireObject, Hashable, Sendable {
+        /// Names the session here; good for nothing else.
+        public var id = ""
+        /// What its device calls itself.
+        public var device: String?
+        /// Milliseconds since 1970.
+        public var created: Int64 = 0
+        /// Milliseconds since 1970, to a tenth of what a session lasts.
+        public var lastUsed: Int64 = 0
+        /// Whether it is the caller's own.
+        public var isCurrent = false
+
+        public init(
+            id: String, device: String?, created: Int64, lastUsed: Int64, isCurrent: Bool
+        ) {
+            self.id = id
+            self.device = device
+            self.created = created
+            self.lastUsed = lastUsed
+            self.isCurrent = isCurrent
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("id", &id)
+            try coder.optional("device", &device)
+            try coder.required("created", &created)
+            try coder.required("lastUsed", &lastUsed)
+            try coder.flag("isCurrent", &isCurrent)
+        }
+    }
+
+    public struct Answer: WireObject, Hashable, Sendable {
+        /// The oldest first.
+        public var sessions: [Session] = []
+
+        public init(sessions: [Session]) { self.sessions = sessions }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("sessions", &sessions)
+        }
+    }
+}
