@@ -103,7 +103,13 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are sent again.")))
-        case .editOverruled, .editOfDeletedRecord:
+        case .fileDamaged:
+            tell(
+                ShoppingChange(
+                    .trouble("The file on this device was damaged; the lists are fetched again.")))
+        case .newerRecords:
+            tell(ShoppingChange(.trouble("Update the app to see all of the lists.")))
+        case .editOverruled, .remoteEditOverruled, .editOfDeletedRecord, .reportsDropped:
             // Only a root record can be edited twice; its title is settled by the journal.
             break
         }

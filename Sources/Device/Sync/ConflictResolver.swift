@@ -42,6 +42,15 @@ extension SyncConflict {
         }.sorted()
     }
 
+    /// The fields in which what others changed since both agreed is not what a record has.
+    package func overruledServerKeys(by kept: RecordSnapshot) -> [String] {
+        let names = Set((server.fields + (ancestor?.fields ?? [])).map(\.name))
+        return names.filter { name in
+            let edited = server.field(name)
+            return edited != ancestor?.field(name) && edited != kept.field(name)
+        }.sorted()
+    }
+
     /// The service's record with other fields, and with the parent that was set here.
     ///
     /// What the app encrypts stays encrypted, however a resolver made the field: this device's record
@@ -96,6 +105,12 @@ public protocol ConflictResolver: Sendable {
     /// it needs none. The cache writes it with every edit.
     var fieldTimesKey: String? { get }
 
+    /// The rules of single fields, where the times of their edits are noted otherwise.
+    var fieldRules: [String: FieldRule] { get }
+
+    /// The fields that the cache fills with every edit.
+    var editStamps: EditStamps { get }
+
     func resolve(_ conflict: SyncConflict) -> ConflictResolution
 
     func resolveDeletion(
@@ -106,6 +121,10 @@ public protocol ConflictResolver: Sendable {
 extension ConflictResolver {
     /// None.
     public var fieldTimesKey: String? { nil }
+    /// None.
+    public var fieldRules: [String: FieldRule] { [:] }
+    /// None.
+    public var editStamps: EditStamps { EditStamps() }
 
     /// Deleted stays deleted.
     public func resolveDeletion(

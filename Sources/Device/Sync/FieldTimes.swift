@@ -59,7 +59,7 @@ public struct FieldTimes: Hashable, Sendable {
     }
 
     /// When a field got the value that it has, or was removed.
-    func milliseconds(of field: Field?, _ name: String) -> Int64? {
+    package func milliseconds(of field: Field?, _ name: String) -> Int64? {
         if let field, field.value != nil { return values[Self.mark(of: field)] }
         return removals[Self.mark(ofName: name)]
     }
@@ -143,12 +143,26 @@ extension RecordSnapshot {
     ///   - key: the field of times.
     ///   - old: the record before the edit; nil when it is new.
     ///   - now: the time of the edit, in milliseconds since 1970.
-    package mutating func stampFieldTimes(in key: String, over old: RecordSnapshot?, at now: Int64)
-    {
+    ///   - rules: of fields whose edits are counted, or noted element by element.
+    package mutating func stampFieldTimes(
+        in key: String, over old: RecordSnapshot?, at now: Int64, rules: [String: FieldRule] = [:]
+    ) {
         let known = FieldTimes(old?[key])
         var times = FieldTimes()
         let modified = old?.system?.modifiedMilliseconds
         func stamp(_ new: Field?, _ old: Field?, _ name: String) {
+            let rule = rules[name] ?? .editDate
+            if rule == .editCount {
+                let count = known.milliseconds(of: old, name) ?? 0
+                times.set(new, name, milliseconds: new == old ? count : count + 1)
+                return
+            }
+            if rule == .set || rule == .sequence, new?.isEncrypted != true,
+                old?.isEncrypted != true
+            {
+                times.stampList(
+                    name, rule, from: old?.value, to: new?.value, known: known, at: now)
+            }
             let before = known.milliseconds(of: old, name) ?? (old == nil ? nil : modified)
             if new == old {
                 if let before { times.set(new, name, milliseconds: before) }

@@ -6,6 +6,9 @@ public enum HaltReason: Hashable, Sendable {
     /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)``, when its user is
     /// back; open another file for the user of now.
     case otherAccount
+    /// The file has records that were made while nobody was signed in, and the app has not said that the user of now
+    /// gets them. Nothing of it was sent. Ends with a restart after it has.
+    case unclaimedRecords
     /// The service refuses this app or this database. Ends with a restart, if the cause is gone.
     case refused(SyncFailure)
     /// The same failure so many times in a row. Ends with a restart.
@@ -22,6 +25,8 @@ public enum HaltReason: Hashable, Sendable {
         case .account: "Sign in to sync; your changes are kept on this device."
         case .otherAccount:
             "Another account is signed in; the changes of the former one are kept on this device."
+        case .unclaimedRecords:
+            "Records were made on this device before anybody signed in; say whether they are yours."
         case .refused(let failure): "The service refuses this app: \(failure.code)."
         case .retriesExhausted(let failure): "The service keeps failing: \(failure.code)."
         case .requested(let reason): reason

@@ -61,6 +61,7 @@ extension SyncSession {
 
     public mutating func subscriptionSaved(at uptimeSeconds: Double) {
         needsSubscription = false
+        subscriptionUptimeSeconds = uptimeSeconds
         succeeded(at: uptimeSeconds)
     }
 

@@ -53,11 +53,32 @@ extension SyncSession {
         planFetch(after: uptimeSeconds)
     }
 
-    /// Plans the next fetch that nobody asks for; none while the service tells of changes.
+    /// Plans the next fetch that nobody asks for; while the service tells of changes, the one that comes
+    /// with saving the subscription again.
     mutating func planFetch(after uptimeSeconds: Double) {
         let hearsOfChanges = isListening && settings.savesSubscription && !needsSubscription
+        let saved = subscriptionUptimeSeconds ?? uptimeSeconds
+        subscriptionUptimeSeconds = saved
+        let next = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+        guard hearsOfChanges else {
+            nextFetchUptimeSeconds = next
+            return
+        }
         nextFetchUptimeSeconds =
-            hearsOfChanges ? nil : settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
+            settings.failurePolicy == .report
+            ? nil : next.map { max(saved + settings.subscriptionIntervalSeconds, $0) }
+    }
+
+    /// The time for a fetch has come that nobody asked for.
+    mutating func fetchIsDue(at uptimeSeconds: Double) {
+        nextFetchUptimeSeconds = nil
+        needsDatabaseFetch = true
+        guard settings.savesSubscription, settings.failurePolicy == .heal,
+            let saved = subscriptionUptimeSeconds,
+            uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
+        else { return }
+        // Whoever deleted it told nobody; saving it once more changes nothing.
+        needsSubscription = true
     }
 
     /// These zones are known to have changed, as the shell wrote down.

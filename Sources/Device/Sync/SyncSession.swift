@@ -50,6 +50,8 @@ public struct SyncSession: Sendable {
     var zoneBatchSize: BatchSize
     var sendNotBeforeUptimeSeconds: Double = 0
     package internal(set) var nextFetchUptimeSeconds: Double?
+    /// When the subscription was saved, or first counted on.
+    var subscriptionUptimeSeconds: Double?
 
     /// Owners whose quota is used up, and when saves into their zones are tried again, in seconds.
     var quotaRetries: [String: Double] = [:]
@@ -115,8 +117,7 @@ public struct SyncSession: Sendable {
         precondition(operation == nil, "Tell the session how its operation ended before the next.")
         resumeSaves(at: uptimeSeconds)
         if let nextFetchUptimeSeconds, nextFetchUptimeSeconds <= uptimeSeconds {
-            self.nextFetchUptimeSeconds = nil
-            needsDatabaseFetch = true
+            fetchIsDue(at: uptimeSeconds)
         }
         guard let planned = nextOperation(at: uptimeSeconds, only: activity) else {
             isFetchingRound = false

@@ -77,6 +77,18 @@ public struct SyncSettings: Hashable, Sendable {
     /// Whether a database subscription is kept, so that the service tells of changes.
     public var savesSubscription = true
 
+    /// How long the service is trusted to keep the database subscription, in seconds. Then a running session
+    /// saves it again, in case somebody deleted it, and fetches what may have been missed. Only where
+    /// there is a ``fetchIntervalSeconds``.
+    public var subscriptionIntervalSeconds: Double = 900
+
+    /// How many reports of what was lost or overruled wait for the app, for each database; beyond that the
+    /// oldest go, and one says how many.
+    public var reportsKept = 10_000
+
+    /// How many bytes of such reports.
+    public var reportBytesKept = 64_000_000
+
     /// Whether the running loop listens to the service itself. Turn it off where the app is handed
     /// notifications, and pass them on.
     public var listensForNotifications = true

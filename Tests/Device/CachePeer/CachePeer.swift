@@ -6,12 +6,18 @@ import StratusSync
 
 /// A second process at a cache's file, for tests: does what its input says, line by line.
 ///
-/// `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
+/// With a folder and a seed besides it does what ``AssetChurn`` says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
 @main
 struct CachePeer {
     static func main() async throws {
         var settings = SyncSettings()
         settings.listensForNotifications = false
+        if CommandLine.arguments.count == 4 {
+            return try await AssetChurn(
+                path: CommandLine.arguments[1], service: CommandLine.arguments[2],
+                seed: CommandLine.arguments[3]
+            ).run()
+        }
         let cache = try CloudCache(
             path: CommandLine.arguments[1], remotes: [NoNetwork()], settings: settings)
         say("open")

@@ -15,7 +15,7 @@ import Testing
         cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments, message: "No.") }
         try phone.save("a", "mine")
         try await phone.sync()
-        #expect(try phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
         return phone
     }
 
@@ -23,11 +23,11 @@ import Testing
         let cloud = MemoryCloud()
         let phone = try await refused(cloud)
         var changes = phone.cache.changes().makeAsyncIterator()
-        try phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
         #expect(try phone.text("a") == "first")
         #expect(await changes.next()?.map(\.recordName) == ["a"])
-        #expect(try phone.cache.attentionItems().isEmpty)
-        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         cloud.state.withLock { $0.refusals = [:] }
         // The next edit goes on from the service's version.
         try phone.save("a", "again")
@@ -41,9 +41,9 @@ import Testing
         cloud.state.withLock { $0.refusals["b"] = SyncFailure(.invalidArguments) }
         try phone.save("b", "mine")
         try await phone.sync()
-        try phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
         #expect(try phone.text("b") == nil)
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func discardedDeletionBringsTheRecordBack() async throws {
@@ -54,10 +54,10 @@ import Testing
         cloud.state.withLock { $0.refusals["a"] = SyncFailure(.permissionFailure) }
         try phone.delete("a")
         try await phone.sync()
-        #expect(try phone.cache.attentionItems().map(\.kind) == [.delete])
-        try phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        #expect(try await phone.cache.attentionItems().map(\.kind) == [.delete])
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
         #expect(try phone.text("a") == "first")
-        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
     @Test func serviceVersionTakesThePlaceOfARefusedEdit() async throws {
@@ -70,7 +70,7 @@ import Testing
         try await tablet.sync()
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
         #expect(try phone.text("a") == "theirs")
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
         // The feed brings the same again, and nothing is sent.
         let sent = phone.link.callNames.count { $0 == "send" }
         try await phone.sync()
@@ -84,13 +84,13 @@ import Testing
         cloud.loseRecord("a")
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
         #expect(try phone.text("a") == nil)
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func editDuringTheQuestionIsKept() async throws {
         let cloud = MemoryCloud()
         let phone = try await refused(cloud)
-        let items = try phone.cache.attentionItems()
+        let items = try await phone.cache.attentionItems()
         let store = phone.cache.store
         let generations = try store.generationsOfSetAside([RecordID(items[0].recordID)])
         let server = cloud.record("a")
@@ -100,20 +100,20 @@ import Testing
             [(id, server, try #require(generations[id]))])
         #expect(outcome.changedIDs.isEmpty)
         #expect(try phone.text("a") == "later")
-        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+        #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
     }
 
     @Test func unreachableServiceLeavesTheItem() async throws {
         let cloud = MemoryCloud()
         let phone = try await refused(cloud)
         phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
-        let items = try phone.cache.attentionItems()
+        let items = try await phone.cache.attentionItems()
         let error = await #expect(throws: CacheError.self) {
             try await phone.cache.takeServiceVersions(of: items)
         }
         #expect(error?.code == .notSynced)
         #expect(try phone.text("a") == "mine")
-        #expect(try phone.cache.attentionItems().count == 1)
+        #expect(try await phone.cache.attentionItems().count == 1)
     }
 
     /// The default zone has no feed: what goes up there comes down nowhere.
@@ -125,7 +125,7 @@ import Testing
         let error = #expect(throws: CacheError.self) { try phone.cache.save(record) }
         #expect(error?.code == .invalidZone)
         #expect(error?.sentence.contains("zone of your own") == true)
-        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         #expect(throws: CacheError.self) {
             try phone.cache.createZone(CKRecordZone.default().zoneID)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import StratusRecords
 import Testing
 
@@ -40,6 +41,23 @@ import Testing
         let local = try open(nil)
         #expect(try local.snapshot(id) != nil)
         try local.close()
+    }
+
+    @Test func adoptedRecordsBringTheirFiles() throws {
+        defer { remove() }
+        let file = URL(fileURLWithPath: NSTemporaryDirectory() + UUID().uuidString)
+        try Data("picture".utf8).write(to: file)
+        let local = try open(nil)
+        let photo = CKRecord(recordType: "Photo", recordID: CKRecord.ID(id))
+        photo["image"] = CKAsset(fileURL: file)
+        try local.save(photo)
+        try local.close()
+        unlink(file.path)
+        let alice = try open("_alice", .adopt)
+        let asset: CKAsset? = try alice.record(for: CKRecord.ID(id))?["image"]
+        #expect(try asset.map { try Data(contentsOf: $0.fileURL) } == Data("picture".utf8))
+        #expect(!FileManager.default.fileExists(atPath: folder + "/local.sqlite-assets"))
+        try alice.close()
     }
 
     @Test func firstSignInAdoptsLocalRecordsOnce() async throws {

@@ -41,7 +41,7 @@ import Testing
         let (phone, share) = try await shared()
         // Nothing in memory is left.
         try phone.restart()
-        let kept = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         #expect(kept.participants == share.participants && kept.owner.role == .owner)
         #expect(kept.participants.map(\.permission) == [.readWrite, .readWrite])
         #expect(kept.participants.last?.acceptanceStatus == .pending)
@@ -49,15 +49,15 @@ import Testing
         #expect(kept.url == share.url && kept.publicPermission == .none)
         #expect(kept[CKShare.SystemFieldKey.title] == "Our list")
         #expect(kept.changedKeys().isEmpty)
-        #expect(try phone.cache.record(for: root)?.share?.recordID == share.recordID)
-        let all = try phone.cache.records(
+        #expect(try await phone.cache.record(for: root)?.share?.recordID == share.recordID)
+        let all = try await phone.cache.records(
             ofType: CKRecord.SystemType.share, inZoneWith: share.recordID.zoneID)
         #expect(all.map { $0 is CKShare } == [true])
     }
 
     @Test func participantChangeArrivesWithNextSync() async throws {
         let (phone, share) = try await shared()
-        let kept = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         let bo = try #require(kept.participants.last)
         kept.removeParticipant(bo)
         // The cache saves fields only, and says so.
@@ -67,14 +67,14 @@ import Testing
             identifier: CloudDevice.container, connection: phone.connection)
         try await container.privateCloudDatabase.save(kept)
         try await phone.cache.sync()
-        let now = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        let now = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         #expect(now.participants.map(\.role) == [.owner])
     }
 
     @Test func cacheRefusesNewShare() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.save("root", "1")
-        let record = try #require(try phone.cache.record(for: root))
+        let record = try await #require(try phone.cache.record(for: root))
         let error = #expect(throws: CacheError.self) {
             try phone.cache.save([record, CKShare(rootRecord: record)])
         }
@@ -96,7 +96,7 @@ import Testing
                 sql: "UPDATE record SET system = ? WHERE name = ?",
                 arguments: [StoredSystem.encode(fields), share.recordID.recordName])
         }
-        let kept = try #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         #expect(kept.participants.isEmpty && kept.url == nil)
         #expect(kept.recordChangeTag != nil)
     }

@@ -18,6 +18,7 @@ final class CloudDevice: Sendable {
     let time: TestTime
     let settings: SyncSettings
     let resolver: (any ConflictResolver)?
+    let assets: AssetSettings
     private let opened: Mutex<CloudCache>
 
     var cache: CloudCache { opened.withLock { $0 } }
@@ -25,7 +26,8 @@ final class CloudDevice: Sendable {
     init(
         _ cloud: TestCloud, _ name: String, user: String = "alice",
         time: TestTime = TestTime(), settings: SyncSettings = .quick,
-        resolver: (any ConflictResolver)? = nil, keyStore: (any CloudKeyStore)? = nil
+        resolver: (any ConflictResolver)? = nil, assets: AssetSettings = AssetSettings(),
+        keyStore: (any CloudKeyStore)? = nil
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
         guard let inner = link.transport as? any AccountTransport else {
@@ -39,21 +41,22 @@ final class CloudDevice: Sendable {
         time.follow(World.live.nowMilliseconds)
         self.settings = settings
         self.resolver = resolver
+        self.assets = assets
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
             try CloudCache(
                 path: path, container: Self.container(connection), settings: settings,
-                resolver: resolver, world: time.world))
+                resolver: resolver, assets: assets, world: time.world))
     }
 
     deinit {
-        for suffix in ["", "-wal", "-shm", "-lock"] {
+        for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
             // A file that was never made need not go.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
 
-    private static func container(_ connection: CloudConnection) -> CKContainer {
+    static func container(_ connection: CloudConnection) -> CKContainer {
         CKContainer(identifier: container, connection: connection)
     }
 
@@ -63,7 +66,7 @@ final class CloudDevice: Sendable {
             try cache.close()
             cache = try CloudCache(
                 path: path, container: Self.container(connection), settings: settings,
-                resolver: resolver, world: time.world)
+                resolver: resolver, assets: assets, world: time.world)
         }
     }
 
@@ -129,6 +132,9 @@ final class FaultyTransport: AccountTransport {
         state.withLock { $0.script[$0.count + number] = fault }
     }
 
+    /// Lets all go through from now on.
+    func endFaults() { state.withLock { $0.script = [:] } }
+
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
@@ -141,6 +147,61 @@ final class FaultyTransport: AccountTransport {
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         if fault == .answerLost { throw TransportError(.answerLost, "The answer is gone.") }
         return tap.withLock { $0 }(request, answer) as? E.Answer ?? answer
+    }
+
+    /// Files that went to the service, and the first bytes that were asked for of those that came.
+    struct Transfers {
+        var uploads = 0
+        var downloadOffsets: [Int64] = []
+        /// After so many bytes the next download is cut.
+        var cutsAfter: Int64?
+        /// The next upload finds no network.
+        var losesUpload = false
+    }
+
+    private let moved = Mutex(Transfers())
+    var transfers: Transfers { moved.withLock { $0 } }
+
+    func change(_ body: (inout Transfers) -> Void) { moved.withLock { body(&$0) } }
+
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        let isLost = moved.withLock { moved in
+            defer { moved.losesUpload = false }
+            if !moved.losesUpload { moved.uploads += 1 }
+            return moved.losesUpload
+        }
+        if isLost { throw TransportError(.refused, "Nobody is there.") }
+        return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+    }
+
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
+    }
+
+    func download(
+        from url: String, startingAt offset: Int64, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        let cut = moved.withLock { moved in
+            moved.downloadOffsets.append(offset)
+            defer { moved.cutsAfter = nil }
+            return moved.cutsAfter
+        }
+        let count = Mutex<Int64>(0)
+        try await inner.download(from: url, startingAt: offset, timeoutSeconds: timeoutSeconds) {
+            piece in
+            try await receive(piece)
+            let sum = count.withLock { sum in
+                sum += Int64(piece.count)
+                return sum
+            }
+            if let cut, sum >= cut { throw TransportError(.answerLost, "The line is cut.") }
+        }
     }
 
     func nextNotification(

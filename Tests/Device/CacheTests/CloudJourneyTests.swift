@@ -16,7 +16,7 @@ import Testing
         try await tablet.cache.sync()
         #expect(try tablet.texts().count == 25)
         #expect(try tablet.texts() == phone.texts())
-        let record = try #require(
+        let record = try await #require(
             try tablet.cache.record(for: CKRecord.ID(recordName: "r3", zoneID: .list)))
         #expect(record.recordChangeTag != nil)
         #expect(record.changedKeys().isEmpty)
@@ -44,10 +44,10 @@ import Testing
         record["numbers"] = [1, 2, 3]
         record["friend"] = CKRecord.Reference(
             recordID: CKRecord.ID(recordName: "friend", zoneID: .list), action: .none)
-        try phone.cache.save([record, CKRecord(recordType: "Item", recordID: friend)])
+        try await phone.cache.save([record, CKRecord(recordType: "Item", recordID: friend)])
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        let copy = try #require(try tablet.cache.record(for: id))
+        let copy = try await #require(try tablet.cache.record(for: id))
         #expect(copy["string"] == "äöü 🛒")
         #expect(copy["int"] == 42)
         #expect(copy["double"] == 1.5)
@@ -60,10 +60,10 @@ import Testing
         // One field removed, one changed: nothing else moves.
         copy["string"] = nil as String?
         copy["int"] = 43
-        try tablet.cache.save(copy)
+        try await tablet.cache.save(copy)
         try await tablet.cache.sync()
         try await phone.cache.sync()
-        let again = try #require(try phone.cache.record(for: id))
+        let again = try await #require(try phone.cache.record(for: id))
         #expect(again.allKeys().contains("string") == false)
         #expect(again["int"] == 43)
         #expect(again["double"] == 1.5)
@@ -86,13 +86,14 @@ import Testing
         values["sealed"] = Data([0x53, 0x56, 0x31, 0] + secret)
         values["open"] = Data([0x53, 0x56, 0x31, 1] + secret)
         values["text"] = "We met a marmot."
-        try phone.cache.save(record)
+        try await phone.cache.save(record)
         try phone.restart()
         try await phone.cache.sync()
         try await tablet.cache.sync()
         try tablet.restart()
         for device in [phone, tablet] {
-            let copy = try #require(try device.cache.record(for: record.recordID)).encryptedValues
+            let copy = try await #require(try device.cache.record(for: record.recordID))
+                .encryptedValues
             for key in values.allKeys() {
                 #expect(copy[key] as? NSObject == values[key] as? NSObject, "\(key)")
             }
@@ -102,12 +103,12 @@ import Testing
         #expect(sealed.allKeys() == values.allKeys())
         #expect(sealed.allKeys().allSatisfy { sealed[$0] == nil })
         // A change of one field leaves the others as they are.
-        let copy = try #require(try tablet.cache.record(for: record.recordID))
+        let copy = try await #require(try tablet.cache.record(for: record.recordID))
         copy.encryptedValues["text"] = "It whistled."
-        try tablet.cache.save(copy)
+        try await tablet.cache.save(copy)
         try await tablet.cache.sync()
         try await phone.cache.sync()
-        let again = try #require(try phone.cache.record(for: record.recordID)).encryptedValues
+        let again = try await #require(try phone.cache.record(for: record.recordID)).encryptedValues
         #expect(again["text"] == "It whistled." && again["sealed"] == values["sealed"] as Data?)
     }
 
@@ -169,15 +170,15 @@ import Testing
         try await tablet.cache.sync()
         // Read before the sync, saved after it, with another field changed.
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
-        let stale = try #require(try tablet.cache.record(for: id))
+        let stale = try await #require(try tablet.cache.record(for: id))
         try phone.save("a", "2")
         try await phone.cache.sync()
         try await tablet.cache.sync()
         stale["colour"] = "red"
-        try tablet.cache.save(stale)
+        try await tablet.cache.save(stale)
         try await tablet.cache.sync()
         try await phone.cache.sync()
-        let merged = try #require(try phone.cache.record(for: id))
+        let merged = try await #require(try phone.cache.record(for: id))
         #expect(merged["text"] == "2")
         #expect(merged["colour"] == "red")
     }
@@ -189,10 +190,10 @@ import Testing
         try phone.save("a", "1")
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        try phone.cache.deleteZone(.list)
+        try await phone.cache.deleteZone(.list)
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        #expect(try tablet.cache.zoneIDs().isEmpty)
+        #expect(try await tablet.cache.zoneIDs().isEmpty)
         try phone.save("b", "new")
         try await phone.cache.sync()
         try await tablet.cache.sync()
@@ -251,7 +252,7 @@ import Testing
             try await tablet.cache.sync()
             #expect(try phone.texts() == outcome, "cut at \(String(describing: fault))")
             #expect(try tablet.texts() == outcome, "cut at \(String(describing: fault))")
-            #expect(try phone.cache.pendingRecordIDs().isEmpty)
+            #expect(try await phone.cache.pendingRecordIDs().isEmpty)
             return phone.transport.requestCount
         }
         let requestCount = try await story(nil)

@@ -64,13 +64,13 @@ import Testing
 
     @Test func savingStaleRecordKeepsItDeleted() async throws {
         let (cloud, phone) = try await synced()
-        let stale = try #require(try phone.cache.record(for: id("a")))
+        let stale = try await #require(try phone.cache.record(for: id("a")))
         try phone.delete("a")
         // Deleted here and not sent yet, sent, and after a restart.
         for step in 0..<3 {
             stale["colour"] = "red \(step)"
             var events = phone.cache.events().makeAsyncIterator()
-            try phone.cache.save(stale)
+            try await phone.cache.save(stale)
             guard case .editOfDeletedRecord(let client) = await events.next() else {
                 Issue.record("the app was not told")
                 return
@@ -85,14 +85,14 @@ import Testing
 
     @Test func savingStaleRecordKeepsZoneDeleted() async throws {
         let (cloud, phone) = try await synced()
-        let stale = try #require(try phone.cache.record(for: id("a")))
+        let stale = try await #require(try phone.cache.record(for: id("a")))
         stale["colour"] = "red"
         cloud.deleteZone(.list)
         try await phone.cache.sync()
-        try phone.cache.save(stale)
+        try await phone.cache.save(stale)
         try await phone.cache.sync()
         #expect(cloud.state.withLock { $0.zones.isEmpty })
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func resavingRemotelyDeletedRecordKeepsItDeleted() async throws {
@@ -100,7 +100,7 @@ import Testing
         let phone = try Device(cloud)
         let record = CKRecord(recordType: "Item", recordID: id("a"))
         record["text"] = "1"
-        try phone.cache.save(record)
+        try await phone.cache.save(record)
         try await phone.cache.sync()
         let tablet = try Device(cloud)
         try await tablet.cache.sync()
@@ -109,13 +109,13 @@ import Testing
         try await phone.cache.sync()
         // The same object as before, which never heard of a change tag.
         record["text"] = "2"
-        try phone.cache.save(record)
+        try await phone.cache.save(record)
         try await phone.cache.sync()
         #expect(cloud.record("a") == nil)
         // A new one is another matter.
         let another = CKRecord(recordType: "Item", recordID: id("a"))
         another["text"] = "3"
-        try phone.cache.save(another)
+        try await phone.cache.save(another)
         try await phone.cache.sync()
         #expect(cloud.record("a")?["text"] == .string("3"))
     }
@@ -131,11 +131,11 @@ import Testing
         let phone = try Device(cloud, resolver: Keeper())
         try phone.save("a", "1")
         try await phone.cache.sync()
-        let stale = try #require(try phone.cache.record(for: id("a")))
+        let stale = try await #require(try phone.cache.record(for: id("a")))
         try phone.delete("a")
         try await phone.cache.sync()
         stale["colour"] = "red"
-        try phone.cache.save(stale)
+        try await phone.cache.save(stale)
         try await phone.cache.sync()
         #expect(cloud.record("a")?["colour"] == .string("red"))
         #expect(cloud.record("a")?["text"] == .string("1"))
@@ -152,11 +152,11 @@ import Testing
                 ], parent: .set("root"))
         ])
         try await tablet.cache.sync()
-        let fetched = try #require(try tablet.cache.record(for: id("a")))
+        let fetched = try await #require(try tablet.cache.record(for: id("a")))
         fetched["text"] = "2"
         let phone = try Device(cloud)
-        try phone.cache.save(fetched)
-        #expect(try phone.cache.record(for: id("a"))?.parent?.recordID == id("root"))
+        try await phone.cache.save(fetched)
+        #expect(try await phone.cache.record(for: id("a"))?.parent?.recordID == id("root"))
         try await phone.cache.sync()
         #expect(cloud.record("a")?["text"] == .string("2"))
         #expect(cloud.record("a")?["size"] == .int64(1))

@@ -16,15 +16,23 @@ final class Device: Sendable {
     let settings: SyncSettings
     let resolver: any ConflictResolver
     let editDateKey: String?
+    private let app: Mutex<RecordVersions>
     private let opened: Mutex<CloudCache>
+
+    /// Those of the app that opens the file with the next restart.
+    var versions: RecordVersions {
+        get { app.withLock { $0 } }
+        set { app.withLock { $0 = newValue } }
+    }
 
     var cache: CloudCache { opened.withLock { $0 } }
 
     init(
         _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
-        scope: CKDatabase.Scope = .private
+        scope: CKDatabase.Scope = .private, versions: RecordVersions = RecordVersions()
     ) throws {
+        app = Mutex(versions)
         link = CloudLink(cloud, scope: scope)
         self.time = time
         self.settings = settings
@@ -37,23 +45,39 @@ final class Device: Sendable {
         opened = Mutex(
             try CloudCache(
                 path: path, remotes: [link], settings: settings, resolver: self.resolver,
-                editDateKey: editDateKey, world: time.world))
+                editDateKey: editDateKey, versions: versions, world: time.world))
     }
 
     deinit {
-        for suffix in ["", "-wal", "-shm", "-lock"] {
+        for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
             // A file that was never made need not go.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
 
-    /// The process dies and starts again: nothing in memory is left.
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
-            cache = try CloudCache(
-                path: path, remotes: [link], settings: settings, resolver: resolver,
-                editDateKey: editDateKey, world: time.world)
+            cache = try reopened()
+        }
+    }
+
+    private func reopened() throws -> CloudCache {
+        try CloudCache(
+            path: path, remotes: [link], settings: settings, resolver: resolver,
+            editDateKey: editDateKey, versions: versions, world: time.world)
+    }
+
+    /// The process dies and starts again: nothing in memory is left.
+    ///
+    /// - Parameter between: what happens to the closed file.
+    func restart(_ between: () throws -> Void) throws {
+        try opened.withLock { cache in
+            try cache.close()
+            // Whoever was reading closes the file a little later.
+            try DatabaseUse.waitUntilClosed(path)
+            try between()
+            cache = try reopened()
         }
     }
 

@@ -19,7 +19,7 @@ import Testing
 
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")),
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(5)))
     func droppedCacheClosesItsFileAndEndsItsTasks() async throws {
         let name = "dropped-\(UUID().uuidString)"
         let path = NSTemporaryDirectory() + name

@@ -55,7 +55,7 @@ import Testing
         let record = CKRecord(recordType: "Item", recordID: id)
         record["name"] = "milk"
         if let text { record.encryptedValues["text"] = text }
-        try phone.cache.save(record)
+        try await phone.cache.save(record)
         try await phone.cache.sync()
         try await tablet.cache.sync()
         try edit(phone) { $0["name"] = "butter" }
@@ -93,12 +93,12 @@ import Testing
         #expect(fields.contains { $0.name == "text" && $0.isEncrypted })
         #expect(!fields.contains { $0.value == .string(Self.secret) })
         try await phone.cache.sync()
-        let read = try #require(try phone.cache.record(for: id))
+        let read = try await #require(try phone.cache.record(for: id))
         #expect(read.encryptedValues["text"] == Self.secret && read["name"] == "butter")
         // Later saves are taken as before.
         try edit(phone) { $0.encryptedValues["text"] = "Later." }
         try await phone.cache.sync()
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func resolverKeepsMarkOfAncestor() async throws {
@@ -115,7 +115,7 @@ import Testing
         try await tablet.cache.sync()
         #expect(!sent.value.withLock { $0 }.contains { $0.value == .string(Self.secret) })
         try await phone.cache.sync()
-        #expect(try phone.cache.record(for: id)?.encryptedValues["text"] == Self.secret)
+        #expect(try await phone.cache.record(for: id)?.encryptedValues["text"] == Self.secret)
     }
 
     /// The resolver makes up a field of which neither side's record tells that it is encrypted.
@@ -125,14 +125,14 @@ import Testing
         let other = CKRecord(
             recordType: "Item", recordID: CKRecord.ID(recordName: "b", zoneID: .list))
         other.encryptedValues["text"] = "We met a marmot."
-        try tablet.cache.save(other)
+        try await tablet.cache.save(other)
         // A restart later only the file knows.
         try tablet.restart()
         try edit(tablet) { $0["name"] = "bread" }
         let sent = sentFields(of: tablet)
         try await tablet.cache.sync()
         #expect(!sent.value.withLock { $0 }.contains { $0.value == .string(Self.secret) })
-        let item = try #require(try tablet.cache.attentionItems().first)
+        let item = try await #require(try tablet.cache.attentionItems().first)
         #expect(item.recordID == id && item.failure.code == .invalidArguments)
         #expect(item.failure.message.contains("text") && item.failure.message.contains("Item"))
     }
@@ -180,18 +180,18 @@ import Testing
             }
         }
         try await tablet.cache.sync()
-        let kept = try #require(try tablet.cache.record(for: id))
+        let kept = try await #require(try tablet.cache.record(for: id))
         #expect(kept.encryptedValues["text"] == Self.secret && kept["text"] == Self.secret)
         // A page over a record without an edit fills nothing either.
         try edit(phone) { $0["name"] = "bread" }
         try await phone.cache.sync()
         await tablet.cache.fetchSoon(.list)
         try await tablet.cache.sync()
-        let fetched = try #require(try tablet.cache.record(for: id))
+        let fetched = try await #require(try tablet.cache.record(for: id))
         #expect(fetched.encryptedValues["text"] as String? != Self.forgery)
         #expect(fetched["text"] as String? == nil)
         try await phone.cache.sync()
-        let read = try #require(try phone.cache.record(for: id))
+        let read = try await #require(try phone.cache.record(for: id))
         let text: String = read.encryptedValues["text"] ?? ""
         #expect(!text.contains(Self.forgery))
     }
@@ -216,7 +216,7 @@ import Testing
                     \(CacheStore.tablesOfFormat4)
                     DROP TABLE encryptedField;
                     DELETE FROM grdb_migrations
-                    WHERE identifier IN ('encrypted fields', 'databases');
+                    WHERE identifier IN ('encrypted fields', 'databases', 'assets');
                     """)
             try database.execute(sql: "PRAGMA user_version = 3")
         }

@@ -238,7 +238,15 @@ final class CloudLink: RemoteDatabase {
         self.isAppleService = isAppleService
     }
 
-    func userRecordName() async throws -> String { user.withLock { $0 } }
+    func userRecordName() async throws -> String {
+        guard hasAccount else { throw SyncFailure(.notAuthenticated) }
+        return user.withLock { $0 }
+    }
+
+    var hasAccount: Bool { !user.withLock(\.isEmpty) }
+
+    /// Nobody is signed in on the device.
+    func signOut() { signIn("") }
 
     func accountChanges() -> AsyncStream<Void> {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self)

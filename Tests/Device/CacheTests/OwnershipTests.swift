@@ -21,7 +21,7 @@ import Testing
         #expect(error?.haltReason == .otherAccount)
         #expect(phone.link.callNames.count == calls)
         #expect(try phone.texts().count == 2)
-        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["b"])
+        #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["b"])
         phone.link.signIn("_alice")
         try await phone.cache.sync()
         #expect(cloud.names() == ["a", "b"])
@@ -59,6 +59,6 @@ import Testing
         #expect(try bob.texts() == ["his": "1"])
         try await cloud.signIn("alice", on: phone.connection)
         try await phone.cache.sync()
-        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 }

@@ -104,19 +104,19 @@ import Testing
         for name in ["a", "b", "c"] { try phone.save(name, "x") }
         try await phone.sync()
         #expect(cloud.names() == ["a", "c"])
-        let items = try phone.cache.attentionItems()
+        let items = try await phone.cache.attentionItems()
         #expect(items.map(\.recordID.recordName) == ["b"])
         #expect(items.first?.failure == SyncFailure(.invalidArguments, message: "no"))
         #expect(try phone.text("b") == "x", "nothing is lost")
         #expect(try await phone.cache.status().summary == "Attention")
         try phone.restart()
-        #expect(try phone.cache.attentionItems().count == 1)
+        #expect(try await phone.cache.attentionItems().count == 1)
         // An edit is another chance, and so is asking for one.
         cloud.state.withLock { $0.refusals = [:] }
-        try phone.cache.retryAttentionItems()
+        try await phone.cache.retryAttentionItems()
         try await phone.sync()
         #expect(cloud.names() == ["a", "b", "c"])
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func haltKeepsQueueAndThrowsReason() async throws {

@@ -38,7 +38,7 @@ import Testing
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.failure?.code == .quotaExceeded)
         #expect(cloud.names() == ["old1"])
-        #expect(try phone.cache.pendingRecordIDs().count == 6)
+        #expect(try await phone.cache.pendingRecordIDs().count == 6)
         // Fetching goes on too.
         let tablet = try Device(cloud)
         try await tablet.cache.sync()
@@ -84,7 +84,7 @@ import Testing
         for number in 0..<20 { try phone.delete("child\(number)") }
         try await phone.cache.sync()
         #expect(cloud.names().isEmpty)
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func childSavedBeforeParentIsSentAfterIt() async throws {
@@ -96,7 +96,7 @@ import Testing
         try phone.save("parent", "1")
         try await phone.cache.sync()
         #expect(cloud.names().count == 10)
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func childWithoutParentNeedsAttention() async throws {
@@ -107,6 +107,6 @@ import Testing
         for number in 0..<7 { try phone.save("r\(number)", "1") }
         try await phone.sync()
         #expect(cloud.names().count == 7)
-        #expect(try phone.cache.attentionItems().map(\.recordID.recordName) == ["child"])
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["child"])
     }
 }

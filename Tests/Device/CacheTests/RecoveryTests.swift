@@ -131,7 +131,7 @@ import Testing
         #expect(reason == .deleted)
         #expect(lost.map(\.recordName) == ["a"])
         #expect(try phone.texts().isEmpty)
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func recreatePolicyRestoresDeletedZone() async throws {
@@ -195,7 +195,7 @@ import Testing
         }
         #expect(records.map(\.recordID.recordName) == ["b"])
         // Saving them is all that it takes.
-        try phone.cache.save(records)
+        try await phone.cache.save(records)
         try await phone.sync()
         #expect(cloud.names() == ["a", "b"])
         #expect(cloud.record("b")?["text"] == .string("1"))
@@ -218,7 +218,7 @@ import Testing
         }
         #expect(ZoneID(zone) == .list)
         #expect(lost.map(\.recordName) == ["b"])
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func locallyDeletedZoneIsDeletedEverywhere() async throws {
@@ -228,7 +228,7 @@ import Testing
         try phone.save("a", "1")
         try await phone.sync()
         try await tablet.sync()
-        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         #expect(try phone.texts().isEmpty)
         try await phone.sync()
         try await tablet.sync()
@@ -236,7 +236,7 @@ import Testing
         // And may come again, without its old content, also before anybody synced.
         try phone.save("old", "1")
         try await phone.sync()
-        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         try phone.save("b", "1")
         try await phone.sync()
         try await tablet.sync()

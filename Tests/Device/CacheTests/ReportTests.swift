@@ -36,16 +36,16 @@ import Testing
         #expect(try await phone.cache.status().reportCount == 1)
         // Nobody looked, and the process ended.
         try phone.restart()
-        let reports = try phone.cache.reports()
+        let reports = try await phone.cache.reports()
         #expect(reports.map(\.scope) == [.private])
         #expect(texts(reports.first) == ["mine", "theirs"])
         #expect(reports.first?.date == Date(timeIntervalSince1970: 1_002))
         var stream = phone.cache.reportStream().makeAsyncIterator()
         #expect(texts(try await stream.next()) == ["mine", "theirs"])
-        try phone.cache.acknowledge(reports)
-        #expect(try phone.cache.reports().isEmpty)
+        try await phone.cache.acknowledge(reports)
+        #expect(try await phone.cache.reports().isEmpty)
         try phone.restart()
-        #expect(try phone.cache.reports().isEmpty)
+        #expect(try await phone.cache.reports().isEmpty)
         #expect(try await stream.next() == nil, "The cache of the stream was closed.")
     }
 
@@ -60,9 +60,9 @@ import Testing
         async let second = next(&stream)
         try await phone.sync()
         #expect(texts(try await second) == ["mine again", "theirs again"])
-        #expect(try phone.cache.reports().count == 2)
-        try phone.cache.acknowledge([first])
-        #expect(try phone.cache.reports().count == 1)
+        #expect(try await phone.cache.reports().count == 2)
+        try await phone.cache.acknowledge([first])
+        #expect(try await phone.cache.reports().count == 1)
     }
 
     private func next(_ stream: inout CacheReports.Iterator) async throws -> CacheReport? {
@@ -102,12 +102,12 @@ import Testing
         }
         try phone.save("a", "2")
         try await phone.sync()
-        let reports = try phone.cache.reports()
+        let reports = try await phone.cache.reports()
         guard reports.count == 1, case .setAside(let item) = reports[0].event else {
             Issue.record("\(reports)")
             return
         }
-        #expect(item == (try phone.cache.attentionItems().first))
+        #expect(item == (try await phone.cache.attentionItems().first))
         #expect(item.failure.message == "Never.")
     }
 

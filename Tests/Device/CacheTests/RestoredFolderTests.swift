@@ -71,7 +71,7 @@ import Testing
         try await run("phone") { phone in
             try save("a", "2", phone)
             try save("new", "1", phone)
-            try phone.delete(CKRecord.ID(recordName: "b", zoneID: .list))
+            try await phone.delete(CKRecord.ID(recordName: "b", zoneID: .list))
             try await phone.sync()
             // Its token names what it saved itself only after the next fetch.
             await phone.fetchSoon(CKRecordZone.ID(.list))
@@ -82,13 +82,13 @@ import Testing
         try await run("tablet") { tablet in
             try await tablet.sync()
             #expect(try texts(tablet) == ["a": "1", "b": "1", "c": "1"])
-            try tablet.delete(CKRecord.ID(recordName: "c", zoneID: .list))
+            try await tablet.delete(CKRecord.ID(recordName: "c", zoneID: .list))
             try await tablet.sync()
         }
         try await run("phone") { phone in
             try await phone.sync()
             #expect(try texts(phone) == ["a": "2", "new": "1"])
-            let lost = try phone.reports().compactMap { report -> [[String]]? in
+            let lost = try await phone.reports().compactMap { report -> [[String]]? in
                 guard case .changesLost(_, let sent, let deleted) = report.event else { return nil }
                 return [sent.map(\.recordName), deleted.map(\.recordName)]
             }

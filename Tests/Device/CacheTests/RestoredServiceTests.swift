@@ -69,7 +69,7 @@ import Testing
         #expect(cloud.names() == ["a", "new"])
         #expect(try tablet.texts() == ["a": "1", "new": "1"])
         #expect(try lost(tablet) == ["new sent"])
-        let missing = try tablet.cache.reports().compactMap { report -> [String]? in
+        let missing = try await tablet.cache.reports().compactMap { report -> [String]? in
             guard case .recordsMissing(let records) = report.event else { return nil }
             return records.map(\.recordID.recordName)
         }
@@ -108,7 +108,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "later", "b": "lost"])
         #expect(cloud.record("b")?["text"] == .string("lost"))
         #expect(try lost(tablet) == ["b sent"])
-        let overruled = try tablet.cache.reports().compactMap { report -> [String?]? in
+        let overruled = try await tablet.cache.reports().compactMap { report -> [String?]? in
             guard case .editOverruled(let client, let server, ["text"]) = report.event else {
                 return nil
             }

@@ -88,12 +88,12 @@ import Testing
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.code == .storageFull)
         #expect(cloud.record("a")?["text"] == .string("2"))
-        #expect(try phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+        #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
         try await phone.cache.store.pool.writeWithoutTransaction { database in
             try database.execute(sql: "DROP TRIGGER temp.fill; PRAGMA max_page_count = 1000000")
         }
         try await phone.sync()
-        #expect(try phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         #expect(cloud.state.withLock { $0.saveCount } == 2, "The same save is not done twice.")
     }
 }

@@ -39,6 +39,15 @@ import Testing
         }
     }
 
+    /// The damage of a table's text is found by comparing it.
+    @Test(arguments: StoredFormatFixture.caches)
+    func migratedFileHasTheTablesOfANewOne(_ name: String) throws {
+        try withCache(name) { cache in
+            let found = try cache.store.read { try CacheFormat.schema(of: $0) }
+            #expect(try CacheFormat.schemaOfEmptyFile().subtracting(found).isEmpty)
+        }
+    }
+
     /// Zones, changes and tombstones of both databases.
     @Test func bothDatabasesReadBack() throws {
         try withCache("2026-11-databases") { cache in

@@ -161,6 +161,16 @@ extension FieldValue {
 extension CacheStore {
     /// What a file with one database had in the place of today's tables.
     static let tablesOfFormat4 = """
+        DROP TRIGGER recordAssetsMade;
+        DROP TRIGGER recordAssetsChanged;
+        DROP TRIGGER recordAssetsGone;
+        DROP TRIGGER baseAssetsMade;
+        DROP TRIGGER baseAssetsChanged;
+        DROP TRIGGER baseAssetsGone;
+        DROP TABLE assetReceipt;
+        DROP TABLE assetUse;
+        DROP TABLE asset;
+        DROP TABLE event;
         DROP TABLE change;
         DROP TABLE report;
         CREATE TABLE oldZone (
@@ -191,7 +201,7 @@ extension CacheStore {
                 sql: """
                     PRAGMA foreign_keys = OFF;
                     \(Self.tablesOfFormat4)
-                    DELETE FROM grdb_migrations WHERE identifier = 'databases';
+                    DELETE FROM grdb_migrations WHERE identifier IN ('databases', 'events', 'assets');
                     PRAGMA user_version = 4;
                     """)
         }

@@ -26,7 +26,7 @@ import Testing
         #expect(ZoneID(zone) == refusedZone)
         #expect(failure == refusal)
         #expect(try phone.text("a", zone: refusedZone) == "1", "nothing is lost")
-        #expect(try phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
         #expect(try await phone.cache.status().summary == "Attention")
 
         // It is remembered: neither a restart nor the next sync asks again.
@@ -38,10 +38,10 @@ import Testing
 
         // Asking for another chance is one for the zone too.
         cloud.state.withLock { $0.zoneRefusals = [:] }
-        try phone.cache.retryAttentionItems()
+        try await phone.cache.retryAttentionItems()
         try await phone.cache.sync()
         #expect(cloud.names(in: refusedZone) == ["a"])
-        #expect(try phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func editInRefusedZoneRetriesWaitingRecords() async throws {
@@ -62,7 +62,7 @@ import Testing
         try phone.save("a", "1")
         try await phone.cache.sync()
         cloud.state.withLock { $0.zoneRefusals[.list] = SyncFailure(.permissionFailure) }
-        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         #expect(try phone.texts().isEmpty)
         try await phone.cache.sync()
         #expect(try phone.texts() == ["a": "1"])
@@ -123,7 +123,7 @@ import Testing
             Issue.record("the app was not told")
             return
         }
-        #expect(try guest.cache.zoneIDs(in: .shared).isEmpty)
+        #expect(try await guest.cache.zoneIDs(in: .shared).isEmpty)
         #expect(!guest.link.callNames.contains("zones"))
     }
 
@@ -141,7 +141,7 @@ import Testing
         // Only the database's changes could tell of them.
         #expect(phone.link.callNames.dropFirst(calls) == ["database"])
         #expect(cloud.state.withLock { $0.zones.isEmpty })
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func lastDatabasePageDecidesZoneDeletion() async throws {
@@ -160,7 +160,7 @@ import Testing
         try await phone.cache.sync()
         #expect(phone.link.callNames.count == calls, "the pages were all that was asked for")
         #expect(cloud.state.withLock { $0.zones.isEmpty })
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func defaultZoneCannotBeDeletedFromCache() async throws {
@@ -179,11 +179,11 @@ import Testing
         let cloud = MemoryCloud()
         cloud.createZone(.list)
         let phone = try Device(cloud)
-        try phone.cache.deleteZone(CKRecordZone.ID(.list))
+        try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         try phone.restart()
         try await phone.cache.sync()
         #expect(cloud.state.withLock { $0.zones.isEmpty })
-        #expect(try phone.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func pageInFlightDoesNotRefillDeletedZone() async throws {

@@ -8,7 +8,7 @@ import StratusTesting
 import Testing
 
 /// Maps: what they do to fields, and what is wrong with them at setup.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MapTests {
     let cloud = TestCloud()
 

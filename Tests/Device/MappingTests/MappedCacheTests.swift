@@ -6,7 +6,7 @@ import StratusTesting
 import Testing
 
 /// The mapping over a cache.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MappedCacheTests {
     @Test func mappedObjectsWorkOfflineOverTheCache() async throws {
         let cloud = TestCloud()
@@ -38,7 +38,7 @@ struct MappedCacheTests {
         store.memory.insert(home)
         try await phone.save(anna)
         #expect(anna.syncID != nil)
-        #expect(try cache.pendingRecordIDs().count == 2)
+        #expect(try await cache.pendingRecordIDs().count == 2)
         await #expect(throws: CacheError.self) { try await phone.syncEntities() }
         link.transport.isOffline = false
         try await phone.syncEntities()
@@ -60,5 +60,51 @@ struct MappedCacheTests {
         #expect(store.memory.objects(Person.self).isEmpty)
         #expect(store.heard.withLock { $0.new } == 0)
         try cache.close()
+    }
+
+    /// A file goes to the service once, and one that did not come is not taken for removed.
+    @Test func assetsOverTheCacheAreUploadedOnce() async throws {
+        let cloud = TestCloud()
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let link = try await MappedDevice(cloud, "phone")
+        let folder = NSTemporaryDirectory() + "mapped-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        defer {
+            // Nobody minds a folder among the temporary ones.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let photo = URL(fileURLWithPath: folder + "/photo")
+        try Data("a lake".utf8).write(to: photo)
+        let container = CKContainer(
+            identifier: MappedDevice.container, connection: link.connection)
+        let cache = try CloudCache(
+            path: folder + "/cache.sqlite", container: container, scopes: [.private])
+        var transfers = cache.assetTransfers().makeAsyncIterator()
+        let store = RecordingStore()
+        let phone = try CloudMapping(
+            cache: cache, types: [Person.self, Home.self, Course.self], store: store, file: nil)
+        let anna = Person()
+        anna.edit {
+            $0.firstName = "Anna"
+            $0.photo = photo
+        }
+        store.memory.insert(anna)
+        try await phone.save(anna)
+        try await phone.syncEntities()
+        anna.edit { $0.age = 40 }
+        try await phone.save(anna)
+        try await phone.syncEntities()
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        #expect(copy.age == 40)
+        #expect(try copy.photo.map { try Data(contentsOf: $0) } == Data("a lake".utf8))
+        try cache.close()
+        var uploads = 0
+        while let transfer = await transfers.next() {
+            if transfer.isUpload, transfer.movedBytes == transfer.totalBytes { uploads += 1 }
+        }
+        // The last piece, and the end.
+        #expect(uploads <= 2 && uploads >= 1)
     }
 }

@@ -5,7 +5,7 @@ import StratusTesting
 import Testing
 
 /// References between objects.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReferenceTests {
     let cloud = TestCloud()
 

@@ -6,7 +6,7 @@ import StratusWire
 import Testing
 
 /// What `iCloud.save()` and its neighbours do.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SavingTests {
     let cloud = TestCloud()
 

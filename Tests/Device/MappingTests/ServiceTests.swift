@@ -9,7 +9,7 @@ import StratusWire
 import Testing
 
 /// Lanes, the lock, ignored objects, pushes, recovery, logging, assets.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceTests {
     let cloud = TestCloud()
 

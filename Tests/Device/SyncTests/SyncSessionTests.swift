@@ -172,9 +172,28 @@ import Testing
         // What came before may have been missed.
         #expect(session.next(at: 6) == .perform(.fetchDatabaseChanges))
         _ = session.databaseFetched(changed: [], deleted: [], at: 7)
-        #expect(session.next(at: 10_000) == .rest(untilUptimeSeconds: nil))
-        session.channelClosed(at: 10_000)
-        #expect(session.next(at: 10_001) == .rest(untilUptimeSeconds: 10_060))
+        // But for the one that comes with looking after the subscription.
+        #expect(session.next(at: 800) == .rest(untilUptimeSeconds: 901))
+        session.channelClosed(at: 800)
+        #expect(session.next(at: 801) == .rest(untilUptimeSeconds: 860))
+    }
+
+    /// Whoever deletes the subscription at the service tells nobody: it is saved again from time to time.
+    @Test func deletedSubscriptionIsSavedAgainWhileRunning() {
+        var session = SyncSession.prepared()
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        session.channelOpened()
+        _ = session.next(at: 2)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 3)
+        for start in [901.0, 1_801, 2_701] {
+            #expect(session.next(at: start - 1) == .rest(untilUptimeSeconds: start))
+            #expect(session.next(at: start) == .perform(.saveSubscription))
+            session.subscriptionSaved(at: start)
+            // What came in between was not told.
+            #expect(session.next(at: start) == .perform(.fetchDatabaseChanges))
+            _ = session.databaseFetched(changed: [], deleted: [], at: start + 1)
+        }
     }
 
     /// A channel tells nothing where nobody asked the service for it.

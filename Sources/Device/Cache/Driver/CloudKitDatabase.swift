@@ -16,6 +16,10 @@ struct CloudKitDatabase: RemoteDatabase {
         try await translating { try await database.container.userRecordID().recordName }
     }
 
+    var cloudDatabase: CKDatabase? { database }
+
+    var hasAccount: Bool { database.container.connection.hasAccount }
+
     func accountChanges() -> AsyncStream<Void> {
         let (changes, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -70,14 +74,16 @@ struct CloudKitDatabase: RemoteDatabase {
                 continue
             }
             do {
-                records.append(try client.record(changedSince: item.base))
+                let record = try client.record(changedSince: item.base)
+                record.send(receipts: item.receipts)
+                records.append(record)
             } catch {
                 unwritable[item.change.id] = SyncFailure(error)
             }
         }
         let (saving, deleting, deletionTags) = (records, deletions, tags)
         let results = try await translating {
-            try await database.modifyRecords(
+            try await database.withoutAssetDownloads.modifyRecords(
                 saving: saving, deleting: deleting, deletionTags: deletionTags,
                 savePolicy: .ifServerRecordUnchanged, atomically: isAtomic)
         }
@@ -105,6 +111,27 @@ struct CloudKitDatabase: RemoteDatabase {
                     return isGone ? .success(nil) : .failure(failure)
                 }
             }
+        }
+    }
+
+    func upload(
+        _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> AssetReceipt {
+        try await translating {
+            try await database.uploadAsset(
+                asset.url, sizeBytes: asset.sizeBytes, to: CKRecord.ID(asset.id),
+                recordType: asset.recordType, fieldName: asset.field, progress: progress)
+        }
+    }
+
+    func download(
+        _ checksum: String, of id: RecordID, field: String, startingAt offset: Int64,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await translating {
+            try await database.withoutAssetDownloads.downloadAsset(
+                checksum, of: CKRecord.ID(id), fieldName: field, startingAt: offset,
+                receive: receive)
         }
     }
 

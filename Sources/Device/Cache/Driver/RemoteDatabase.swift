@@ -1,3 +1,4 @@
+import Foundation
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -12,6 +13,12 @@ package protocol RemoteDatabase: Sendable {
 
     /// The user whose database this is now; asked of the service once for each account.
     func userRecordName() async throws -> String
+
+    /// The framework's database, for what is asked of the service alone; nil where there is none.
+    var cloudDatabase: CKDatabase? { get }
+
+    /// Whether somebody is signed in on this device, as far as it knows without asking anybody.
+    var hasAccount: Bool { get }
 
     /// Tells, for as long as somebody listens, that the account may be another.
     func accountChanges() -> AsyncStream<Void>
@@ -36,6 +43,20 @@ package protocol RemoteDatabase: Sendable {
     /// What changed in a zone since a token; one page.
     func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
 
+    /// Uploads the file of an asset, before the record that has it is sent.
+    ///
+    /// - Parameter progress: takes the bytes that were sent.
+    /// - Returns: the value to save, with its receipt.
+    func upload(
+        _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> AssetReceipt
+
+    /// Fetches the bytes of an asset that a record of the service holds, from one of them on.
+    func download(
+        _ checksum: String, of id: RecordID, field: String, startingAt offset: Int64,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws
+
     /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
     func hints() -> AsyncStream<HintEvent>
 
@@ -48,6 +69,33 @@ package protocol RemoteDatabase: Sendable {
 
 extension RemoteDatabase {
     package var isAppleService: Bool { false }
+    package var hasAccount: Bool { true }
+    package var cloudDatabase: CKDatabase? { nil }
+
+    // A database may know records alone.
+
+    package func upload(
+        _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> AssetReceipt { throw SyncFailure.noAssets }
+
+    package func download(
+        _ checksum: String, of id: RecordID, field: String, startingAt offset: Int64,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws { throw SyncFailure.noAssets }
+}
+
+extension SyncFailure {
+    fileprivate static let noAssets = SyncFailure(
+        .assetNotAvailable, message: "This database carries no assets.")
+}
+
+/// The file of an asset with all that is needed to upload it.
+package struct OutgoingAsset: Sendable {
+    package var url: URL
+    package var sizeBytes: Int64
+    package var id: RecordID
+    package var recordType: String
+    package var field: String
 }
 
 /// What a listener for hints learns.
@@ -78,14 +126,18 @@ package struct OutgoingChange: Sendable {
     package var base: RecordSnapshot?
     /// Tells the change from any other, also from one of the same record after its zone was deleted.
     package var sequence: Int64
+    /// Proofs of the uploads of the record's assets, by checksum.
+    package var receipts: [String: String]
 
     package init(
-        change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64
+        change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64,
+        receipts: [String: String] = [:]
     ) {
         self.change = change
         self.client = client
         self.base = base
         self.sequence = sequence
+        self.receipts = receipts
     }
 }
 

@@ -7,9 +7,12 @@ extension SyncDriver {
         var batch: [OutgoingChange] = []
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
-                haltSession(.otherAccount)
+                let isNobodys = try store.isMadeByNobody()
+                if !isNobodys { noteAccount(.otherUser) }
+                haltSession(isNobodys ? .unclaimedRecords : .otherAccount)
                 return
             }
+            noteAccount(.available)
             switch operation {
             case .modifyZones(let create, let delete): try await modifyZones(create, delete)
             case .saveSubscription:
@@ -21,9 +24,12 @@ extension SyncDriver {
             case .send(let itemLimit, let bytesLimit):
                 // Before what another process saved is sent: it may be the first to encrypt a field.
                 try store.file.readEncryptedKeys()
-                batch = try store.nextBatch(
-                    itemLimit: itemLimit, bytesLimit: bytesLimit,
-                    withholding: session.withheldOwners, deletionsFirst: session.isQuotaExceeded)
+                batch = try nextBatch(itemLimit, bytesLimit)
+                if batch.isEmpty {
+                    // All that is left waits for its files.
+                    try await uploadAssets()
+                    batch = try nextBatch(itemLimit, bytesLimit)
+                }
                 try await send(batch)
             }
             isStorageFull = false
@@ -40,6 +46,7 @@ extension SyncDriver {
     /// This device's own file could not be written: without room nothing is lost, and the same work is
     /// done again when there is some.
     private func storageFailed(_ error: any Error) {
+        store.file.noteDamage(error)
         guard let error = error as? CacheError, error.code == .storageFull else {
             haltSession(.localStorage("\(error)"))
             return
@@ -100,8 +107,10 @@ extension SyncDriver {
             all, isFull: start == nil, doubted: session.zonesInDoubt)
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
-        try noteSendable()
-        noteFetch()
+        try absorbBacklog()
+        operationNotes["zones"] = "\(all.changed.count)"
+        operationNotes["deletedZones"] = "\(all.deleted.count)"
+        noteFetched(written.outcome)
         observers.tell(written.outcome)
     }
 
@@ -116,13 +125,16 @@ extension SyncDriver {
         }
         let page = try await remote.zoneChanges(zone, since: token, limit: settings.recordsPerPage)
         let outcome = try store.apply(page, of: zone)
+        operationNotes["records"] = "\(page.records.count)"
+        operationNotes["deletions"] = "\(page.deletedNames.count)"
+        operationNotes["moreComing"] = page.moreComing ? "yes" : "no"
+        noteFetched(outcome)
         // A page that a resolver stopped at is not written, and comes again after the halt.
         if outcome.haltReason == nil {
             session.zonePageFetched(
                 zone, moreComing: page.moreComing,
                 hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
                 at: now)
-            noteFetch()
         }
         finish(outcome)
     }
@@ -132,7 +144,17 @@ extension SyncDriver {
             session.nothingToSend()
             return
         }
-        let answers = try await answers(to: batch)
+        try finish(batch, try await answers(to: batch))
+    }
+
+    private func nextBatch(_ itemLimit: Int, _ bytesLimit: Int) throws -> [OutgoingChange] {
+        try store.nextBatch(
+            itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
+            deletionsFirst: session.isQuotaExceeded)
+    }
+
+    /// Tells the session what came of changes, and writes it down.
+    func finish(_ batch: [OutgoingChange], _ answers: [OutgoingAnswer]) throws {
         let outcomes = zip(batch, answers).map { item, answer in
             if case .failed(let failure, _) = answer {
                 return ItemOutcome(item.change, failure: failure)
@@ -144,7 +166,9 @@ extension SyncDriver {
         let outcome = try store.confirm(batch, answers, verdicts)
         try noteSendable()
         for zone in outcome.staleZones { session.notified(of: zone) }
-        noteSend()
+        operationNotes["sent"] = "\(batch.count)"
+        operationNotes["confirmed"] = "\(verdicts.count { $0 == .confirmed })"
+        operationNotes["conflicts"] = "\(verdicts.count { $0 == .conflict })"
         tellOfQuota(wasQuotaExceeded)
         finish(outcome)
         if let halt = session.halt { haltSession(halt) }
@@ -175,6 +199,7 @@ extension SyncDriver {
             session.cancelled()
             return
         }
+        if let account = CacheAccount(failure) { noteAccount(account) }
         let wasQuotaExceeded = session.isQuotaExceeded
         let savers = batch.filter { $0.change.kind == .save }.map(\.change.id.zoneID.ownerName)
         let effect = session.failed(
@@ -215,6 +240,7 @@ extension SyncDriver {
 
     private func haltSession(_ reason: HaltReason) {
         session.halt(reason)
+        log.note(.error, "halted", ["reason": "\(reason.summary)"])
         observers.tell(CacheOutcome(events: [.halted(reason)]))
     }
 

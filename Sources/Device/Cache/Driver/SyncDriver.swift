@@ -5,7 +5,8 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// The shell around a session: does what the session decides, and writes down what came of it.
+/// The shell around a session: does what the session decides, and writes down what came of it, on a queue
+/// of its own: it reads and writes the file between two answers, and no thread of the pool waits for that.
 actor SyncDriver {
     let store: CacheStore
     let remote: any RemoteDatabase
@@ -13,6 +14,12 @@ actor SyncDriver {
     let world: World
     let observers: Observers
     var session: SyncSession
+    /// What the app did and the session has not heard of.
+    nonisolated let inbox = Mutex(Inbox())
+    private let executor: DiskExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
 
     /// Whether there was no room for the last thing to write.
     var isStorageFull = false
@@ -23,8 +30,11 @@ actor SyncDriver {
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
     private let pause = WakeSignal()
-    private var lastFetchMilliseconds: Int64?
-    private var lastSendMilliseconds: Int64?
+    let log: CacheLog
+    /// What the operation under way did, for the log.
+    var operationNotes: [String: String] = [:]
+    /// Changes of the service that were written down, since the process began.
+    private(set) var fetchedCount = 0
 
     init(
         store: CacheStore, remote: any RemoteDatabase, settings: SyncSettings, world: World,
@@ -40,8 +50,14 @@ actor SyncDriver {
         self.settings = settings
         self.world = world
         self.observers = observers
+        log = CacheLog(file: store.file, scope: store.scope, world: world)
+        executor = DiskExecutor("stratus.cache.driver", world)
         session = SyncSession(
             settings: settings, backlog: try store.backlog(), random: { world.random() })
+        // Zones that wait for a newer app.
+        session.focus = FetchFocus(contains: { zone in
+            !store.held.withLock { $0.values.contains(zone) }
+        })
     }
 
     var now: Double { world.uptimeSeconds() }
@@ -55,23 +71,25 @@ actor SyncDriver {
         ensureLoop()
         if accountTask == nil {
             let changes = remote.accountChanges()
-            accountTask = Task {
-                for await _ in changes { self.change { $0.accountChanged(at: $1) } }
+            accountTask = world.startTask("cache account") {
+                for await _ in changes { await self.change { $0.accountChanged(at: $1) } }
             }
         }
         if hintTask == nil, settings.listensForNotifications {
             let hints = remote.hints()
-            hintTask = Task {
-                for await event in hints where !Task.isCancelled {
-                    switch event {
-                    case .opened: self.change { session, _ in session.channelOpened() }
-                    case .hint(let hint): self.heard(hint)
-                    case .closed: self.change { $0.channelClosed(at: $1) }
-                    }
-                }
+            hintTask = world.startTask("cache hints") {
+                for await event in hints where !Task.isCancelled { await self.heard(event) }
             }
         }
         pause.wake()
+    }
+
+    private func heard(_ event: HintEvent) {
+        switch event {
+        case .opened: change { session, _ in session.channelOpened() }
+        case .hint(let hint): heard(hint)
+        case .closed: change { $0.channelClosed(at: $1) }
+        }
     }
 
     /// Only the database's changes tell of a zone that is not known here.
@@ -100,12 +118,20 @@ actor SyncDriver {
         await loopTask.value
     }
 
+    /// Ends a loop that was not started and for which nobody waits.
+    func rest() async {
+        guard !isStarted, waiters.isEmpty, let loopTask else { return }
+        loopTask.cancel()
+        pause.wake()
+        await loopTask.value
+    }
+
     /// Starts the loop unless it runs; one that is ending is followed by another.
     private func ensureLoop() {
         guard loopTask == nil else { return }
-        loopTask = Task {
+        loopTask = world.startTask("cache loop") {
             await self.loop()
-            self.loopEnded()
+            await self.loopEnded()
         }
     }
 
@@ -131,18 +157,49 @@ actor SyncDriver {
             try await withCheckedThrowingContinuation { waiters[waiter] = $0 }
         } onCancel: {
             // What was begun goes on until nothing is left, or until there is trouble.
-            Task { await self.cancel(waiter) }
+            _ = world.startTask("cache waiter") { await self.cancel(waiter) }
         }
     }
 
-    func localChange(wantedZones: [ZoneID]) {
-        for zone in wantedZones { session.zoneWanted(zone) }
-        session.localChange(at: now)
+    struct Inbox {
+        var zones: Set<ZoneID> = []
+        var hasChanges = false
+        /// Whether the database's changes must be fetched.
+        var needsFetch = false
+    }
+
+    /// Hears of what the app did. What it wants of a zone is read in the file: word of a deletion that comes
+    /// late, after the zone was deleted and made again, would delete the new one.
+    func readInbox() {
+        let heard = inbox.withLock { inbox in
+            defer { inbox = Inbox() }
+            return inbox
+        }
+        do {
+            for zone in heard.zones { try hear(of: zone) }
+        } catch {
+            session.halt(.localStorage("\(error)"))
+        }
+        if heard.needsFetch { session.notified(of: nil) }
+        if heard.hasChanges { session.localChange(at: now) }
         pause.wake()
+    }
+
+    private func hear(of zone: ZoneID) throws {
+        switch try store.state(of: zone) {
+        case .unwanted: session.zoneUnwanted(zone)
+        case .replaced:
+            session.zoneUnwanted(zone)
+            session.zoneWanted(zone)
+        case .wanted: session.zoneWanted(zone)
+        case .existing: if try store.needsFetch(zone) { session.zonesChanged([zone]) }
+        case .refused, .detached, nil: break
+        }
     }
 
     func change(_ body: @Sendable (inout SyncSession, Double) -> Void) {
         body(&session, now)
+        observers.wakeStatusReaders()
         pause.wake()
     }
 
@@ -154,6 +211,8 @@ actor SyncDriver {
             session.halt(.localStorage("\(error)"))
         }
         session.setEnabled(isEnabled, at: now)
+        log.note(.notice, isEnabled ? "enabled" : "disabled")
+        observers.wakeStatusReaders()
         pause.wake()
     }
 
@@ -169,20 +228,20 @@ actor SyncDriver {
         status.delaySeconds = session.delaySeconds
         status.retryCount = session.retryCount
         status.lastFailure = session.lastFailure
-        status.lastFetchMilliseconds = lastFetchMilliseconds
-        status.lastSendMilliseconds = lastSendMilliseconds
     }
 
-    func noteFetch() { lastFetchMilliseconds = world.nowMilliseconds() }
-    func noteSend() { lastSendMilliseconds = world.nowMilliseconds() }
+    /// Counts what the service brought.
+    func noteFetched(_ outcome: CacheOutcome) { fetchedCount += outcome.changedIDs.count }
 
     // MARK: The loop
 
     private func loop() async {
         while !Task.isCancelled {
-            switch session.next(at: now) {
+            let step = session.next(at: now)
+            observers.wakeStatusReaders()
+            switch step {
             case .perform(let operation):
-                await perform(operation)
+                await performLogged(operation)
                 endWaitersOnTrouble()
             case .wait(let uptimeSeconds): await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
@@ -265,7 +324,7 @@ actor SyncDriver {
     private func finishWaiters(_ error: (any Error)?) {
         let waiters = waiters
         self.waiters = [:]
-        for waiter in waiters.values {
+        for waiter in waiters.inOrder {
             if let error { waiter.resume(throwing: error) } else { waiter.resume() }
         }
     }

@@ -7,6 +7,8 @@ actor SyncTurn {
     /// How long to wait for the lock without hearing anything, in seconds: a process that was killed tells
     /// nobody on some systems.
     private static let lookSeconds: Double = 5
+    /// What the system says of the network counts once in this many seconds.
+    private static let networkSeconds: Double = 1
 
     let file: CacheFile
     let drivers: [SyncDriver]
@@ -17,12 +19,19 @@ actor SyncTurn {
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
     private var signals: [Int: WakeSignal] = [:]
+    private var network: NetworkWatch?
+    private var networkUptimeSeconds = -Double.infinity
     private var signalCount = 0
+    private let executor: DiskExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
 
     init(file: CacheFile, drivers: [SyncDriver], world: World) {
         self.file = file
         self.drivers = drivers
         self.world = world
+        executor = DiskExecutor("stratus.cache.turn", world)
     }
 
     /// Whether the loop was started, and another process syncs.
@@ -30,6 +39,11 @@ actor SyncTurn {
 
     func start() async {
         isStarted = true
+        if network == nil {
+            network = NetworkWatch { [weak self, world] in
+                _ = world.startTask("network came") { [weak self] in await self?.networkCame() }
+            }
+        }
         if take() {
             await startDrivers()
         } else if waiting == nil {
@@ -39,11 +53,20 @@ actor SyncTurn {
 
     func stop() async {
         isStarted = false
+        network?.end()
+        network = nil
         waiting?.cancel()
         waiting = nil
         answering?.cancel()
         answering = nil
         for driver in drivers { await driver.stop() }
+        giveBackIfIdle()
+    }
+
+    /// Ends what nobody waits for any more, unless the loop runs.
+    func rest() async {
+        guard !isStarted, syncCount == 0 else { return }
+        for driver in drivers { await driver.rest() }
         giveBackIfIdle()
     }
 
@@ -79,7 +102,7 @@ actor SyncTurn {
 
     /// Another process wrote into the file, or let go of it.
     func heardOfOthers(hasChanges: Bool) async {
-        for signal in signals.values { signal.wake() }
+        for signal in signals.inOrder { signal.wake() }
         if hasChanges { await absorb() }
         guard isHeld, answering == nil else { return }
         do {
@@ -136,6 +159,17 @@ actor SyncTurn {
         guard isHeld, !isStarted, syncCount == 0 else { return }
         isHeld = false
         file.lock.giveBack()
+    }
+
+    /// The system has a link, an address or a route that it had not. Often many come at once.
+    func networkCame() async {
+        guard isStarted, world.uptimeSeconds() >= networkUptimeSeconds + Self.networkSeconds else {
+            return
+        }
+        networkUptimeSeconds = world.uptimeSeconds()
+        for driver in drivers {
+            await driver.change { session, now in session.networkBecameReachable(at: now) }
+        }
     }
 
     private func startDrivers() async {

@@ -6,16 +6,17 @@ import StratusSync
 extension CacheStore {
     /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
     /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
-    /// they tell later is then a deletion of the new one.
+    /// they tell later is then a deletion of the new one. A zone with records of a newer app waits for it.
     private var sendable: String {
         """
         errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
         AND NOT (isMadeAnew AND baseType IS NULL)
+        AND zone NOT IN (\(held.withLock { $0.keys.map(String.init).joined(separator: ", ") }))
         """
     }
 
     /// The same, with the owners as arguments whose zones take no saves.
-    private func sendable(withholding owners: Set<String>) -> String {
+    func sendable(withholding owners: Set<String>) -> String {
         guard !owners.isEmpty else { return sendable }
         let marks = owners.map { _ in "?" }.joined(separator: ", ")
         return sendable
@@ -46,9 +47,12 @@ extension CacheStore {
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT \(PendingRow.columns), zone FROM pending
-                    WHERE \(sendable(withholding: owners)) ORDER BY \(order) LIMIT ?
+                    WHERE \(sendable(withholding: owners)) AND NOT (\(Self.waitsForUpload))
+                    ORDER BY \(order) LIMIT ?
                     """)
             var walk = DependencyWalk<RecordID, OutgoingChange>()
+            // What needs a record that waits for its files waits with it.
+            var waiting: Set<RecordID> = []
             var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
             let rows = try Row.fetchCursor(
                 statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
@@ -63,8 +67,18 @@ extension CacheStore {
                         guard let needed = try sendableSave(of: id, zone, database) else {
                             continue
                         }
-                        walk.begin(at: try outgoing(needed, zone, database))
-                    case .take(let change): batch.take(change)
+                        if try waitsForUpload(needed, database) {
+                            waiting.insert(id)
+                        } else {
+                            walk.begin(at: try outgoing(needed, zone, database))
+                        }
+                    case .take(let change):
+                        let needed = change.client?.neededRecordIDs ?? []
+                        if waiting.isDisjoint(with: needed) {
+                            batch.take(change)
+                        } else {
+                            waiting.insert(change.change.id)
+                        }
                     }
                 }
             }
@@ -77,7 +91,7 @@ extension CacheStore {
     }
 
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
-        try pool.read { database in
+        try read { database in
             let condition = sendable(withholding: owners)
             return try Bool.fetchOne(
                 database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
@@ -88,11 +102,12 @@ extension CacheStore {
     private func outgoing(
         _ pending: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange {
-        OutgoingChange(
-            change: pending.change,
-            client: pending.change.kind == .save
-                ? try record(pending.change.id.name, zone, database) : nil,
-            base: pending.base, sequence: pending.sequence)
+        let client =
+            pending.change.kind == .save
+            ? try record(pending.change.id.name, zone, database) : nil
+        return OutgoingChange(
+            change: pending.change, client: client, base: pending.base,
+            sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
     }
 
     /// A pending save that goes out like one of the same zone; nil where there is none.

@@ -33,6 +33,9 @@ extension CacheStore {
                 if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }
             }
             try noteTimes(saved: saved, database)
+            if verdicts.contains(.confirmed) {
+                try setFlag(.lastSend, "\(world.nowMilliseconds())", database)
+            }
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
                 // A change that is not this one any more came after its zone was deleted.
@@ -64,6 +67,7 @@ extension CacheStore {
                     try moveBehind(row, database)
                 case .setAside(let failure):
                     if try isTriedWithoutFieldTimes(item, &row, failure, zone, database) { break }
+                    if try isUploadedAgain(item, &row, failure, zone, database) { break }
                     try setAside(row, item.change, failure, &outcome, database)
                 }
             }

@@ -23,12 +23,30 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let inUse = Self(rawValue: "inUse")
         /// A database that the cache does not keep.
         public static let invalidDatabase = Self(rawValue: "invalidDatabase")
+        /// Types declared twice, or with names that records cannot have; see ``CachedType``.
+        public static let invalidTypes = Self(rawValue: "invalidTypes")
+        /// SQL of the app wrote to a table that is not its own; see ``CacheTransaction/database``.
+        public static let reservedTable = Self(rawValue: "reservedTable")
+        /// The public database was never asked this on this device.
+        public static let noAnswer = Self(rawValue: "noAnswer")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.
         public static let notSynced = Self(rawValue: "notSynced")
         /// The device has no room; see also ``CacheStatus/isStorageFull``.
         public static let storageFull = Self(rawValue: "storageFull")
+        /// The file of an asset cannot be read, or changed while it was saved.
+        public static let assetUnreadable = Self(rawValue: "assetUnreadable")
+        /// The file of an asset is not on this device, and cannot be had from where it was asked for.
+        public static let assetNotHere = Self(rawValue: "assetNotHere")
+        /// Changes of this device are not at the service yet.
+        public static let unsentChanges = Self(rawValue: "unsentChanges")
+        /// A report has no values that could be put back.
+        public static let nothingToRestore = Self(rawValue: "nothingToRestore")
+        /// A newer app wrote the record, which this one must not touch; see ``RecordVersions``.
+        public static let newerRecord = Self(rawValue: "newerRecord")
+        /// The time that the app gave was over before all was synced; nothing is lost.
+        public static let timedOut = Self(rawValue: "timedOut")
         /// Syncing is turned off.
         public static let disabled = Self(rawValue: "disabled")
     }

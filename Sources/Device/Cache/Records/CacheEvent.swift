@@ -24,6 +24,22 @@ public enum CacheEvent: Sendable {
     /// Two devices changed a record, and local edits of these fields gave way: the record as it was
     /// here, the service's, and the keys in order. Fields that are not named were kept.
     case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
+    /// Two devices changed a record, and edits of these fields by another device or person gave way to
+    /// this device's later ones: the record as it was here, the service's, and the keys in order. Only the
+    /// device that decided hears of it.
+    case remoteEditOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
+    /// The cache's file was damaged, and a new one has taken its place: all that the service has is fetched
+    /// again. The damaged file is kept under this path until the app deletes it. What was not sent, as
+    /// far as it could be read: records with their edits as changes, and deletions; to have them again, call
+    /// ``CloudCache/restore(_:)``. Of the last ones only the names could be read.
+    case fileDamaged(
+        keptAside: String, saves: [CKRecord], deletions: [CKRecord.ID], unreadable: [CKRecord.ID])
+    /// A newer version of the app wrote records of this type: update the app. Whether their zone waits for
+    /// that is the app's policy; see ``RecordVersions``.
+    case newerRecords(CKRecordZone.ID, recordType: CKRecord.RecordType, isHalted: Bool)
+    /// So many reports went that nobody had taken, the oldest first: there were more than the settings
+    /// keep.
+    case reportsDropped(count: Int)
     /// A record with a local edit was deleted elsewhere; the edit was given up.
     case editOfDeletedRecord(client: CKRecord)
     /// The service will not take this change; it needs attention. The rest goes on.
@@ -71,9 +87,29 @@ struct CacheOutcome: Sendable {
     var changedIDs: Set<RecordID> = []
     /// The rows of records that it wrote, those among them of which only the service's notes are new.
     var rows: [RecordID: WrittenRow] = [:]
+    /// Whether the app did it, not the service.
+    var isLocal = false
+    /// Whether another process with the file did it.
+    var isOfOtherProcess = false
+    /// Whether everything may have changed, and nobody says what.
+    var isWhole = false
     var events: [CacheEvent] = []
     /// A resolver asked for a halt.
     var haltReason: String?
     /// Zones that must be fetched, as their change did not come with the failure.
     var staleZones: Set<ZoneID> = []
+}
+
+extension CacheEvent {
+    /// The records that the event hands to the app.
+    var records: [CKRecord] {
+        switch self {
+        case .recordsMissing(let records): records
+        case .editOverruled(let client, let server, _): [client, server]
+        case .remoteEditOverruled(let client, let server, _): [client, server]
+        case .fileDamaged(_, let saves, _, _): saves
+        case .editOfDeletedRecord(let client): [client]
+        default: []
+        }
+    }
 }

@@ -49,8 +49,12 @@ public struct CacheReports: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheReport? {
             while !file.isClosed {
-                if let report = try file.reports(after: last, limit: 1).first {
-                    last = report.id
+                let (file, last) = (file, last)
+                let next = try await file.disk.read {
+                    try file.reports(after: last, limit: 1).first
+                }
+                if let report = next {
+                    self.last = report.id
                     return report
                 }
                 guard await wakes.next(isolation: actor) != nil else { return nil }
@@ -65,7 +69,7 @@ public struct CacheReports: AsyncSequence, Sendable {
 /// ```swift
 /// for try await report in cache.reportStream() {
 ///     if case .editOverruled(let mine, _, _) = report.event { offerToRestore(mine) }
-///     try cache.acknowledge([report])
+///     try await cache.acknowledge([report])
 /// }
 /// ```
 extension CloudCache {
@@ -84,5 +88,6 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func acknowledge(_ reports: [CacheReport]) throws {
         try file.removeReports(reports.map(\.id))
+        keeper.noteChange()
     }
 }

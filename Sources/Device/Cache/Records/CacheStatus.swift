@@ -9,6 +9,8 @@ public struct CacheStatus: Hashable, Sendable {
     public var attentionCount = 0
     /// What the app has not taken; see ``CloudCache/reports(limit:)``.
     public var reportCount = 0
+    /// Zones that wait until the app is updated; see ``RecordVersions``.
+    public var zonesAwaitingUpdate = 0
     /// Records on this device.
     public var recordCount = 0
     /// Records that the service has, as far as this device knows.
@@ -32,9 +34,15 @@ public struct CacheStatus: Hashable, Sendable {
     /// as long as it takes; ``lastFailure`` says why.
     public var retryCount = 0
     public var lastFailure: SyncFailure?
-    /// Milliseconds since 1970; nil before the first of this process.
+    /// What is known of the account.
+    public var account = CacheAccount.unknown
+    /// The user whose file this is; nil before its first sync.
+    public var userRecordName: String?
+    /// When the service's changes were fetched last, in milliseconds since 1970, also over restarts; nil
+    /// before the first time.
     public var lastFetchMilliseconds: Int64?
-    /// Milliseconds since 1970; nil before the first of this process.
+    /// When the service confirmed a change last, in milliseconds since 1970, also over restarts; nil before
+    /// the first time.
     public var lastSendMilliseconds: Int64?
 
     public init() {}
@@ -45,6 +53,7 @@ public struct CacheStatus: Hashable, Sendable {
         both.pendingCount += other.pendingCount
         both.attentionCount += other.attentionCount
         both.reportCount += other.reportCount
+        both.zonesAwaitingUpdate += other.zonesAwaitingUpdate
         both.recordCount += other.recordCount
         both.recordsWithChangeTagCount += other.recordsWithChangeTagCount
         both.isRunning = isRunning || other.isRunning
@@ -76,6 +85,7 @@ public struct CacheStatus: Hashable, Sendable {
         if !isEnabled { return "Off" }
         if !isNetworkReachable { return "Offline" }
         if isStorageFull { return "Storage full" }
+        if zonesAwaitingUpdate > 0 { return "Update" }
         if attentionCount > 0 { return "Attention" }
         if retryCount > 0 { return "Waiting" }
         if operation != nil || pendingCount > 0 { return "Syncing" }

@@ -1,4 +1,5 @@
 import StratusClient
+import StratusRecords
 import StratusSync
 
 /// One cloud database of a cache: its rows, and what keeps them in step.
@@ -8,8 +9,20 @@ struct CachedDatabase: Sendable {
 
     var scope: CKDatabase.Scope { store.scope }
 
-    /// Tells the loop of something that is written down already: it may arrive late, but not be lost.
-    func tellDriver(_ body: @escaping @Sendable (inout SyncSession, Double) -> Void) {
-        _ = store.world.startTask("session change") { [driver] in await driver.change(body) }
+    /// Tells the loop of what is written down already: it may arrive late, but not be lost.
+    ///
+    /// - Parameters:
+    ///   - zones: those of which the app wants something; the loop reads in the file what that is.
+    ///   - hasChanges: whether there may be something to send.
+    ///   - needsFetch: whether the database's changes must be fetched.
+    func tellDriver(
+        ofZones zones: [ZoneID], hasChanges: Bool = false, needsFetch: Bool = false
+    ) {
+        driver.inbox.withLock { inbox in
+            inbox.zones.formUnion(zones)
+            if hasChanges { inbox.hasChanges = true }
+            if needsFetch { inbox.needsFetch = true }
+        }
+        _ = store.world.startTask("session change") { [driver] in await driver.readInbox() }
     }
 }

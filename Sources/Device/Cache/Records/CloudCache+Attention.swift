@@ -5,11 +5,11 @@ import StratusSync
 /// Changes that the service refused for good, and the ways back.
 ///
 /// ```swift
-/// for item in try cache.attentionItems() {
+/// for item in try await cache.attentionItems() {
 ///     print(item.recordID.recordName, item.failure.message)
 /// }
-/// try cache.retryAttentionItems()  // the cause is gone
-/// try await cache.takeServiceVersions(of: try cache.attentionItems())  // or the service is right
+/// try await cache.retryAttentionItems()  // the cause is gone
+/// try await cache.takeServiceVersions(of: cache.attentionItems())  // or the service is right
 /// ```
 extension CloudCache {
     /// Changes that the service refused for good: of the private database and then of the shared one, in
@@ -22,10 +22,7 @@ extension CloudCache {
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
         for (database, ids) in chosen(items) {
             let zones = try database.store.retrySetAside(ids)
-            database.tellDriver { session, now in
-                for zone in zones { session.zoneWanted(zone) }
-                session.localChange(at: now)
-            }
+            database.tellDriver(ofZones: zones, hasChanges: true)
         }
     }
 
@@ -64,10 +61,11 @@ extension CloudCache {
         var failure: SyncFailure?
         for start in stride(from: 0, to: ids.count, by: Self.recordsPerLookup) {
             let asked = Array(ids[start..<min(start + Self.recordsPerLookup, ids.count)])
-            let generations = try store.generationsOfSetAside(asked)
+            let generations = try await file.disk.read { try store.generationsOfSetAside(asked) }
             let answers: [Result<RecordSnapshot?, SyncFailure>]
             do {
-                guard try store.claim(for: try await remote.userRecordName()) else {
+                let user = try await remote.userRecordName()
+                guard try await file.disk.write({ try store.claim(for: user) }) else {
                     throw CacheError(
                         .halted, "Sign in with the account of this file.",
                         haltReason: .otherAccount)
@@ -85,7 +83,9 @@ extension CloudCache {
                 case .failure(let problem): failure = problem
                 }
             }
-            observers.tell(try store.takeInsteadOfSetAside(found))
+            let taken = found
+            observers.tell(
+                try await file.disk.write { try store.takeInsteadOfSetAside(taken) })
         }
         if let failure {
             throw CacheError(.notSynced, "Nothing is lost; ask again later.", failure: failure)

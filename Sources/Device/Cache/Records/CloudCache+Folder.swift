@@ -35,19 +35,27 @@ extension CloudCache {
     ///   - settings: how fast to sync, and how much at once; for each database.
     ///   - resolver: decides conflicts; `LatestEditWins` by default.
     ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
+    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last.
+    ///   - assets: which files come by themselves, and how much room they may take.
     ///   - world: time and chance; others in tests.
-    /// - Throws: ``CacheError``: as ``init(path:container:scopes:settings:resolver:editDateKey:world:)``, and
+    /// - Throws: ``CacheError``: as ``init(path:container:scopes:settings:resolver:editDateKey:versions:types:assets:world:)``, and
     ///   `inUse` when another process has the local records open that are to be adopted.
     public convenience init(
         folder: String, userRecordName: String?, localRecords: LocalRecords = .keepApart,
         container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
-        editDateKey: String? = nil, world: World = .live
+        editDateKey: String? = nil, versions: RecordVersions = RecordVersions(),
+        types: [CachedType]? = nil, assets: AssetSettings = AssetSettings(),
+        world: World = .live
     ) throws {
         let path = try Self.path(in: folder, of: userRecordName, localRecords)
         try self.init(
             path: path, container: container, scopes: scopes, settings: settings,
-            resolver: resolver, editDateKey: editDateKey, world: world)
+            resolver: resolver, editDateKey: editDateKey, versions: versions, types: types,
+            assets: assets, world: world)
+        // Nobody else gets it, whoever is signed in at its first sync.
+        if let userRecordName { _ = try databases[0].store.claim(for: userRecordName) }
     }
 
     /// The path of a user's file, after what was to be adopted has been.
@@ -76,6 +84,7 @@ extension CloudCache {
         do {
             // A local file that was synced once is somebody's: it stays theirs.
             guard try Self.userRecordName(ofFileAt: local) == nil else { return }
+            try DatabaseUse.waitUntilClosed(local)
             try emptyLog(ofFileAt: local)
             // The last one who closes a database removes its log.
             guard !FileManager.default.fileExists(atPath: local + "-wal") else {
@@ -83,12 +92,28 @@ extension CloudCache {
                     .inUse, "End the other process that has the local records open, then try again."
                 )
             }
+            try linkAssets(of: local, to: own)
             try FileManager.default.moveItem(atPath: local, toPath: own)
+            // Their other names are the user's now.
+            try? FileManager.default.removeItem(atPath: local + AssetFiles.folderSuffix)
         } catch let error as CacheError {
             throw error
         } catch {
             throw CacheError(
                 .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+        }
+    }
+
+    /// Gives the files of assets a name beside the new file too, before that is there: at no moment a row has no file.
+    private static func linkAssets(of local: String, to own: String) throws {
+        let (from, to) = (local + AssetFiles.folderSuffix, own + AssetFiles.folderSuffix)
+        let files = FileManager.default
+        guard files.fileExists(atPath: from) else { return }
+        try files.createDirectory(
+            atPath: to, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for name in try files.contentsOfDirectory(atPath: from)
+        where !files.fileExists(atPath: to + "/" + name) {
+            try files.linkItem(atPath: from + "/" + name, toPath: to + "/" + name)
         }
     }
 

@@ -13,34 +13,45 @@ extension CloudCache {
     /// A zone that does not exist yet is made with the next sync, except in the shared database. A
     /// record that was deleted meanwhile stays deleted, unless the resolver says otherwise, and the
     /// app is told with ``CacheEvent/editOfDeletedRecord(client:)``; to have it again, make a new
-    /// record of the same identity. The cache holds no files: a `CKAsset` is refused.
+    /// record of the same identity. The file of a `CKAsset` is copied, and is on disk when this returns;
+    /// a large one takes as long as the disk takes.
     /// Sharing needs the service: a new share, and one whose people were changed, is saved with its
     /// `CKDatabase`, and comes here with the next sync.
-    /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare` or `invalidZone`, or SQLite's error;
-    ///   then nothing is
-    ///   saved.
+    /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare`, `invalidZone`, `assetUnreadable`,
+    ///   `assetNotHere` or `storageFull`, or SQLite's error; then nothing is saved.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
         in scope: CKDatabase.Scope = .private
     ) throws {
+        // Before any file is copied.
+        try Self.refuseUnsavedShares(records)
         var taken: [(record: CKRecord, edit: LocalEdit)] = []
-        let edits = try records.map { record in
-            guard !record.isUnsavedShare else {
-                throw CacheError(
-                    .unsavedShare, "Save new shares, and changed participants, with the database.")
-            }
+        try keepingAssets(of: records) { assets in
+            taken = try Self.edits(of: records)
+            try save(
+                taken.map(\.edit), deleting: ids.map { RecordID($0) }, in: scope, assets: assets)
+        }
+        for (record, edit) in taken { record.keep(edit) }
+    }
+
+    private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
+        guard records.contains(where: \.isUnsavedShare) else { return }
+        throw CacheError(
+            .unsavedShare, "Save new shares, and changed participants, with the database.")
+    }
+
+    /// What was set on records since they were read or made.
+    static func edits(of records: [CKRecord]) throws -> [(record: CKRecord, edit: LocalEdit)] {
+        try refuseUnsavedShares(records)
+        return try records.map { record in
             do {
-                let edit = try record.edit()
-                taken.append((record, edit))
-                return edit
+                return (record, try record.edit())
             } catch {
                 throw CacheError(
                     .unsupportedValue, "Give the record's fields values that a record can hold.",
                     cause: error)
             }
         }
-        try save(edits, deleting: ids.map { RecordID($0) }, in: scope)
-        for (record, edit) in taken { record.keep(edit) }
     }
 
     /// Saves a record; see ``save(_:deleting:in:)``.
@@ -64,7 +75,7 @@ extension CloudCache {
     public func record(
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> CKRecord? {
-        try database(scope).store.record(RecordID(id))?.record()
+        try database(scope).store.record(RecordID(id)).map { file.withFiles(try $0.record()) }
     }
 
     /// All records of a zone, or those of one type, in the order of their names.
@@ -72,7 +83,9 @@ extension CloudCache {
         ofType type: CKRecord.RecordType? = nil, inZoneWith zoneID: CKRecordZone.ID,
         in scope: CKDatabase.Scope = .private
     ) throws -> [CKRecord] {
-        try database(scope).store.records(type: type, zone: ZoneID(zoneID)).map { try $0.record() }
+        try database(scope).store.records(type: type, zone: ZoneID(zoneID)).map {
+            file.withFiles(try $0.record())
+        }
     }
 
     // MARK: Zones
@@ -91,7 +104,7 @@ extension CloudCache {
         let zone = ZoneID(id)
         let database = try database(.private)
         guard try database.store.wantZone(zone) else { return }
-        database.tellDriver { session, _ in session.zoneWanted(zone) }
+        database.tellDriver(ofZones: [zone])
     }
 
     /// Deletes a zone with all its records, here at once and on the service with the next sync. In the
@@ -104,7 +117,7 @@ extension CloudCache {
         let zone = ZoneID(id)
         let database = try database(scope)
         observers.tell(try database.store.unwantZone(zone))
-        database.tellDriver { session, _ in session.zoneUnwanted(zone) }
+        database.tellDriver(ofZones: [zone])
     }
 
     // MARK: Looking

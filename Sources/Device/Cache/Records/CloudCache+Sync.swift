@@ -11,29 +11,26 @@ extension CloudCache {
     /// - Throws: ``CacheError``: `notSynced` at once without network, or when the service keeps failing;
     ///   `halted` with the reason; `disabled`; or `CancellationError`. Nothing is lost by any of them.
     public func sync() async throws {
+        try migrateRecords()
         try await turn.sync()
+        if keeper.fetchesAny { try await keeper.fetchWanted() }
     }
 
     /// Runs until ``stop()``: uploads local changes, fetches on hints and now and then, waits for the
     /// network by itself. Call it again when the app comes to the foreground: it ends a halt.
-    public func start() async { await turn.start() }
+    public func start() async {
+        do {
+            try migrateRecords()
+        } catch {
+            // The loop meets the same file, and halts or waits for room with its own words.
+            CacheLog(file: file, scope: nil, world: world)
+                .note(.warning, "migrationFailed", ["error": "\(error)"])
+        }
+        await turn.start()
+    }
 
     /// Ends the running loop. What was under way is done again later.
     public func stop() async { await turn.stop() }
-
-    /// Takes a notification that the app was handed: a hint, on which a running loop fetches.
-    ///
-    /// - Returns: whether it was about one of the databases.
-    @discardableResult
-    public func handle(_ notification: CKNotification) async -> Bool {
-        var isOurs = false
-        for database in databases {
-            guard let hint = database.driver.remote.hint(of: notification) else { continue }
-            await database.driver.heard(hint)
-            isOurs = true
-        }
-        return isOurs
-    }
 
     /// Lets a running loop fetch soon: a zone that is on this device alone, else all databases.
     ///
@@ -59,7 +56,8 @@ extension CloudCache {
         }
     }
 
-    /// Tells that the network is back; without it, the loop tries now and then.
+    /// Tells that the network is back. A running loop hears of it by itself where the system tells (netlink on
+    /// Linux, NWPathMonitor on Apple's systems), and else tries now and then.
     public func networkBecameReachable() async {
         for database in databases {
             await database.driver.change { session, now in session.networkBecameReachable(at: now) }
@@ -78,14 +76,6 @@ extension CloudCache {
     ///   worse.
     public func status(in scope: CKDatabase.Scope? = nil) async throws -> CacheStatus {
         let chosen = try scope.map { [try database($0)] } ?? databases
-        var all: CacheStatus?
-        for database in chosen {
-            var status = CacheStatus()
-            try database.store.fillCounts(&status)
-            await database.driver.fillStatus(&status)
-            all = all?.joined(with: status) ?? status
-        }
-        all?.isSyncedElsewhere = await turn.isWaiting
-        return all ?? CacheStatus()
+        return try await StatusSource(databases: chosen, turn: turn).status()
     }
 }

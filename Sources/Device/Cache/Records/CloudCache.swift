@@ -10,7 +10,8 @@ import Synchronization
 /// One object and one file have both databases with any number of zones; a record is named by its database
 /// and its identity. Saving writes the record and its pending change in one transaction and returns;
 /// ``start()`` or ``sync()`` bring it to the service. All reads and writes work offline, from any
-/// thread, and take as long as SQLite takes.
+/// thread, and take as long as SQLite takes: each has a blocking form, `try cache.save(item)`, and one of the
+/// same name for tasks, `try await cache.save(item)`, which waits on a thread of the cache's own.
 ///
 /// Several processes may have the file open. One of them syncs, the first that starts to; the others read and
 /// write, what they save is sent by that one, and each hears of the others' changes. When it ends, however it
@@ -20,9 +21,10 @@ import Synchronization
 /// let cache = try CloudCache(path: path, container: .default())
 /// let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "milk", zoneID: zone))
 /// item["title"] = "Milk"
-/// try cache.save(item)
-/// for zone in try cache.zoneIDs(in: .shared) {
-///     print(try cache.records(inZoneWith: zone, in: .shared).count, "shared by", zone.ownerName)
+/// try await cache.save(item)
+/// for zone in try await cache.zoneIDs(in: .shared) {
+///     let records = try await cache.records(inZoneWith: zone, in: .shared)
+///     print(records.count, "shared by", zone.ownerName)
 /// }
 /// try await cache.sync()
 /// ```
@@ -31,14 +33,19 @@ public final class CloudCache: Sendable {
     /// Private before shared.
     let databases: [CachedDatabase]
     let observers = Observers()
+    /// Asked, and not kept but for its answers; nil in tests without one.
+    let publicDatabase: CKDatabase?
     let world: World
     let turn: SyncTurn
+    let keeper: AssetKeeper
+    /// Records that another process changed in the file, since this one opened it.
+    let foreignCount = Mutex(0)
     private let watchKey = Mutex<UInt64?>(nil)
 
     /// Opens or creates the file of one user.
     ///
     /// The file becomes that of the user who is signed in at the first sync; give each user a file of
-    /// their own. It holds no assets' files. A file of an earlier release, which had one database,
+    /// their own. A file of an earlier release, which had one database,
     /// keeps it, and has the other one too.
     ///
     /// - Parameters:
@@ -50,56 +57,97 @@ public final class CloudCache: Sendable {
     ///     `editDateKey`.
     ///   - editDateKey: a date field in which every local edit leaves its time, for `LatestEditWins` or a
     ///     resolver of the app; nil leaves records alone.
+    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last. A type
+    ///     that is new or declared otherwise is read once, here.
+    ///   - assets: which files come by themselves, and how much room they may take.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``CacheError`` when the file cannot be opened, when a newer app wrote it, or
     ///   `invalidDatabase` for the public database, which is asked and not kept.
     public convenience init(
         path: String, container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
-        editDateKey: String? = nil, world: World = .live
+        editDateKey: String? = nil, versions: RecordVersions = RecordVersions(),
+        types: [CachedType]? = nil, assets: AssetSettings = AssetSettings(),
+        world: World = .live
     ) throws {
         let remotes = scopes.sorted { $0.rawValue < $1.rawValue }.map {
             CloudKitDatabase(database: container.database(with: $0))
         }
         try self.init(
             path: path, remotes: remotes, settings: settings, resolver: resolver,
-            editDateKey: editDateKey, world: world)
+            editDateKey: editDateKey, versions: versions, types: types, assets: assets,
+            publicDatabase: container.publicCloudDatabase, world: world)
     }
 
     /// - Parameter remotes: one for each database.
-    package init(
+    package convenience init(
         path: String, remotes: [any RemoteDatabase], settings: SyncSettings = SyncSettings(),
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
+        versions: RecordVersions = RecordVersions(), types: [CachedType]? = nil,
+        assets: AssetSettings = AssetSettings(), publicDatabase: CKDatabase? = nil,
         world: World = .live
+    ) throws {
+        try self.init(
+            remotes: remotes, settings: settings, resolver: resolver, editDateKey: editDateKey,
+            versions: versions, types: types, assets: assets, publicDatabase: publicDatabase,
+            world: world
+        ) { try CacheFile.opened(path: path, for: remotes, world: world, $0) }
+    }
+
+    /// - Parameter open: opens the file, and makes of it and each remote what keeps one database.
+    init(
+        remotes: [any RemoteDatabase], settings: SyncSettings, resolver: (any ConflictResolver)?,
+        editDateKey: String?, versions: RecordVersions, types: [CachedType]?,
+        assets: AssetSettings, publicDatabase: CKDatabase?, world: World,
+        open: ((CacheFile, any RemoteDatabase) throws -> CachedDatabase) throws -> (
+            CacheFile, [CachedDatabase]
+        )
     ) throws {
         guard !remotes.isEmpty, !remotes.contains(where: { $0.scope == .public }) else {
             throw CacheError.unkeptDatabase
         }
         self.world = world
-        let file = try CacheFile(path: path, world: world)
-        self.file = file
+        self.publicDatabase = publicDatabase
         let resolver =
             resolver
             ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
-        let databases = try remotes.map { [observers] remote in
+        let (file, databases) = try open { [observers] file, remote in
             let store = try CacheStore(
                 file: file, scope: remote.scope, settings: settings, resolver: resolver,
-                editDateKey: editDateKey, world: world)
+                editDateKey: editDateKey, versions: versions, world: world,
+                hasAccount: { remote.hasAccount })
             return CachedDatabase(
                 store: store,
                 driver: try SyncDriver(
                     store: store, remote: remote, settings: settings, world: world,
                     observers: observers))
         }
+        if let types { try file.declare(types) }
+        self.file = file
         self.databases = databases
         turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
+        let keeper = AssetKeeper(
+            file: file, databases: databases, settings: assets, observers: observers, world: world)
+        self.keeper = keeper
+        guard !file.lock.path.isEmpty else {
+            // Never inside the other's write.
+            file.lock.watchMemory { [weak self, world] in
+                _ = world.startTask("file in memory") { [weak self] in self?.hearOthers() }
+            }
+            return
+        }
+        observers.afterwards { [weak keeper] in keeper?.noteChange() }
         let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in self?.hearOthers() }
         watchKey.withLock { $0 = key }
+        // What a killed process left goes.
+        keeper.noteChange()
     }
 
     /// Whoever drops a cache closes it, running or not; what was not sent is sent after the next start.
     deinit {
         endWatching()
+        keeper.end()
         observers.finish()
         _ = world.startTask("dropped cache") { [turn] in await turn.stop() }
         file.close()
@@ -108,6 +156,7 @@ public final class CloudCache: Sendable {
     /// Ends all observation and closes the file. Stop a running loop first.
     public func close() throws {
         endWatching()
+        keeper.end()
         observers.finish()
         file.close()
     }
@@ -126,12 +175,39 @@ public final class CloudCache: Sendable {
             return
         }
         for change in changes ?? [] {
-            observers.tell(CacheOutcome(scope: change.scope, changedIDs: change.ids))
+            foreignCount.withLock { $0 += change.ids.count }
+            observers.tell(outcome(of: change))
         }
         if changes != nil { observers.wakeReportReaders() }
         _ = world.startTask("other process") { [turn] in
             await turn.heardOfOthers(hasChanges: changes != nil)
         }
+    }
+
+    /// Records of another process's transaction that are read for all observers at once, at the most.
+    private static let foreignRowsRead = 1_000
+
+    private func outcome(of change: CacheFile.ForeignChange) -> CacheOutcome {
+        var outcome = CacheOutcome(
+            scope: change.scope, changedIDs: change.isOfSystem ? [] : change.ids)
+        outcome.isOfOtherProcess = true
+        guard observers.rowObserverCount > 0 else { return outcome }
+        let store = databases.first { $0.scope == change.scope }?.store
+        guard change.ids.count <= Self.foreignRowsRead, let store else {
+            outcome.isWhole = true
+            return outcome
+        }
+        do {
+            let rows = try store.read { try store.rows(of: Array(change.ids), $0) }
+            outcome.rows = Dictionary(uniqueKeysWithValues: change.ids.map { ($0, .removed) })
+            for (record, _) in rows {
+                outcome.rows[record.id] = change.isOfSystem ? .system : .put(record)
+            }
+        } catch {
+            // The observers read for themselves, and say what is wrong.
+            outcome.isWhole = true
+        }
+        return outcome
     }
 
     /// - Throws: ``CacheError`` `invalidDatabase` for a database that this cache does not keep.
@@ -148,13 +224,19 @@ public final class CloudCache: Sendable {
         _ edits: [LocalEdit], deleting deletions: [RecordID] = [],
         in scope: CKDatabase.Scope = .private
     ) throws {
+        try save(edits, deleting: deletions, in: scope, assets: [])
+    }
+
+    func save(
+        _ edits: [LocalEdit], deleting deletions: [RecordID], in scope: CKDatabase.Scope,
+        assets: [CacheFile.KeptFile]
+    ) throws {
         let database = try database(scope)
-        let (outcome, wantedZones) = try database.store.commit(edits: edits, deletions: deletions)
+        let (outcome, wantedZones) = try database.store.commit(
+            edits: edits, deletions: deletions, assets: assets)
         observers.tell(outcome)
         guard !outcome.changedIDs.isEmpty else { return }
-        _ = world.startTask("local change") {
-            await database.driver.localChange(wantedZones: wantedZones)
-        }
+        database.tellDriver(ofZones: wantedZones, hasChanges: true)
     }
 
     package func delete(_ ids: [RecordID], in scope: CKDatabase.Scope = .private) throws {

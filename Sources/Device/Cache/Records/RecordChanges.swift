@@ -77,10 +77,16 @@ final class Observers: Sendable {
         var changes: [Int: ChangeObserver] = [:]
         var events: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
         var reports: [Int: AsyncStream<Void>.Continuation] = [:]
+        var statuses: [Int: AsyncStream<Void>.Continuation] = [:]
+        var rows: [Int: (notes: RowNotes, wake: AsyncStream<Void>.Continuation)] = [:]
         var isFinished = false
     }
 
     private let state = Mutex(State())
+    private let afterwards = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Runs a body after each transaction, told or not.
+    func afterwards(_ body: @escaping @Sendable () -> Void) { afterwards.withLock { $0 = body } }
 
     func changes<ID>(
         in scope: CKDatabase.Scope, _ makeID: @escaping @Sendable (RecordID) -> ID
@@ -143,15 +149,72 @@ final class Observers: Sendable {
         return wakes
     }
 
+    /// Wakes whoever follows the status, when it may be another one.
+    func statusWakes() -> AsyncStream<Void> {
+        let (wakes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let key = state.withLock { state in
+            state.nextKey += 1
+            if !state.isFinished { state.statuses[state.nextKey] = continuation }
+            return state.isFinished ? nil : state.nextKey
+        }
+        guard let key else {
+            continuation.finish()
+            return wakes
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.statuses.removeValue(forKey: key) }
+        }
+        return wakes
+    }
+
+    func wakeStatusReaders() {
+        for reader in state.withLock({ $0.statuses.inOrder }) { reader.yield() }
+    }
+
+    /// Notes what concerns an observer of records, and wakes it, as long as it looks at the stream.
+    func watch(
+        _ interest: RowNotes.Interest, in scope: CKDatabase.Scope
+    ) -> (notes: RowNotes, wakes: AsyncStream<Void>) {
+        let notes = RowNotes(interest, in: scope)
+        let (wakes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let key = state.withLock { state in
+            state.nextKey += 1
+            if !state.isFinished { state.rows[state.nextKey] = (notes, continuation) }
+            return state.isFinished ? nil : state.nextKey
+        }
+        guard let key else {
+            continuation.finish()
+            return (notes, wakes)
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.rows.removeValue(forKey: key) }
+        }
+        return (notes, wakes)
+    }
+
+    /// How many observers of records there are.
+    var rowObserverCount: Int { state.withLock { $0.rows.count } }
+
+    private func tellRowObservers(_ outcome: CacheOutcome) {
+        guard outcome.isWhole || !outcome.rows.isEmpty else { return }
+        for observer in state.withLock({ $0.rows.inOrder }) where observer.notes.add(outcome) {
+            observer.wake.yield()
+        }
+    }
+
     func wakeReportReaders() {
-        for reader in state.withLock({ Array($0.reports.values) }) { reader.yield() }
+        for reader in state.withLock({ $0.reports.inOrder }) { reader.yield() }
     }
 
     func tell(_ outcome: CacheOutcome) {
+        defer { afterwards.withLock { $0 }?() }
+        tellRowObservers(outcome)
         guard !outcome.changedIDs.isEmpty || !outcome.events.isEmpty else { return }
         // Woken outside the lock: whoever wakes may look at once.
         let (changes, events) = state.withLock {
-            (Array($0.changes.values), Array($0.events.values))
+            ($0.changes.inOrder, $0.events.inOrder)
         }
         if !outcome.changedIDs.isEmpty {
             for observer in changes where observer.scope == outcome.scope {
@@ -160,6 +223,7 @@ final class Observers: Sendable {
             }
         }
         if !outcome.events.isEmpty { wakeReportReaders() }
+        wakeStatusReaders()
         for event in outcome.events {
             for observer in events { observer.yield(event) }
         }
@@ -171,12 +235,21 @@ final class Observers: Sendable {
                 state.changes = [:]
                 state.events = [:]
                 state.reports = [:]
+                state.statuses = [:]
+                state.rows = [:]
                 state.isFinished = true
             }
             return state
         }
-        for observer in state.changes.values { observer.wake.finish() }
-        for observer in state.events.values { observer.finish() }
-        for reader in state.reports.values { reader.finish() }
+        for observer in state.changes.inOrder { observer.wake.finish() }
+        for observer in state.events.inOrder { observer.finish() }
+        for reader in state.reports.inOrder { reader.finish() }
+        for reader in state.statuses.inOrder { reader.finish() }
+        for observer in state.rows.inOrder { observer.wake.finish() }
     }
+}
+
+extension Dictionary where Key == Int {
+    /// In the order of their numbers: a run that is repeated is the same one.
+    var inOrder: [Value] { sorted { $0.key < $1.key }.map(\.value) }
 }

@@ -21,6 +21,8 @@ enum CacheFormat {
             .init("fields as JSON") { try storeFieldsAsJSON($0) },
             .init("encrypted fields") { try noteEncryptedFields($0) },
             .init("databases", sql: databases),
+            .init("events", sql: events),
+            .init("assets", sql: assets),
         ],
         unmarkedFormats: 1...2)
 
@@ -54,9 +56,13 @@ enum CacheFormat {
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
             throw CacheError(.damaged, "Choose another path: the file there is no cache.")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw CacheError(
+                .storageFull, "Make room on this device, then try again.", cause: error)
         } catch let error as DatabaseError
-            where error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
+            where [.SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode)
         {
+            // SQL of ours that SQLite does not understand meets tables that are not ours any more.
             throw CacheError(
                 .damaged, "Delete the cache file; what was not sent from it is lost.", cause: error)
         } catch {
@@ -65,6 +71,30 @@ enum CacheFormat {
         }
     }
 
+    /// The names of a file's tables, indexes and triggers, each with the words of its text, sorted: a column
+    /// that a migration added stands elsewhere in the text than in that of a release that began with it.
+    static func schema(of database: Database) throws -> Set<[String]> {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT CAST(name AS TEXT), CAST(sql AS TEXT) FROM sqlite_schema
+                WHERE sql IS NOT NULL AND name <> 'grdb_migrations'
+                """)
+        return Set(
+            rows.map { row in
+                let words = (row[1] ?? "").split { !$0.isLetter && !$0.isNumber }
+                return [row[0] ?? ""] + words.map(String.init).sorted()
+            })
+    }
+
+    /// The same of a file of today's format in which an app has declared nothing.
+    static func schemaOfEmptyFile() throws -> Set<[String]> {
+        let queue = try DatabaseQueue()
+        _ = try format.migrate(queue)
+        return try queue.read { try schema(of: $0) }
+    }
+
+    // zone.isRefetching: 1 a full fetch has not ended, 2 the zone's first.
     // zone.state: 0 wanted, 1 known to exist, 2 to be deleted, 3 to be deleted and made
     // again, 4 refused by the service. zone.pass counts full fetches: rows that
     // a full fetch did not bring keep an older pass and are deleted at its end.
@@ -144,6 +174,14 @@ enum CacheFormat {
             id INTEGER PRIMARY KEY AUTOINCREMENT, database INTEGER NOT NULL,
             time INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
             content BLOB NOT NULL);
+        """
+
+    // event: what happened while syncing, the last 500; see CacheLog. details: JSON.
+    private static let events = """
+        CREATE TABLE event (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL,
+            database INTEGER NOT NULL, level TEXT NOT NULL, kind TEXT NOT NULL,
+            details TEXT NOT NULL);
         """
 
     /// The database that has the zones of an owner: whoever is not the user shares theirs.

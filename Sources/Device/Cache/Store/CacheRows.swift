@@ -16,7 +16,12 @@ struct ZoneRow {
         case replaced = 3
         /// The service will not make it; its records stay here.
         case refused = 4
+        /// Neither fetched nor sent: its records are this device's own for now. With the token `gone` the service
+        /// has it no more.
+        case detached = 5
     }
+
+    static let gone = "gone"
 
     var key: Int64
     var id: ZoneID
@@ -24,6 +29,8 @@ struct ZoneRow {
     var token: String?
     var pass: Int64
     var isRefetching: Bool
+    /// Whether the full fetch that is under way, or the one before, is the first: `isRefetching` is 2.
+    var isFirstFetch: Bool
 
     /// Whether the service may have records of it that belong here.
     var isFetched: Bool { state == .existing || state == .wanted }
@@ -37,7 +44,9 @@ struct ZoneRow {
         state = State(rawValue: row[3]) ?? .existing
         token = row[4]
         pass = row[5]
-        isRefetching = row[6]
+        let refetching: Int = row[6]
+        isRefetching = refetching != 0
+        isFirstFetch = refetching == 2 || pass < 2
     }
 }
 

@@ -6,7 +6,7 @@ import StratusSync
 extension CacheStore {
     /// The generations of those changes that are set aside.
     func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
-        try pool.read { database in
+        try read { database in
             var generations: [RecordID: Int64] = [:]
             for id in ids {
                 guard let zone = try zone(id.zoneID, database),
@@ -21,6 +21,7 @@ extension CacheStore {
     /// Takes changes back: the records are what the service had last, or gone.
     func discardSetAside(_ ids: [RecordID]) throws -> CacheOutcome {
         try write { database, outcome in
+            outcome.isLocal = true
             for id in ids {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil
@@ -42,7 +43,7 @@ extension CacheStore {
                     Int64(row.change.generation) == generation
                 else { continue }
                 let server = answered.map {
-                    $0.withoutPlainValues(of: encryptedKeys(ofType: $0.type))
+                    migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
                 try replace(row, with: server, zone, &outcome, database)
             }

@@ -17,9 +17,11 @@ extension CacheStore {
         let name = answered.id.name
         let here = try record(name, zone, database)
         // Whatever the service wrote in the clear into an encrypted field reaches no resolver.
-        let server = answered.withoutPlainValues(
-            of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
-                .union(row.base?.encryptedKeys ?? []))
+        let server = migratedLocally(
+            answered.withoutPlainValues(
+                of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
+                    .union(row.base?.encryptedKeys ?? [])))
+        if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
             if let base = row.base?.system, let met = server.system,
                 base.isOfAnotherRecord(than: met)
@@ -109,8 +111,8 @@ extension CacheStore {
             try put(merged, zone, database)
             row.change.generation += 1
             outcome.changedIDs.insert(merged.id)
-            try tell(of: conflict, against: merged, &outcome)
         }
+        try tell(of: conflict, against: merged, &outcome)
         if merged.hasSameContent(as: conflict.server) {
             // Everything that was changed here is there already.
             try removePending(row, database)
@@ -130,17 +132,27 @@ extension CacheStore {
         try tell(of: conflict, against: conflict.server, &outcome)
     }
 
-    /// Tells the app which of its edits gave way.
-    private func tell(
+    /// Tells the app which edits gave way, this device's and others'.
+    func tell(
         of conflict: SyncConflict, against kept: RecordSnapshot, _ outcome: inout CacheOutcome
     ) throws {
-        let timesKey = fieldTimesKey(ofType: kept.type)
-        let keys = conflict.overruledKeys(by: kept).filter { $0 != timesKey }
-        guard !keys.isEmpty else { return }
+        let stamps = resolver.editStamps
+        let own = [
+            fieldTimesKey(ofType: kept.type), editDateKey, stamps.dateKey, stamps.countKey,
+        ]
+        let lost = conflict.overruledKeys(by: kept).filter { !own.contains($0) }
+        if !lost.isEmpty {
+            outcome.events.append(
+                .editOverruled(
+                    client: try conflict.clientRecord(), server: try conflict.serverRecord(),
+                    keys: lost))
+        }
+        let others = conflict.overruledServerKeys(by: kept).filter { !own.contains($0) }
+        guard !others.isEmpty else { return }
         outcome.events.append(
-            .editOverruled(
+            .remoteEditOverruled(
                 client: try conflict.clientRecord(), server: try conflict.serverRecord(),
-                keys: keys))
+                keys: others))
     }
 
     private func rebase(

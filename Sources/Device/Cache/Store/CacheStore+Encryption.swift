@@ -16,7 +16,7 @@ extension CacheFile {
         encryptedKeys.withLock { $0.merge(keys) { $0.union($1) } }
     }
 
-    static func encryptedKeys(in pool: DatabasePool) throws -> EncryptedKeys {
+    static func encryptedKeys(in pool: any DatabaseReader) throws -> EncryptedKeys {
         try pool.read { database in
             var keys: EncryptedKeys = [:]
             let rows = try Row.fetchCursor(database, sql: "SELECT type, key FROM encryptedField")

@@ -7,7 +7,8 @@ import Synchronization
 
 /// The times of edits: on whose clock, and in which records.
 extension CacheStore {
-    static func clockOffset(of scope: CKDatabase.Scope, in pool: DatabasePool) throws -> Int64 {
+    static func clockOffset(of scope: CKDatabase.Scope, in pool: any DatabaseReader) throws -> Int64
+    {
         try pool.read { database in
             let text = try String.fetchOne(
                 database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",

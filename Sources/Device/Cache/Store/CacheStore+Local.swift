@@ -9,38 +9,55 @@ import StratusSync
 extension CacheStore {
     /// Writes edits and deletions with their pending changes, in one transaction.
     ///
+    /// - Parameter assets: files that were made for the edits.
     /// - Returns: the outcome, and zones that must be created.
     func commit(
-        edits: [LocalEdit], deletions: [RecordID]
+        edits: [LocalEdit], deletions: [RecordID], assets: [CacheFile.KeptFile] = []
     ) throws -> (outcome: CacheOutcome, wantedZones: [ZoneID]) {
-        let now = nowMilliseconds
         var wanted: [ZoneID] = []
         var encrypted: Set<EncryptedField> = []
         let outcome = try write { database, outcome in
-            encrypted = try noteEncryptedFields(of: edits, database)
-            var zones: [ZoneID: ZoneRow] = [:]
-            func zoneRow(_ id: ZoneID) throws -> ZoneRow {
-                if let known = zones[id] { return known }
-                let row = try wantedZone(id, &wanted, database)
-                zones[id] = row
-                return row
-            }
-            for var edit in edits {
-                if try isStale(edit, database) {
-                    guard try isBroughtBack(edit, now, &outcome) else { continue }
-                    edit.original = nil
-                }
-                let zone = try zoneRow(edit.id.zoneID)
-                if try apply(edit, zone, now, database) { outcome.changedIDs.insert(edit.id) }
-            }
-            for id in deletions {
-                // Where there is no zone, there is nothing to delete.
-                guard let zone = try zone(id.zoneID, database) else { continue }
-                if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
-            }
+            for asset in assets { try file.add(asset, database) }
+            (wanted, encrypted) = try commit(
+                edits: edits, deletions: deletions, &outcome, database)
         }
         remember(encrypted)
         return (outcome, wanted)
+    }
+
+    /// The same within a transaction.
+    ///
+    /// - Returns: zones that must be created, and fields to ``remember(_:)`` after the transaction.
+    func commit(
+        edits: [LocalEdit], deletions: [RecordID], _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws -> (wantedZones: [ZoneID], encrypted: Set<EncryptedField>) {
+        let now = nowMilliseconds
+        outcome.isLocal = true
+        try noteWhoEdits(database)
+        var wanted: [ZoneID] = []
+        let encrypted = try noteEncryptedFields(of: edits, database)
+        var zones: [ZoneID: ZoneRow] = [:]
+        func zoneRow(_ id: ZoneID) throws -> ZoneRow {
+            if let known = zones[id] { return known }
+            let row = try wantedZone(id, &wanted, database)
+            zones[id] = row
+            return row
+        }
+        for var edit in edits {
+            if try isStale(edit, database) {
+                guard try isBroughtBack(edit, now, &outcome) else { continue }
+                edit.original = nil
+            }
+            let zone = try zoneRow(edit.id.zoneID)
+            if try apply(edit, zone, now, database) { outcome.changedIDs.insert(edit.id) }
+        }
+        for id in deletions {
+            // Where there is no zone, there is nothing to delete.
+            guard let zone = try zone(id.zoneID, database) else { continue }
+            if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
+        }
+        return (wanted, encrypted)
     }
 
     /// Whether somebody edits a record that was deleted meanwhile, here or elsewhere.
@@ -80,7 +97,7 @@ extension CacheStore {
                 "Save into a zone of your own: what is in the default zone reaches no other device."
             )
         }
-        if !createsZones, known?.state != .existing {
+        if !createsZones, known?.state != .existing, known?.state != .detached {
             throw CacheError(
                 .invalidZone, "Save into a zone that is shared with the user; only they are here.")
         }
@@ -88,7 +105,7 @@ extension CacheStore {
         switch row.state {
         case .unwanted: row.state = .replaced
         case .refused: row.state = .wanted
-        case .wanted, .existing, .replaced: break
+        case .wanted, .existing, .replaced, .detached: break
         }
         if let known, known.state != row.state {
             try setState(row.state, of: row, database)
@@ -98,21 +115,25 @@ extension CacheStore {
     }
 
     /// - Returns: whether anything changed.
-    private func apply(
+    func apply(
         _ edit: LocalEdit, _ zone: ZoneRow, _ now: Int64, _ database: Database
     ) throws -> Bool {
         let old = try record(edit.id.name, zone, database)
+        try refuseIfNewer(old)
         var pending = try pending(edit.id.name, zone, database)
         var new: RecordSnapshot
         if let old {
             new = old
+            migration(of: old, isLocal: false)?.apply(to: &new)
             edit.apply(to: &new)
+            try keepKnownAssets(of: &new, over: old, database)
             if old.hasSameContent(as: new) { return false }
         } else {
             // A record that was deleted here and comes again is still the service's underneath, and
             // one that was fetched by other means has a change tag too.
             new = edit.record(system: pending?.base?.system ?? edit.original?.system)
         }
+        stampVersion(&new, over: old.map { _ in new })
         let edited = stamp(&new, over: old, now, after: pending?.editedMilliseconds)
         try put(new, zone, database)
         if var row = pending {
@@ -147,9 +168,14 @@ extension CacheStore {
     ) -> Int64 {
         var edited = max(now, (last ?? .min) &+ (last == nil ? 0 : 1))
         if let key = fieldTimesKey(ofType: record.type) {
-            record.stampFieldTimes(in: key, over: old, at: now)
+            record.stampFieldTimes(in: key, over: old, at: now, rules: resolver.fieldRules)
         }
-        guard let editDateKey else { return edited }
+        if let key = resolver.editStamps.countKey {
+            var count: Int64 = 0
+            if case .int64(let known) = old?[key] { count = known }
+            record[key] = .int64(count == .max ? count : count + 1)
+        }
+        guard let editDateKey = editDateKey ?? resolver.editStamps.dateKey else { return edited }
         if case .timestamp(let previous, _) = record[editDateKey] {
             edited = max(edited, previous == .max ? .max : previous + 1)
         }
@@ -162,6 +188,7 @@ extension CacheStore {
         _ name: String, _ zone: ZoneRow, _ now: Int64, _ database: Database
     ) throws -> Bool {
         guard let old = try record(name, zone, database) else { return false }
+        try refuseIfNewer(old)
         try removeRecord(name, zone, database)
         if var row = try pending(name, zone, database) {
             row.change = row.change.followed(by: .delete)

@@ -18,17 +18,20 @@ extension CacheStore {
     func beginFetch(_ id: ZoneID) throws -> FetchStart {
         try file.write { database in
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
-            if let token = row.token { return .token(token) }
+            if let token = row.token, !token.isEmpty { return .token(token) }
+            // A first fetch stays one until it has ended, however often it is begun.
             try database.execute(
-                sql: "UPDATE zone SET pass = pass + 1, isRefetching = 1 WHERE id = ?",
-                arguments: [row.key])
+                sql: """
+                    UPDATE zone SET pass = pass + 1, isRefetching =
+                        CASE WHEN pass = 0 OR isRefetching = 2 THEN 2 ELSE 1 END WHERE id = ?
+                    """, arguments: [row.key])
             return .everything
         }
     }
 
     /// Whether a hint can say something of a zone that is known here.
     func isFetched(_ id: ZoneID) throws -> Bool {
-        try pool.read { try zone(id, $0)?.isFetched ?? false }
+        try read { try zone(id, $0)?.isFetched ?? false }
     }
 
     /// Writes a page and its token in one transaction.
@@ -48,12 +51,15 @@ extension CacheStore {
             var lost = try lostHistory(of: zone, database)
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             for answered in page.records {
-                let server = answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type))
+                let server = migratedLocally(
+                    answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
                 } else {
                     try takeOver(server, zone, &lost, &outcome, database)
+                    try noteNewer(server, zone, &outcome, database)
+                    try migrateAsEdit(server, zone, &outcome, database)
                 }
                 if outcome.haltReason != nil { return }
             }
@@ -70,10 +76,11 @@ extension CacheStore {
             try database.execute(
                 sql: """
                     UPDATE zone SET token = ?, state = max(state, 1),
-                        isRefetching = isRefetching AND ?, needsFetch = needsFetch AND ?
+                        isRefetching = isRefetching * ?, needsFetch = needsFetch AND ?
                     WHERE id = ?
                     """,
                 arguments: [page.token, page.moreComing, page.moreComing, zone.key])
+            try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
     }
 
@@ -86,9 +93,7 @@ extension CacheStore {
             sql: "SELECT system FROM record WHERE zone = ? AND name = ?")
         let known = try Data.fetchOne(statement, arguments: [zone.key, server.id.name])
         if let known, known == server.systemData {
-            if zone.isRefetching {
-                try putSystem(server.system, of: server.id.name, zone, database)
-            }
+            if zone.isRefetching { try putPass(of: server.id.name, zone, database) }
             return
         }
         if try meetLost(server, zone, &lost, &outcome, database) { return }
@@ -104,7 +109,7 @@ extension CacheStore {
         _ database: Database
     ) throws {
         // A new record that may have arrived is a missing one too, in a zone that was fetched before.
-        let isFirst = zone.pass < 2
+        let isFirst = zone.isFirstFetch
         let names = try String.fetchAll(
             database,
             sql: """

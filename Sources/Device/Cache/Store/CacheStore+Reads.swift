@@ -6,15 +6,15 @@ import StratusSync
 /// What an app reads, online or not.
 extension CacheStore {
     func record(_ id: RecordID) throws -> RecordSnapshot? {
-        try pool.read { database in
+        try read { database in
             guard let zone = try zone(id.zoneID, database) else { return nil }
-            return try record(id.name, zone, database)
+            return try record(id.name, zone, database).flatMap { isHidden($0) ? nil : $0 }
         }
     }
 
     /// All records of a type in a zone, or of every type, in the order of their names.
     func records(type: String?, zone id: ZoneID) throws -> [RecordSnapshot] {
-        try pool.read { database in
+        try read { database in
             guard let zone = try zone(id, database) else { return [] }
             let filter = type == nil ? "" : " AND type = ?"
             var arguments: StatementArguments = [zone.key]
@@ -27,9 +27,9 @@ extension CacheStore {
             var records: [RecordSnapshot] = []
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             while let row = try rows.next() {
-                records.append(
-                    try RecordSnapshot(
-                        row, id: RecordID(name: row[4], zoneID: id), type: row[0], at: 1))
+                let record = try RecordSnapshot(
+                    row, id: RecordID(name: row[4], zoneID: id), type: row[0], at: 1)
+                if !isHidden(record) { records.append(record) }
             }
             return records
         }
@@ -37,7 +37,7 @@ extension CacheStore {
 
     /// The zones on this device, in the order in which it learned of them.
     func zones() throws -> [ZoneID] {
-        try pool.read { database in
+        try read { database in
             try Row.fetchAll(
                 database,
                 sql: """
@@ -48,7 +48,7 @@ extension CacheStore {
     }
 
     func attentionItems() throws -> [AttentionItem] {
-        try pool.read { database in
+        try read { database in
             let rows = try Row.fetchAll(
                 database,
                 sql: """
@@ -69,7 +69,7 @@ extension CacheStore {
 
     /// The changes that the service has not confirmed, oldest first.
     func pendingIDs(limit: Int) throws -> [RecordID] {
-        try pool.read { database in
+        try read { database in
             try Row.fetchAll(
                 database,
                 sql: """
@@ -82,12 +82,18 @@ extension CacheStore {
     }
 
     func fillCounts(_ status: inout CacheStatus) throws {
-        let counts = try pool.read { database in
-            try Row.fetchOne(
+        let counts = try read { database in
+            status.account =
+                try flag(.account, database).flatMap { CacheAccount(rawValue: $0) } ?? .unknown
+            status.userRecordName = try flag(.userRecordName, database)
+            status.lastFetchMilliseconds = try flag(.lastFetch, database).flatMap { Int64($0) }
+            status.lastSendMilliseconds = try flag(.lastSend, database).flatMap { Int64($0) }
+            return try Row.fetchOne(
                 database,
                 sql: """
                     SELECT (SELECT count(*) FROM pending
-                            WHERE errorCode IS NULL AND zone IN \(zonesHere)),
+                            WHERE errorCode IS NULL AND zone IN
+                                (SELECT id FROM zone WHERE \(isHere) AND state <> 5)),
                         (SELECT count(*) FROM pending
                             WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
                         (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
@@ -96,6 +102,7 @@ extension CacheStore {
                     """)
         }
         guard let counts else { return }
+        status.zonesAwaitingUpdate += held.withLock { $0.count }
         status.pendingCount += counts[0]
         status.attentionCount += counts[1]
         status.recordCount += counts[2]

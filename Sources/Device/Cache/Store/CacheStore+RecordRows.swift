@@ -34,6 +34,11 @@ extension CacheStore {
         guard let key else {
             throw CacheError(.damaged, "Delete the cache file: a record cannot be stored.")
         }
+        if var type = try file.types(database)[record.type],
+            try type.index(record, key: key, zoneKey: zone.key, database)
+        {
+            try file.update(type, database)
+        }
         try maintain(.put(record), key, record.id, database)
     }
 
@@ -43,19 +48,29 @@ extension CacheStore {
         _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
-            sql: "UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ? RETURNING id")
-        let key = try Int64.fetchOne(
+            sql: """
+                UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ? RETURNING id, type
+                """)
+        let row = try Row.fetchOne(
             statement,
             arguments: [system.map { StoredSystem.encode($0) }, zone.pass, zone.key, name])
-        guard let key else { return }
-        try maintain(.system, key, RecordID(name: name, zoneID: zone.id), database)
+        guard let row else { return }
+        try indexSystem(system, row[0], ofType: row[1], database)
+        try maintain(.system, row[0], RecordID(name: name, zoneID: zone.id), database)
+    }
+
+    /// Notes that a full fetch brought a record as it is here; nothing hangs on that.
+    func putPass(of name: String, _ zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE record SET pass = ? WHERE zone = ? AND name = ?")
+            .execute(arguments: [zone.pass, zone.key, name])
     }
 
     /// Forgets what the service says of a zone's records.
     func removeSystem(ofRecordsIn zone: ZoneRow, _ database: Database) throws {
         let statement = try database.cachedStatement(
-            sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name")
+            sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name, type")
         for row in try Row.fetchAll(statement, arguments: [zone.key]) {
+            try indexSystem(nil, row[0], ofType: row[2], database)
             try maintain(.system, row[0], RecordID(name: row[1], zoneID: zone.id), database)
         }
     }
@@ -89,6 +104,16 @@ extension CacheStore {
             try maintain(.removed, row[0], id, database)
             return id
         }
+    }
+
+    private func indexSystem(
+        _ system: RecordSnapshot.SystemFields?, _ key: Int64, ofType recordType: String,
+        _ database: Database
+    ) throws {
+        guard var type = try file.types(database)[recordType],
+            try type.indexSystem(system, key: key, database)
+        else { return }
+        try file.update(type, database)
     }
 
     /// Brings up to date what is derived from a record's row: whoever keeps such rows adds a call here.

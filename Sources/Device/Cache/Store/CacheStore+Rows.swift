@@ -157,6 +157,17 @@ enum CacheFlag: String {
     case clockOffset
     /// Syncing is turned off.
     case isDisabled
+    /// Records were made while nobody was signed in, before the file was anybody's.
+    case isMadeByNobody
+    /// All zones of the service go, those too that this device does not know.
+    case isErasing
+    /// What the service's last answer told of the account: a `CacheAccount`.
+    case account
+    /// When changes were fetched last, and when one was confirmed.
+    case lastFetch
+    case lastSend
 
-    var isOfFile: Bool { self == .userRecordName || self == .isDisabled }
+    var isOfFile: Bool {
+        [.userRecordName, .isDisabled, .isMadeByNobody, .account].contains(self)
+    }
 }

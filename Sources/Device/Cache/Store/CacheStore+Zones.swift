@@ -10,7 +10,7 @@ extension CacheStore {
     /// What a session must know to start on this file.
     func backlog() throws -> SyncBacklog {
         let hasPending = try hasSendable()
-        return try pool.read { database in
+        return try read { database in
             var backlog = SyncBacklog(hasPendingChanges: hasPending)
             backlog.isSubscriptionSaved =
                 try flag(CacheFlag.isSubscriptionSaved, database) != nil
@@ -28,7 +28,7 @@ extension CacheStore {
                 case .replaced:
                     backlog.zonesToDelete.append(zone.id)
                     backlog.zonesToReplace.append(zone.id)
-                case .refused: break
+                case .refused, .detached: break
                 case .existing:
                     if row[7] as Bool { backlog.zonesToFetch.append(zone.id) }
                 }
@@ -38,7 +38,8 @@ extension CacheStore {
     }
 
     func databaseToken() throws -> String? {
-        try pool.read { try flag(CacheFlag.databaseToken, $0) }
+        // An empty one says that a sync engine of the app has the token.
+        try read { try flag(CacheFlag.databaseToken, $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Forgets the token, and the subscription: what lost track of one may have lost the other.
@@ -54,10 +55,17 @@ extension CacheStore {
     ///
     /// - Returns: whether it is theirs.
     func claim(for userRecordName: String) throws -> Bool {
-        let owner = try pool.read { try flag(CacheFlag.userRecordName, $0) }
+        let owner = try read { try flag(CacheFlag.userRecordName, $0) }
         if let owner { return owner == userRecordName }
-        try file.write { try setFlag(CacheFlag.userRecordName, userRecordName, $0) }
-        return true
+        return try file.write { database in
+            // Another process may have been first.
+            if let owner = try flag(CacheFlag.userRecordName, database) {
+                return owner == userRecordName
+            }
+            guard try flag(CacheFlag.isMadeByNobody, database) == nil else { return false }
+            try setFlag(CacheFlag.userRecordName, userRecordName, database)
+            return true
+        }
     }
 
     func setEnabled(_ isEnabled: Bool) throws {
@@ -65,6 +73,11 @@ extension CacheStore {
             try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", database)
             try file.noteChange(of: [], in: scope, database)
         }
+    }
+
+    /// What the app wants of a zone; nil where none is known.
+    func state(of id: ZoneID) throws -> ZoneRow.State? {
+        try read { try zone(id, $0)?.state }
     }
 
     func subscriptionSaved() throws {
@@ -88,6 +101,7 @@ extension CacheStore {
                 throw CacheError(
                     .invalidZone, "Delete the records of the default zone: it cannot go itself.")
             }
+            outcome.isLocal = true
             let row = try zone(id, orMake: .unwanted, database)
             _ = try removeContent(of: row, &outcome, database)
             try database.execute(
@@ -152,7 +166,7 @@ extension CacheStore {
                 sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
             outcome.staleZones.insert(row.id)
-        case .existing, .refused: return
+        case .existing, .refused, .detached: return
         }
         outcome.events.append(.zoneSetAside(CKRecordZone.ID(row.id), failure))
     }
@@ -175,7 +189,9 @@ extension CacheStore {
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
             // After its deletion: a zone that both name was made again.
+            let isErasing = try isFull && flag(CacheFlag.isErasing, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
+                if try isErasing && isErased(id, database) { continue }
                 let row = try zone(id, orMake: .existing, database)
                 // Somebody else could make it.
                 if row.state == .refused { try zoneIsThere(row, database) }
@@ -188,7 +204,7 @@ extension CacheStore {
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // Nobody is known to have deleted it: what is here may be all there is.
-                if createsZones, isTrackLost || doubted.contains(row.id),
+                if createsZones, row.state == .existing, isTrackLost || doubted.contains(row.id),
                     try hasContent(row, database)
                 {
                     try recreate(row, database)
@@ -200,7 +216,9 @@ extension CacheStore {
             for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
                 gone.append(id)
             }
+            if isErasing { try setFlag(CacheFlag.isErasing, nil, database) }
             try setFlag(CacheFlag.databaseToken, pages.token, database)
+            try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }
         return (outcome, gone, recreated)
@@ -222,7 +240,7 @@ extension CacheStore {
         isFull: Bool, doubted: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state IN (1, 5)"
         ).map { ZoneRow($0) }
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }
@@ -240,6 +258,10 @@ extension CacheStore {
         _ row: ZoneRow, _ reason: ZoneDeletionReason, _ gone: inout [ZoneID],
         _ recreated: inout [ZoneID], _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
+        if row.state == .detached {
+            return try database.execute(
+                sql: "UPDATE zone SET token = ? WHERE id = ?", arguments: [ZoneRow.gone, row.key])
+        }
         gone.append(row.id)
         if row.state == .replaced {
             try database.execute(
@@ -262,7 +284,7 @@ extension CacheStore {
     }
 
     /// - Returns: the records whose changes were pending.
-    private func removeContent(
+    func removeContent(
         of row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> [RecordID] {
         outcome.changedIDs.formUnion(try removeRecords(of: row, database))
@@ -271,12 +293,13 @@ extension CacheStore {
             arguments: [row.key])
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
         try addTombstone(of: row.id, database)
+        try forgetNewer(in: row, database)
         try setLastIntactVersion(nil, of: row, database)
         return lost.map { RecordID(name: $0, zoneID: row.id) }
     }
 
     /// Marks a zone to be created, forgets all that the service knew of its records, and queues these.
-    private func recreate(_ row: ZoneRow, _ database: Database) throws {
+    func recreate(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: """
                 UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 0

@@ -65,7 +65,10 @@ struct StoredSystem: WireObject {
             throw CacheError.unreadableRecord(error)
         }
         let sharing = stored.sharing.map { Base64.bytes($0) }
-        guard sharing != .some(nil) else { throw CacheError.unreadableRecord(nil) }
+        guard sharing != .some(nil) else {
+            throw CacheError.unreadableRecord(
+                WireError("The bytes of sharing are not Base64."))
+        }
         return RecordSnapshot.SystemFields(
             changeTag: stored.changeTag, createdMilliseconds: stored.createdMilliseconds,
             creatorRecordName: stored.creatorRecordName,
@@ -77,8 +80,8 @@ struct StoredSystem: WireObject {
 }
 
 extension CacheError {
-    fileprivate static func unreadableRecord(_ cause: (any Error)?) -> CacheError {
+    fileprivate static func unreadableRecord(_ cause: any Error) -> CacheError {
         CacheError(
-            .damaged, "Delete the cache file: a stored record cannot be read.", cause: cause)
+            .damaged, "Open the cache again: the damaged file is kept aside then.", cause: cause)
     }
 }

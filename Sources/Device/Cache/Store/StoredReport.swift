@@ -5,9 +5,26 @@ import StratusSync
 
 /// A report's content as it lies in the file: JSON.
 struct StoredReport: Codable {
+    /// The subject of the one report that says how many others went.
+    static let dropped = "dropped"
+
     struct Zone: Codable {
         var name: String
         var owner: String
+    }
+
+    struct Identity: Codable {
+        var zone: Zone
+        var name: String
+
+        init(_ id: RecordID) {
+            zone = Zone(name: id.zoneID.name, owner: id.zoneID.ownerName)
+            name = id.name
+        }
+
+        var id: RecordID {
+            RecordID(name: name, zoneID: ZoneID(name: zone.name, ownerName: zone.owner))
+        }
     }
 
     /// A record, with system fields and fields as in the table of records.
@@ -28,6 +45,12 @@ struct StoredReport: Codable {
     var code: Int?
     var message: String?
     var records: [Record]?
+    var count: Int?
+    var isHalted: Bool?
+    /// Of a damaged file: the records as the service had them, and changes without a record.
+    var bases: [Record?]?
+    var deletions: [Identity]?
+    var unreadable: [Identity]?
 
     /// The kind, what the report is of where a later one takes its place, and the content; nil for what is
     /// not kept.
@@ -59,6 +82,20 @@ struct StoredReport: Codable {
                 Record(try RecordSnapshot(client)), Record(try RecordSnapshot(server)),
             ]
             return ("editOverruled", "", content)
+        case .remoteEditOverruled(let client, let server, let keys):
+            content.names = keys
+            content.records = [
+                Record(try RecordSnapshot(client)), Record(try RecordSnapshot(server)),
+            ]
+            return ("remoteEditOverruled", "", content)
+        case .newerRecords(let id, let type, let isHalted):
+            content.zone = Zone(ZoneID(id))
+            content.names = [type]
+            content.isHalted = isHalted
+            return ("newerRecords", "\(id.ownerName)/\(id.zoneName)/\(type)", content)
+        case .reportsDropped(let count):
+            content.count = count
+            return ("reportsDropped", Self.dropped, content)
         case .editOfDeletedRecord(let client):
             content.records = [Record(try RecordSnapshot(client))]
             return ("editOfDeletedRecord", "", content)
@@ -69,6 +106,8 @@ struct StoredReport: Codable {
             content.isDeletion = item.kind == .delete
             content.set(item.failure)
             return ("setAside", "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)", content)
+        // Written as the new file is opened.
+        case .fileDamaged: return nil
         case .quotaExceeded, .storageFull, .halted: return nil
         }
     }
@@ -99,6 +138,17 @@ struct StoredReport: Codable {
             return .editOverruled(
                 client: try snapshots[0].record(), server: try snapshots[1].record(),
                 keys: names ?? [])
+        case "remoteEditOverruled":
+            guard snapshots.count == 2 else { return nil }
+            return .remoteEditOverruled(
+                client: try snapshots[0].record(), server: try snapshots[1].record(),
+                keys: names ?? [])
+        case "newerRecords":
+            return .newerRecords(
+                CKRecordZone.ID(zoneID), recordType: names?.first ?? "",
+                isHalted: isHalted ?? false)
+        case "fileDamaged": return try fileDamaged()
+        case "reportsDropped": return .reportsDropped(count: count ?? 0)
         case "editOfDeletedRecord":
             guard let client = snapshots.first else { return nil }
             return .editOfDeletedRecord(client: try client.record())

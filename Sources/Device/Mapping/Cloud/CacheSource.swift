@@ -9,6 +9,7 @@ struct CacheSource: RecordSource {
     let cache: CloudCache
     let zoneID: CKRecordZone.ID
     var tellsDeletions: Bool { true }
+    var mayLackFiles: Bool { true }
 
     /// The cache itself sees to the account.
     func userRecordName() async throws -> String? { nil }
@@ -20,16 +21,29 @@ struct CacheSource: RecordSource {
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
         var found: [String: CKRecord] = [:]
         for name in names {
-            found[name] = try cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
+            found[name] = try await cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
         }
+        if withFiles { await fetchFiles(of: Array(found.values)) }
         return found
+    }
+
+    /// Lets the files of assets come that are not here, as far as they can be had now.
+    private func fetchFiles(of records: [CKRecord]) async {
+        for record in records {
+            for key in record.allKeys() {
+                let hasAsset = record[key] is CKAsset
+                guard hasAsset else { continue }
+                // Without network the record comes without its file, which stays at the service.
+                _ = try? await cache.asset(key, of: record.recordID)
+            }
+        }
     }
 
     func modify(
         saving records: [CKRecord], deleting names: [String]
     ) async throws -> [String: Result<CKRecord?, any Error>] {
         let ids = names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
-        if !records.isEmpty || !ids.isEmpty { try cache.save(records, deleting: ids) }
+        if !records.isEmpty || !ids.isEmpty { try await cache.save(records, deleting: ids) }
         var results: [String: Result<CKRecord?, any Error>] = [:]
         for record in records { results[record.recordID.recordName] = .success(record) }
         for name in names { results[name] = .success(nil) }
@@ -38,7 +52,8 @@ struct CacheSource: RecordSource {
 
     /// All that the cache has: what is not there was deleted.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
-        let records = try cache.records(inZoneWith: zoneID)
+        let records = try await cache.records(inZoneWith: zoneID)
+        await fetchFiles(of: records)
         return RemoteChanges(
             records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
             isComplete: true)
@@ -52,7 +67,7 @@ struct CacheSource: RecordSource {
     func subscribe(types: [String]) async throws {}
 
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?) {
-        (await cache.handle(notification), nil)
+        (cache.isAbout(notification), nil)
     }
 
     func exchange() async throws { try await cache.sync() }
@@ -63,7 +78,8 @@ extension CloudMapping {
     /// on the disk when it returns.
     ///
     /// The cache brings it to the service, at the next sync or by its running loop, and decides
-    /// conflicts. It keeps no files: types with assets are refused when they are saved.
+    /// conflicts. Files of assets are uploaded when they are others than before, and come with the sync that brings
+    /// their records, or a later change of these, where there is no network then.
     ///
     /// - Parameters:
     ///   - cache: one that keeps the private database.

@@ -5,6 +5,8 @@ protocol RecordSource: Sendable {
     var zoneID: CKRecordZone.ID { get }
     /// Whether deletions are told by the source itself, not by entries of a queue.
     var tellsDeletions: Bool { get }
+    /// Whether a record's asset may have no file because it was not fetched.
+    var mayLackFiles: Bool { get }
 
     /// The user whose records they are; nil where they are everybody's.
     func userRecordName() async throws -> String?
@@ -30,6 +32,10 @@ protocol RecordSource: Sendable {
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?)
     /// Brings a copy on this device in step with the service; nothing where there is none.
     func exchange() async throws
+}
+
+extension RecordSource {
+    var mayLackFiles: Bool { false }
 }
 
 /// What a source says of a type's records.

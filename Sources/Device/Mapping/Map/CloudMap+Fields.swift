@@ -54,8 +54,11 @@ extension CloudMap {
             })
     }
 
-    /// A file that is an asset, sent with every save of the object. A fetched one lies in a temporary file: let the property's setter, or
-    /// the store, move or copy it.
+    /// A file that is an asset. A fetched one lies in a temporary file, or in the folder of the cache: let the property's
+    /// setter, or the store, copy it.
+    ///
+    /// Over a database it is sent with every save of the object, over a cache when it is another one. A file that is at
+    /// the service and not on this device leaves the property as it is.
     public func asset(
         _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String
     ) -> Self {
@@ -64,7 +67,12 @@ extension CloudMap {
             read: { $0[keyPath: path].map { CKAsset(fileURL: $0) } },
             write: { entity, record in
                 let asset: CKAsset? = record[name]
-                entity[keyPath: path] = asset.flatMap { $0.fileURL }
+                guard let asset else {
+                    entity[keyPath: path] = nil
+                    return
+                }
+                // Unless it is not here: then nobody is to take it for removed.
+                if let file = asset.fileURL { entity[keyPath: path] = file }
             })
     }
 

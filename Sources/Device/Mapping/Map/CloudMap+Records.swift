@@ -35,16 +35,24 @@ extension CloudMap {
 
     /// Brings the fields of a record to what another one has; the rest stays as it is.
     ///
-    /// - Parameter only: nil is all.
+    /// - Parameters:
+    ///   - only: nil is all.
+    ///   - keepsMissingFiles: whether an asset without a file stays as it is.
     func copy(
-        _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?
+        _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
+        keepsMissingFiles: Bool
     ) throws {
         let new = try RecordSnapshot(wanted)
         let old = try RecordSnapshot(record)
         for field in fields where field.isAsset && only?.contains(field.name) ?? true {
-            let file = field.read(entity)
-            if file != nil || record.object(forKey: field.name) != nil {
+            if let file = field.read(entity) {
                 record[field.name] = file
+                continue
+            }
+            let known = record.object(forKey: field.name) as? CKAsset
+            // What this device has not fetched nobody has removed.
+            if let known, !keepsMissingFiles || known.fileURL != nil {
+                record.setObject(nil, forKey: field.name)
             }
         }
         for name in plainNames where only?.contains(name) ?? true {

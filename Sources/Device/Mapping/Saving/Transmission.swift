@@ -96,7 +96,9 @@ extension CloudMapping {
                     + " \(record.recordType).")
         }
         let fields = node.isRoot ? sending.fields : nil
-        try map.copy(wanted, of: entity, to: record, fields: fields)
+        try map.copy(
+            wanted, of: entity, to: record, fields: fields,
+            keepsMissingFiles: source.mayLackFiles)
         return Outgoing(
             node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil)
     }

@@ -25,7 +25,7 @@ struct MakeCache {
             remotes: [ScriptedService(scope: .private), ScriptedService(scope: .shared)],
             settings: settings, world: .init(nowMilliseconds: { 1_790_000_000_000 }))
         let owner = CKCurrentUserDefaultName
-        try cache.createZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
+        try await cache.createZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
         try cache.save([
             LocalEdit(
                 id: RecordID(name: "waiting", zoneID: ZoneID(name: "Refused")), type: "Note",
@@ -33,6 +33,9 @@ struct MakeCache {
         ])
         try await cache.sync()
         // Meanwhile a record and a shared zone were deleted elsewhere.
+        try await cache.sync()
+        // One file is uploaded, and its record saved.
+        try cache.save(try photo("photo", "at the service\n"))
         try await cache.sync()
         // What one device does while the service answers: one change is refused, one conflicts, and the
         // answer to the next is lost.
@@ -93,6 +96,7 @@ struct MakeCache {
                 id: id("made anew"), type: "Note", changes: [],
                 initial: [Field(name: "title", value: .string("second life"))])
         ])
+        try cache.save(try photo("new photo", "not sent\n"))
         let owner = CKCurrentUserDefaultName
         try cache.createZone(CKRecordZone.ID(zoneName: "Wanted", ownerName: owner))
         try cache.deleteZone(CKRecordZone.ID(zoneName: "Archive", ownerName: owner))
@@ -102,6 +106,15 @@ struct MakeCache {
                 id: RecordID(name: "first", zoneID: ZoneID(name: "Replaced")), type: "Note",
                 changes: [], initial: [Field(name: "title", value: .string("after replacing"))])
         ])
+    }
+
+    /// A record with a file.
+    static func photo(_ name: String, _ content: String) throws -> CKRecord {
+        let file = URL(fileURLWithPath: CommandLine.arguments[1] + "-source")
+        try Data(content.utf8).write(to: file)
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(id(name)))
+        record["image"] = CKAsset(fileURL: file)
+        return record
     }
 
     static func id(_ name: String) -> RecordID { RecordID(name: name, zoneID: notes) }
@@ -178,6 +191,14 @@ struct ScriptedService: RemoteDatabase {
         return outcomes
     }
 
+    func upload(
+        _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> AssetReceipt {
+        AssetReceipt(
+            fileChecksum: "DDDDDDDDDDDDDDDDDDDDDDDDDDDD", sizeBytes: asset.sizeBytes,
+            receipt: "receipt")
+    }
+
     func databaseChanges(since token: String?) async throws -> DatabasePage {
         switch (scope, token) {
         case (.shared, nil):
@@ -247,6 +268,7 @@ struct ScriptedService: RemoteDatabase {
                     [Field(name: "title", value: .string("from the tablet"))])
                 server.system?.changeTag = "tag-2"
                 return .failed(SyncFailure(.serverRecordChanged), server: server)
+            case "photo": return .saved(.init(changeTag: "tag-1"))
             default: throw SyncFailure(.networkFailure, message: "The connection was lost.")
             }
         }

@@ -18,7 +18,7 @@ extension CacheFile {
 
     /// The question that has no answer yet; nil when there is none.
     func openQuestion() throws -> Int64? {
-        try pool.read { database in
+        try read { database in
             let asked = try number(Self.asked, database)
             return asked > (try number(Self.answered, database)) ? asked : nil
         }
@@ -34,7 +34,7 @@ extension CacheFile {
 
     /// What was said to a question, or to a later one; nil while nothing was.
     func answerToSync(_ number: Int64) throws -> String? {
-        try pool.read { database in
+        try read { database in
             guard try self.number(Self.answered, database) >= number else { return nil }
             return try String.fetchOne(
                 database, sql: "SELECT value FROM flag WHERE database = 0 AND name = ?",

@@ -7,8 +7,10 @@ import Synchronization
 /// Whoever holds its lock syncs; the kernel lets go of it when the process ends, however it does. Every
 /// commit touches it, which wakes whoever watches it (``CacheWatches``).
 final class CacheLock: Sendable {
+    /// Empty in memory.
     let path: String
     private let descriptor: Mutex<Int32?>
+    private let memory: MemoryCacheFile?
 
     /// - Throws: ``CacheError`` `unwritable`.
     init(cachePath: String) throws {
@@ -18,7 +20,15 @@ final class CacheLock: Sendable {
             throw CacheError(.unwritable, "Make the cache's folder writable, with space left.")
         }
         self.descriptor = Mutex(descriptor)
+        memory = nil
         DeviceFile.tighten(path)
+    }
+
+    /// The lock of a file in memory: among the caches of this process.
+    init(in memory: MemoryCacheFile) {
+        path = ""
+        descriptor = Mutex(nil)
+        self.memory = memory
     }
 
     deinit { close() }
@@ -27,6 +37,11 @@ final class CacheLock: Sendable {
     ///
     /// - Returns: whether it is held.
     func take() -> Bool {
+        if let memory { return memory.takeLock(ObjectIdentifier(self)) }
+        return takeFile()
+    }
+
+    private func takeFile() -> Bool {
         descriptor.withLock { descriptor in
             guard let descriptor else { return false }
             return flock(descriptor, LOCK_EX | LOCK_NB) == 0
@@ -35,6 +50,7 @@ final class CacheLock: Sendable {
 
     /// Lets others have the lock, and tells them.
     func giveBack() {
+        memory?.giveLockBack(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
             guard let descriptor else { return }
             flock(descriptor, LOCK_UN)
@@ -44,6 +60,7 @@ final class CacheLock: Sendable {
 
     /// Wakes whoever watches the file.
     func touch() {
+        memory?.touch(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
             guard let descriptor else { return }
             // On a full disk the others look at the next commit, or after some seconds.
@@ -52,7 +69,17 @@ final class CacheLock: Sendable {
         }
     }
 
+    /// Calls a body whenever another cache wrote into the file in memory.
+    func watchMemory(_ body: @escaping @Sendable () -> Void) {
+        memory?.watch(ObjectIdentifier(self), body)
+    }
+
     func close() {
+        if let memory {
+            memory.endWatch(ObjectIdentifier(self))
+            memory.giveLockBack(ObjectIdentifier(self))
+            memory.touch(ObjectIdentifier(self))
+        }
         let open = descriptor.withLock { $0.take() }
         if let open { Foundation.close(open) }
     }

@@ -9,6 +9,7 @@ import Testing
 @Suite struct RecordGateTests {
     private static let sources = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources/Device/Cache")
 
     /// The migrations alone write past it: they run before anything is derived.

@@ -12,11 +12,17 @@ extension CacheFile {
     struct ForeignChange {
         var scope: CKDatabase.Scope
         var ids: Set<RecordID>
+        /// Whether only what the service says of the records is new.
+        var isOfSystem = false
     }
 
     /// Notes what a transaction changed; without records, that there is something to do.
+    ///
+    /// - Parameter isOfSystem: whether only what the service says of the records is new; such a row has its
+    ///   database below zero.
     func noteChange(
-        of ids: Set<RecordID>, in scope: CKDatabase.Scope, _ database: Database
+        of ids: Set<RecordID>, in scope: CKDatabase.Scope, isOfSystem: Bool = false,
+        _ database: Database
     ) throws {
         let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM change") ?? 0
         let id = last + max(1, Int64(ids.count))
@@ -28,12 +34,15 @@ extension CacheFile {
         }
         try database.cachedStatement(
             sql: "INSERT INTO change (id, origin, database, records) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [id, origin, scope.rawValue, try JSONEncoder().encode(content)])
+        ).execute(arguments: [
+            id, origin, isOfSystem ? -scope.rawValue : scope.rawValue,
+            try JSONEncoder().encode(content),
+        ])
         try database.cachedStatement(sql: "DELETE FROM change WHERE id <= ?")
             .execute(arguments: [id - Self.recordsKept])
     }
 
-    static func lastChange(in pool: DatabasePool) throws -> Int64 {
+    static func lastChange(in pool: any DatabaseReader) throws -> Int64 {
         try pool.read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM change") ?? 0 }
     }
 
@@ -41,7 +50,7 @@ extension CacheFile {
     func takeForeignChanges() throws -> [ForeignChange]? {
         // One after the other, so that nothing is told twice.
         try seenChange.withLock { seen in
-            let (rows, oldest) = try pool.read { database in
+            let (rows, oldest) = try read { database in
                 (
                     try Row.fetchAll(
                         database,
@@ -60,7 +69,8 @@ extension CacheFile {
             var isForeign = false
             for row in rows where row[1] as Int64 != origin {
                 isForeign = true
-                let scope = CKDatabase.Scope(rawValue: row[2]) ?? .private
+                let number: Int = row[2]
+                let scope = CKDatabase.Scope(rawValue: abs(number)) ?? .private
                 let content = try JSONDecoder().decode([[String]]?.self, from: row[3] as Data)
                 guard let content else {
                     wholes.insert(scope)
@@ -73,7 +83,7 @@ extension CacheFile {
                         ids.insert(RecordID(name: name, zoneID: zone))
                     }
                 }
-                found.append(ForeignChange(scope: scope, ids: ids))
+                found.append(ForeignChange(scope: scope, ids: ids, isOfSystem: number < 0))
             }
             if hasGap, isForeign { wholes = [.private, .shared] }
             for scope in wholes.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -85,7 +95,7 @@ extension CacheFile {
 
     /// All records of a database, and those that were in it.
     private func everyID(in scope: CKDatabase.Scope) throws -> Set<RecordID> {
-        try pool.read { database in
+        try read { database in
             let rows = try Row.fetchAll(
                 database,
                 sql: """

@@ -1,0 +1,64 @@
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Whose the rows are.
+extension CacheStore {
+    /// What is made while nobody is signed in is nobody's, until the app says whose it is.
+    func noteWhoEdits(_ database: Database) throws {
+        guard !hasAccount(), try flag(CacheFlag.userRecordName, database) == nil else { return }
+        try setFlag(CacheFlag.isMadeByNobody, "1", database)
+    }
+
+    func isMadeByNobody() throws -> Bool {
+        try read { database in
+            try flag(CacheFlag.userRecordName, database) == nil
+                && flag(CacheFlag.isMadeByNobody, database) != nil
+        }
+    }
+
+    func adoptLocalRecords() throws {
+        try file.write { database in
+            try setFlag(CacheFlag.isMadeByNobody, nil, database)
+            try file.noteChange(of: [], in: scope, database)
+        }
+    }
+
+    /// The changes that the service has not confirmed, the refused ones among them, the oldest first.
+    func unsentChanges(_ database: Database) throws -> [UnsentChange] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT \(PendingRow.columns), zone.name, zone.owner FROM pending
+                JOIN zone ON zone.id = pending.zone WHERE zone.\(isHere) ORDER BY sequence
+                """)
+        return try rows.map { row in
+            let count = PendingRow.columnCount
+            let pending = try PendingRow(
+                row, zone: ZoneID(name: row[count], ownerName: row[count + 1]))
+            let id = pending.change.id
+            var record: CKRecord?
+            if pending.change.kind == .save, let zone = try zone(id.zoneID, database) {
+                record = try self.record(id.name, zone, database)
+                    .map { file.withFiles(try $0.record()) }
+            }
+            return UnsentChange(scope: scope, recordID: CKRecord.ID(id), record: record)
+        }
+    }
+
+    /// Removes all that is here of this database, in a transaction with the others.
+    ///
+    /// - Returns: the records that were here.
+    func removeAll(_ database: Database) throws -> Set<RecordID> {
+        var ids: Set<RecordID> = []
+        let zones = try Row.fetchAll(
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
+        ).map { ZoneRow($0) }
+        for zone in zones { ids.formUnion(try removeRecords(of: zone, database)) }
+        for table in ["zone", "tombstone", "report", "flag"] {
+            try database.execute(sql: "DELETE FROM \(table) WHERE \(isHere)")
+        }
+        return ids
+    }
+}

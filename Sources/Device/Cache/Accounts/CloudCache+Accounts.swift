@@ -1,0 +1,127 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A change that the service has not confirmed.
+public struct UnsentChange: Sendable {
+    /// The database of the record, private or shared.
+    public var scope: CKDatabase.Scope
+    public var recordID: CKRecord.ID
+    /// The record as it is on this device, with the files of its assets; nil for a deletion.
+    public var record: CKRecord?
+}
+
+/// Whose the file is, and what becomes of it when its user signs out.
+///
+/// ```swift
+/// let unsent = try await cache.signOut(.sendThenRemove)  // throws, and removes nothing, without network
+/// try await connection.endSession(container: container)
+/// ```
+extension CloudCache {
+    /// What becomes of a user's records on this device.
+    public enum SignOut: Hashable, Sendable {
+        /// What is pending is sent, and then all of it is removed; where not all can be sent nothing is.
+        case sendThenRemove
+        /// All of it stays for the user's return. Nobody else's sync touches it.
+        case keep
+        /// All of it is removed now, sent or not.
+        case remove
+    }
+
+    /// The changes that the service has not confirmed, those among them that it refused: of the private database and
+    /// then of the shared one, in each the oldest first.
+    public func unsentChanges() throws -> [UnsentChange] {
+        try file.read { database in
+            try databases.flatMap { try $0.store.unsentChanges(database) }
+        }
+    }
+
+    /// Ends syncing on this device for the user of this file. Call it while they are signed in, then end their session.
+    ///
+    /// What is removed comes back with the next sync after they sign in again; the same file may be opened for that.
+    /// Other processes that have the file see it empty. Tables of the app (``CacheTransaction/database``) stay, and so does a
+    /// damaged file that was kept aside (``CacheEvent/fileDamaged(keptAside:saves:deletions:unreadable:)``).
+    ///
+    /// - Returns: the changes that were not sent: with `keep` they wait in the file, with `remove` these are the last
+    ///   copies. The files of their assets stay as long as the records are held.
+    /// - Throws: ``CacheError`` `notSynced` or another one of ``sync()``; `unsentChanges` where the service refused a
+    ///   change, which needs a decision first, or the app saves all the while. Then nothing is removed.
+    @discardableResult
+    public func signOut(_ choice: SignOut) async throws -> [UnsentChange] {
+        if choice == .sendThenRemove { try await sync() }
+        await stop()
+        if choice == .keep { return try await file.disk.read { [self] in try unsentChanges() } }
+        let lost = try await file.disk.write { [self] in
+            try removeEverythingHere(evenUnsent: choice == .remove)
+        }
+        try await keeper.tidy()
+        return lost
+    }
+
+    /// - Returns: what was not sent.
+    private func removeEverythingHere(evenUnsent: Bool) throws -> [UnsentChange] {
+        var outcomes: [CacheOutcome] = []
+        let lost = try file.write { database in
+            let unsent = try databases.flatMap { try $0.store.unsentChanges(database) }
+            guard evenUnsent || unsent.isEmpty else {
+                throw CacheError(
+                    .unsentChanges,
+                    "Decide on the changes that the service refused, or remove them knowingly.")
+            }
+            // Their files are held from here on.
+            for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
+                _ = asset.fileURL
+            }
+            // The numbers go on, as others have seen them.
+            try database.execute(
+                sql: "DELETE FROM change WHERE id < (SELECT max(id) FROM change)")
+            try database.execute(
+                sql: "UPDATE change SET records = ?", arguments: [Data("null".utf8)])
+            for store in databases.map(\.store) {
+                outcomes.append(
+                    try store.write(in: database) { database, outcome in
+                        outcome.changedIDs = try store.removeAll(database)
+                    })
+                if outcomes.last?.changedIDs.isEmpty == true {
+                    try file.noteChange(of: [], in: store.scope, database)
+                }
+            }
+            // What the app declares of its types says nothing of anybody, and their columns stay.
+            try database.execute(
+                sql: "DELETE FROM flag WHERE database <> 0 OR name <> 'types'")
+            try removeHistory(database)
+            return unsent
+        }
+        for store in databases.map(\.store) { store.held.withLock { $0 = [:] } }
+        for outcome in outcomes { observers.tell(outcome) }
+        try file.pool.writeWithoutTransaction { database in
+            // The rows are gone; that nothing of them lies in free pages any more is the most that can be done, and needs
+            // room and no readers.
+            try? database.execute(sql: "VACUUM")
+            _ = try? database.checkpoint(.truncate)
+        }
+        return lost
+    }
+
+    /// Removes what else tells of the user: what happened, and what they asked the public database.
+    private func removeHistory(_ database: Database) throws {
+        file.events.withLock { $0 = [] }
+        try database.execute(sql: "DELETE FROM event")
+        if try database.tableExists("stratus_answer") {
+            try database.execute(sql: "DELETE FROM stratus_answer")
+        }
+    }
+
+    /// Gives the user who is signed in what was made on this device while nobody was: syncing goes on with it.
+    ///
+    /// Without it the halt is `HaltReason.unclaimedRecords`, as the records may be somebody else's.
+    public func adoptLocalRecords() async throws {
+        let store = databases[0].store
+        try await file.disk.write { try store.adoptLocalRecords() }
+        for database in databases {
+            await database.driver.change { session, now in session.restart(at: now) }
+        }
+    }
+}

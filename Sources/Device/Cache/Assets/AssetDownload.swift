@@ -1,0 +1,180 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import Synchronization
+
+/// The file of an asset on its way to this device.
+///
+/// The bytes come into a part, which outlives the process: what is there already is not asked for again. When it is
+/// whole and on disk it gets its name, and then its row.
+struct AssetDownload: Sendable {
+    let file: CacheFile
+    let store: CacheStore
+    let remote: any RemoteDatabase
+    let key: String
+    let sizeBytes: Int64?
+    let id: RecordID
+    let field: String
+
+    private var partName: String { CacheFile.downloadName(key) + AssetFiles.partSuffix }
+
+    /// Downloads the file, or what is missing of it. Two processes do not do so at once.
+    ///
+    /// - Throws: ``CacheError`` `notSynced`, `assetNotHere`, `storageFull` or `halted`, `CancellationError`.
+    func run() async throws {
+        let assets = file.assets
+        while true {
+            let (file, key) = (file, key)
+            let isHere = try await DiskThread.run {
+                // An app may have moved the file away.
+                try file.read { try file.keptFile(key, $0) }
+                    .map { assets.lease($0.file) != nil } ?? false
+            }
+            if isHere { return }
+            let (path, size) = (assets.path + "/" + partName, sizeBytes)
+            let opened = try await DiskThread.run {
+                try assets.making { try AssetPart(path: path, sizeBytes: size) }
+            }
+            if let part = opened { return try await fill(part) }
+            // Another process is at it.
+            try await file.assets.world.timeout(0.5)
+            await Task.yield()
+        }
+    }
+
+    private func fill(_ part: AssetPart) async throws {
+        let transfer = AssetTransfer(
+            scope: store.scope, recordID: CKRecord.ID(id), fieldKey: field, isUpload: false,
+            movedBytes: 0, totalBytes: sizeBytes)
+        let transfers = file.assets.transfers
+        do {
+            if sizeBytes == nil || part.count < sizeBytes ?? 0 {
+                let (store, user) = (store, try await remote.userRecordName())
+                guard try await file.disk.write({ try store.claim(for: user) }) else {
+                    throw CacheError(
+                        .halted, "Sign in with the account of this file.",
+                        haltReason: .otherAccount)
+                }
+                try await remote.download(key, of: id, field: field, startingAt: part.count) {
+                    piece in
+                    let count = try await DiskThread.run { try part.append(piece) }
+                    transfers.tell(transfer, movedBytes: count)
+                }
+            }
+        } catch let failure as SyncFailure {
+            if let error = part.failure { throw error }
+            if Task.isCancelled { throw CancellationError() }
+            guard failure.code == .assetNotAvailable || failure.code == .unknownItem else {
+                throw CacheError(
+                    .notSynced, "Nothing is lost; ask for the asset again later.",
+                    failure: failure)
+            }
+            throw CacheError(
+                .assetNotHere, "Sync: the record does not have this asset any more.",
+                failure: failure)
+        }
+        let (file, key, name) = (file, key, CacheFile.downloadName(key))
+        let (partName, sizeBytes) = (partName, sizeBytes)
+        try await DiskThread.run {
+            guard part.count == sizeBytes ?? part.count else {
+                part.restart()
+                throw CacheError(
+                    .notSynced, "Ask for the asset again: it ended before its last byte.")
+            }
+            try part.sync()
+            try file.assets.making {
+                try file.assets.finish(partName, as: name)
+                try file.write { database in
+                    try file.add(
+                        CacheFile.KeptFile(key: key, file: name, sizeBytes: part.count), database)
+                }
+            }
+        }
+        transfers.tell(transfer, movedBytes: part.count)
+    }
+}
+
+/// A file that is not whole, locked for who writes it.
+private final class AssetPart: Sendable {
+    private let descriptor: Int32
+    private let sizeBytes: Int64?
+    private let state: Mutex<(count: Int64, failure: CacheError?)>
+
+    var count: Int64 { state.withLock { $0.count } }
+    /// Why the last bytes could not be written.
+    var failure: CacheError? { state.withLock { $0.failure } }
+
+    /// - Returns: nil while somebody else writes it.
+    init?(path: String, sizeBytes: Int64?) throws {
+        descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw AssetFiles.error(errno) }
+        self.sizeBytes = sizeBytes
+        let end = lseek(descriptor, 0, SEEK_END)
+        state = Mutex((Int64(end), nil))
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
+        // Of something else.
+        if let sizeBytes, Int64(end) > sizeBytes { restart() }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Begins from the first byte.
+    func restart() {
+        ftruncate(descriptor, 0)
+        lseek(descriptor, 0, SEEK_SET)
+        state.withLock { $0.count = 0 }
+    }
+
+    /// - Returns: the bytes that are there.
+    func append(_ piece: [UInt8]) throws -> Int64 {
+        do {
+            let after = count + Int64(piece.count)
+            guard after <= sizeBytes ?? after else {
+                restart()
+                throw CacheError(
+                    .notSynced, "Ask for the asset again: it is larger than the service said.")
+            }
+            try AssetFiles.write(piece[...], to: descriptor)
+            return state.withLock { state in
+                state.count = after
+                return after
+            }
+        } catch let error as CacheError {
+            // What was written of the piece counts again from the end of the file.
+            state.withLock { $0.failure = error }
+            throw error
+        }
+    }
+
+    func sync() throws { try AssetFiles.sync(descriptor) }
+}
+
+/// A download that is under way, for which several can wait.
+final class RunningDownload: Sendable {
+    let task: Task<Void, Never>
+    private let outcome: Outcome
+
+    init(_ download: AssetDownload, _ world: World) {
+        let outcome = Outcome()
+        self.outcome = outcome
+        task = world.startTask("asset download") {
+            do {
+                try await download.run()
+            } catch {
+                outcome.failure.withLock { $0 = error }
+            }
+        }
+    }
+
+    /// Waits for its end; nil where the file is here.
+    func failure() async -> (any Error)? {
+        await task.value
+        return outcome.failure.withLock { $0 }
+    }
+
+    private final class Outcome: Sendable {
+        let failure = Mutex<(any Error)?>(nil)
+    }
+}

@@ -1,0 +1,278 @@
+import Crypto
+import Foundation
+import StratusClient
+import StratusRuntime
+import Synchronization
+
+/// The folder beside a cache's file with the files of its assets.
+///
+/// A file's name is made of its content, its own SHA-256 or the service's checksum, and it is never written again: what has
+/// its name is whole and on disk. Rows of the table `asset` name files; whoever makes a file holds the folder's
+/// lock together with others until its row is there, and whoever removes files that no row names holds
+/// it alone. The kernel lets go of it when a process ends, so that a killed one leaves a file without a row at
+/// the worst.
+final class AssetFiles: Sendable {
+    private static let pieceBytes = 1 << 20
+    /// What follows the path of the cache's file in that of the folder.
+    static let folderSuffix = "-assets"
+    /// What the names of files end with that are not whole.
+    static let partSuffix = ".part"
+    static let newSuffix = ".new"
+
+    /// The folder; made when the first file comes. Empty where the cache is in memory, which keeps no files.
+    let path: String
+    let isInMemory: Bool
+    let world: World
+    let transfers = AssetTransfers()
+    /// How many hold each file, by its name.
+    private let leases = Mutex<[String: Int]>([:])
+
+    /// - Parameter cachePath: nil in memory.
+    init(cachePath: String?, world: World) {
+        isInMemory = cachePath == nil
+        path = cachePath.map { $0 + Self.folderSuffix } ?? ""
+        self.world = world
+    }
+
+    func url(_ file: String) -> URL { URL(fileURLWithPath: path + "/" + file) }
+
+    var isMade: Bool { !isInMemory && FileManager.default.fileExists(atPath: path) }
+
+    // MARK: The lock
+
+    /// Makes files, and their rows: until then nobody takes them for orphans.
+    ///
+    /// - Throws: ``CacheError`` `unwritable` or `storageFull`, `unsupportedValue` in memory, and what the body throws.
+    func making<Value>(_ body: () throws -> Value) throws -> Value {
+        guard !isInMemory else {
+            throw CacheError(
+                .unsupportedValue,
+                "Save assets into a cache on the disk: one in memory keeps no files.")
+        }
+        let folder = try openFolder(makes: true)
+        defer { close(folder) }
+        // Who removes files is done soon.
+        while flock(folder, LOCK_SH) != 0 {
+            guard errno == EINTR else { throw Self.error(errno) }
+        }
+        return try body()
+    }
+
+    /// Removes files: nobody makes one meanwhile.
+    ///
+    /// - Returns: false, and nothing was done, while somebody does.
+    func removing(_ body: () throws -> Void) throws -> Bool {
+        guard isMade else {
+            try body()
+            return true
+        }
+        let folder = try openFolder(makes: false)
+        defer { close(folder) }
+        guard flock(folder, LOCK_EX | LOCK_NB) == 0 else { return false }
+        try body()
+        return true
+    }
+
+    private func openFolder(makes: Bool) throws -> Int32 {
+        if makes, mkdir(path, 0o700) == 0 {
+            try Self.syncFolder((path as NSString).deletingLastPathComponent)
+        }
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw Self.error(errno) }
+        DeviceFile.tighten(path, isFolder: true)
+        return folder
+    }
+
+    // MARK: Making
+
+    /// Copies an app's file into the folder, on disk when this returns. Inside ``making(_:)``.
+    ///
+    /// - Returns: its name, the SHA-256 of what it has, and how long it is.
+    /// - Throws: ``CacheError`` `assetUnreadable`, `storageFull` or `unwritable`.
+    func take(_ source: URL) throws -> (file: String, sizeBytes: Int64) {
+        // Without waiting for whoever might write into a pipe.
+        let from = open(source.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard from >= 0 else { throw CacheError.assetUnreadable(source, errno) }
+        defer { close(from) }
+        let before = try Self.state(of: from, source)
+        let temporary = path + "/" + world.makeUUID().uuidString + Self.newSuffix
+        let to = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        guard to >= 0 else { throw Self.error(errno) }
+        var isTaken = false
+        defer {
+            close(to)
+            if !isTaken { unlink(temporary) }
+        }
+        let digest = try Self.copy(from, source, to: to)
+        let after = try Self.state(of: from, source)
+        guard after == before else {
+            throw CacheError(
+                .assetUnreadable, "Leave the file of an asset alone while it is saved.")
+        }
+        try Self.sync(to)
+        let file = digest.map { String(format: "%02x", $0) }.joined()
+        guard rename(temporary, path + "/" + file) == 0 else { throw Self.error(errno) }
+        isTaken = true
+        touch(file)
+        try Self.syncFolder(path)
+        return (file, before.sizeBytes)
+    }
+
+    /// Gives a download that is whole its name. Inside ``making(_:)``.
+    func finish(_ part: String, as file: String) throws {
+        guard rename(path + "/" + part, path + "/" + file) == 0 else { throw Self.error(errno) }
+        touch(file)
+        try Self.syncFolder(path)
+    }
+
+    private static func copy(_ from: Int32, _ source: URL, to: Int32) throws -> SHA256.Digest {
+        var digest = SHA256()
+        var piece = [UInt8](repeating: 0, count: pieceBytes)
+        while true {
+            let count = read(from, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CacheError.assetUnreadable(source, errno) }
+            if count == 0 { return digest.finalize() }
+            digest.update(data: piece[..<count])
+            try write(piece[..<count], to: to)
+        }
+    }
+
+    /// Writes all bytes where the descriptor is.
+    static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = Foundation.write(
+                    descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw Self.error(errno) }
+                done += count
+            }
+        }
+    }
+
+    static func sync(_ descriptor: Int32) throws {
+        guard fsync(descriptor) == 0 else { throw error(errno) }
+    }
+
+    private static func syncFolder(_ path: String) throws {
+        let folder = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw error(errno) }
+        defer { close(folder) }
+        try sync(folder)
+    }
+
+    private struct FileState: Equatable {
+        var sizeBytes: Int64
+        var seconds: Int
+        var nanoseconds: Int
+    }
+
+    private static func state(of descriptor: Int32, _ url: URL) throws -> FileState {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw CacheError.assetUnreadable(url, errno)
+        }
+        #if os(Linux)
+            let time = status.st_mtim
+        #else
+            let time = status.st_mtimespec
+        #endif
+        return FileState(
+            sizeBytes: Int64(status.st_size), seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+    }
+
+    static func error(_ code: Int32) -> CacheError {
+        if code == ENOSPC || code == EDQUOT {
+            return CacheError(
+                .storageFull, "Make room on this device; nothing was written, and nothing is lost.")
+        }
+        return CacheError(
+            .unwritable, "Make the cache's folder writable, with space left.",
+            cause: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
+    }
+
+    // MARK: Using
+
+    /// Holds a file: it stays until the lease ends. Nil where it is not here.
+    func lease(_ file: String) -> AssetLease? {
+        guard !isInMemory else { return nil }
+        leases.withLock { $0[file, default: 0] += 1 }
+        let lease = AssetLease(file, of: self)
+        guard access(path + "/" + file, R_OK) == 0 else { return nil }
+        touch(file)
+        return lease
+    }
+
+    fileprivate func end(_ file: String) {
+        leases.withLock { leases in
+            leases[file, default: 1] -= 1
+            if leases[file] == 0 { leases[file] = nil }
+        }
+    }
+
+    func isLeased(_ file: String) -> Bool { leases.withLock { $0[file] != nil } }
+
+    /// Notes that a file was used: those that were not go first.
+    private func touch(_ file: String) {
+        let now = world.nowMilliseconds()
+        let time = timespec(
+            tv_sec: Int(now / 1_000), tv_nsec: Int(now % 1_000) * 1_000_000)
+        // Of a file whose time cannot be set the time of its making counts.
+        _ = utimensat(AT_FDCWD, path + "/" + file, [time, time], 0)
+    }
+
+    /// When a file was last used, in milliseconds since 1970; nil where it is not here.
+    func lastUse(of file: String) -> Int64? {
+        var status = stat()
+        guard stat(path + "/" + file, &status) == 0 else { return nil }
+        #if os(Linux)
+            let time = status.st_mtim
+        #else
+            let time = status.st_mtimespec
+        #endif
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec / 1_000_000)
+    }
+
+    // MARK: Removing
+
+    /// Removes a file unless somebody holds it. Inside ``removing(_:)``.
+    ///
+    /// - Returns: whether it is gone.
+    @discardableResult
+    func remove(_ file: String) -> Bool {
+        leases.withLock { leases in
+            guard leases[file] == nil else { return false }
+            return unlink(path + "/" + file) == 0 || errno == ENOENT
+        }
+    }
+
+    /// All names in the folder.
+    func names() throws -> [String] {
+        guard isMade else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: path)
+    }
+}
+
+/// Holds a file of an ``AssetFiles``.
+final class AssetLease: Sendable {
+    private let file: String
+    private let files: AssetFiles
+
+    fileprivate init(_ file: String, of files: AssetFiles) {
+        self.file = file
+        self.files = files
+    }
+
+    deinit { files.end(file) }
+}
+
+extension CacheError {
+    fileprivate static func assetUnreadable(_ url: URL, _ code: Int32) -> CacheError {
+        CacheError(
+            .assetUnreadable, "Save the record while the file of its asset is there.",
+            cause: POSIXError(
+                POSIXErrorCode(rawValue: code) ?? .EIO, userInfo: [NSFilePathErrorKey: url.path]))
+    }
+}

@@ -1,0 +1,65 @@
+import StratusClient
+
+/// Which files of assets come to this device by themselves, and how much room all of them may take.
+///
+/// ```swift
+/// var assets = AssetSettings()
+/// assets.limitBytes = 200_000_000
+/// assets.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
+/// assets.setPolicy(.under(bytes: 500_000), forField: "image", ofType: "Photo")
+/// ```
+public struct AssetSettings: Sendable {
+    /// When the file of a field comes.
+    public enum Policy: Hashable, Sendable {
+        /// When somebody asks for it; see ``CloudCache/asset(_:of:in:)``.
+        case onDemand
+        /// With the sync that brings its record; it is never evicted.
+        case always
+        /// As ``always`` where it has no more bytes than this, else on demand.
+        case under(bytes: Int64)
+    }
+
+    private struct FieldName: Hashable {
+        var recordType: String
+        var field: String
+    }
+
+    /// How many bytes of files may be here; above it those that were not used for longest go. What is not at the
+    /// service, what a policy keeps and what is in use stays, whatever the limit.
+    ///
+    /// 1 GiB by default.
+    public var limitBytes: Int64 = 1 << 30
+    /// For the fields that have none of their own.
+    public var policy: Policy = .onDemand
+    private var policies: [FieldName: Policy] = [:]
+
+    public init() {}
+
+    /// Chooses for a field of a record type.
+    public mutating func setPolicy(
+        _ policy: Policy, forField field: CKRecord.FieldKey, ofType recordType: CKRecord.RecordType
+    ) {
+        policies[FieldName(recordType: recordType, field: field)] = policy
+    }
+
+    /// The policy of a field.
+    public func policy(
+        ofField field: CKRecord.FieldKey, ofType recordType: CKRecord.RecordType
+    ) -> Policy {
+        policies[FieldName(recordType: recordType, field: field)] ?? policy
+    }
+
+    /// Whether any file comes by itself.
+    var fetchesAny: Bool {
+        policy != .onDemand || policies.values.contains { $0 != .onDemand }
+    }
+
+    /// Whether the file of a field comes by itself, and stays.
+    func keeps(field: String, ofType recordType: String, sizeBytes: Int64?) -> Bool {
+        switch policy(ofField: field, ofType: recordType) {
+        case .onDemand: false
+        case .always: true
+        case .under(let bytes): sizeBytes.map { $0 <= bytes } ?? false
+        }
+    }
+}

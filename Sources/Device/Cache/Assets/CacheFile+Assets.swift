@@ -1,0 +1,209 @@
+import Crypto
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+
+/// Which files of assets are here, and who uses them.
+extension CacheFile {
+    /// A file that is here, by one of the checksums that fields have of it.
+    struct KeptFile: Sendable {
+        var key: String
+        var file: String
+        var sizeBytes: Int64
+    }
+
+    func add(_ asset: KeptFile, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO asset (key, file, sizeBytes) VALUES (?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET file = excluded.file,
+                    sizeBytes = excluded.sizeBytes
+                """
+        ).execute(arguments: [asset.key, asset.file, asset.sizeBytes])
+    }
+
+    func keptFile(_ key: String, _ database: Database) throws -> KeptFile? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT file, sizeBytes FROM asset WHERE key = ?")
+        return try Row.fetchOne(statement, arguments: [key]).map {
+            KeptFile(key: key, file: $0[0], sizeBytes: $0[1])
+        }
+    }
+
+    /// Where the file of an asset is; nil while it is not here.
+    func locate(_ key: String) -> KeptAsset.File? {
+        guard !assets.isInMemory else { return nil }
+        do {
+            // An app may ask within a read or a write of its own.
+            guard let kept = try pool.unsafeReentrantRead({ try keptFile(key, $0) }),
+                let lease = assets.lease(kept.file)
+            else { return nil }
+            return KeptAsset.File(url: assets.url(kept.file), lease: lease)
+        } catch {
+            // Whoever asks for a file by name hears of the error; of a closed cache there is none.
+            return nil
+        }
+    }
+
+    /// The copy that this cache keeps, or would keep, of a field's asset.
+    func copy(of value: AssetReceipt) -> KeptAsset {
+        KeptAsset(value: value) { [weak self] in
+            value.fileChecksum.flatMap { self?.locate($0) }
+        }
+    }
+
+    /// Gives the assets of a record the files that are here, now or later.
+    func withFiles(_ record: CKRecord) -> CKRecord {
+        for asset in record.assetFields.flatMap(\.assets) {
+            if let value = asset.knownValue { asset.keep(copy(of: value)) }
+        }
+        return record
+    }
+
+    /// The bytes of all files that are here.
+    func assetBytes() throws -> Int64 {
+        try read { try assetBytes($0) }
+    }
+
+    func assetBytes(_ database: Database) throws -> Int64 {
+        try Int64.fetchOne(
+            database,
+            sql: "SELECT sum(bytes) FROM (SELECT max(sizeBytes) AS bytes FROM asset GROUP BY file)")
+            ?? 0
+    }
+
+    // MARK: What goes
+
+    /// Removes what nobody uses any more, and files that no row names.
+    ///
+    /// - Parameter isThorough: looks at each file of the folder, as after a process was killed.
+    /// - Returns: false while somebody makes a file: then it must be done later.
+    func removeUnusedAssets(isThorough: Bool) throws -> Bool {
+        guard try isThorough || !unusedAssets().isEmpty else { return true }
+        return try assets.removing {
+            let gone = try pool.write { database in
+                let rows = try unusedAssets(database)
+                return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            }
+            for file in gone { assets.remove(file) }
+            guard isThorough else { return }
+            let named = try read { database in
+                Set(try String.fetchAll(database, sql: "SELECT file FROM asset")).union(
+                    try String.fetchAll(database, sql: "SELECT DISTINCT key FROM assetUse")
+                        .map { Self.downloadName($0) + AssetFiles.partSuffix })
+            }
+            for name in try assets.names() where !named.contains(name) { assets.remove(name) }
+        }
+    }
+
+    private func unusedAssets() throws -> [KeptFile] { try read { try unusedAssets($0) } }
+
+    /// The files that nobody uses, but for those that this process holds.
+    private func unusedAssets(_ database: Database) throws -> [KeptFile] {
+        try Row.fetchAll(
+            database,
+            sql: """
+                SELECT key, file, sizeBytes FROM asset
+                WHERE NOT EXISTS (SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
+                """
+        ).map { KeptFile(key: $0[0], file: $0[1], sizeBytes: $0[2]) }
+            .filter { !assets.isLeased($0.file) }
+    }
+
+    /// Takes rows out.
+    ///
+    /// - Returns: the files that no row names any more.
+    private func remove(
+        _ keys: [String], files: [String], _ database: Database
+    ) throws -> [String] {
+        let statement = try database.cachedStatement(sql: "DELETE FROM asset WHERE key = ?")
+        for key in keys { try statement.execute(arguments: [key]) }
+        let isNamed = try database.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM asset WHERE file = ?)")
+        return try Set(files).filter {
+            try Bool.fetchOne(isNamed, arguments: [$0]) == false
+        }.sorted()
+    }
+
+    /// Removes files until so many bytes are left, those that were not used for longest first; never one that is
+    /// not at the service as it is here, that a policy keeps, or that somebody uses.
+    ///
+    /// - Parameters:
+    ///   - limitBytes: what may stay.
+    ///   - spared: whether the file of a field stays by policy.
+    ///   - unusedSince: of files that were used later, another process may have the address.
+    /// - Returns: false while somebody makes a file: then it must be done later.
+    func evictAssets(
+        downTo limitBytes: Int64, unusedSince: Int64,
+        spared: (_ recordType: String, _ field: String, _ sizeBytes: Int64) -> Bool
+    ) throws -> Bool {
+        guard try assetBytes() > limitBytes else { return true }
+        return try assets.removing {
+            var left = try assetBytes()
+            var chosen: [KeptFile] = []
+            let candidates = try evictable(spared: spared).compactMap { kept in
+                assets.lastUse(of: kept[0].file).map { (time: $0, kept: kept) }
+            }
+            for (time, kept) in candidates.sorted(by: { $0.time < $1.time })
+            where left > limitBytes && time <= unusedSince && !assets.isLeased(kept[0].file) {
+                left -= kept[0].sizeBytes
+                chosen += kept
+            }
+            let gone = try pool.write { database in
+                // What was saved meanwhile may need it.
+                let keys = try Set(fetchedKeys(database))
+                let rows = chosen.filter { keys.contains($0.key) }
+                return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            }
+            for file in gone { assets.remove(file) }
+        }
+    }
+
+    /// The files that could be downloaded again, each with all its rows.
+    private func evictable(
+        spared: (_ recordType: String, _ field: String, _ sizeBytes: Int64) -> Bool
+    ) throws -> [[KeptFile]] {
+        try read { database in
+            let rows = try Row.fetchAll(database, sql: "SELECT key, file, sizeBytes FROM asset")
+                .map { KeptFile(key: $0[0], file: $0[1], sizeBytes: $0[2]) }
+            let keys = try Set(fetchedKeys(database))
+            var sparedKeys: Set<String> = []
+            let uses = try Row.fetchCursor(
+                database,
+                sql: """
+                    SELECT assetUse.key, record.type, assetUse.field, asset.sizeBytes
+                    FROM asset JOIN assetUse ON assetUse.key = asset.key AND source = 0
+                    JOIN record ON record.id = assetUse.row
+                    """)
+            while let use = try uses.next() {
+                if spared(use[1], use[2], use[3]) { sparedKeys.insert(use[0]) }
+            }
+            return Dictionary(grouping: rows, by: \.file).values
+                .filter { $0.allSatisfy { keys.contains($0.key) && !sparedKeys.contains($0.key) } }
+                .sorted { $0[0].file < $1[0].file }
+        }
+    }
+
+    /// The keys that records have as the service has them, and nothing else that only this device may have.
+    private func fetchedKeys(_ database: Database) throws -> [String] {
+        try String.fetchAll(
+            database,
+            sql: """
+                SELECT key FROM asset WHERE EXISTS (
+                    SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
+                AND NOT EXISTS (
+                    SELECT 1 FROM assetUse LEFT JOIN record ON record.id = row AND source = 0
+                    LEFT JOIN pending ON pending.zone = record.zone AND pending.name = record.name
+                    WHERE assetUse.key = asset.key AND (source <> 0 OR record.system IS NULL
+                        OR pending.sequence IS NOT NULL))
+                """)
+    }
+
+    // MARK: What comes
+
+    /// The name of a file that was downloaded.
+    static func downloadName(_ key: String) -> String {
+        "d" + SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+}

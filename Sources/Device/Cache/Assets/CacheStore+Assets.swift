@@ -1,0 +1,255 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Assets on their way to the service.
+extension CacheStore {
+    /// Milliseconds for which a receipt is used; the service's own last a day.
+    private static let receiptMilliseconds: Int64 = 72_000_000
+
+    /// The condition for a pending save to have an asset that must be uploaded first: one whose file is here, that the
+    /// service's record has not, and of whose upload there is no proof.
+    static let waitsForUpload = """
+        pending.kind = 0 AND EXISTS (
+            SELECT 1 FROM record JOIN assetUse ON source = 0 AND row = record.id
+            JOIN asset ON asset.key = assetUse.key
+            WHERE record.zone = pending.zone AND record.name = pending.name
+            AND NOT EXISTS (
+                SELECT 1 FROM assetUse AS held WHERE held.source = 1
+                AND held.row = pending.sequence AND held.key = assetUse.key)
+            AND NOT EXISTS (
+                SELECT 1 FROM assetReceipt WHERE assetReceipt.key = assetUse.key
+                AND assetReceipt.zone = pending.zone))
+        """
+
+    /// A record that waits for uploads, and the files to upload.
+    struct WaitingUpload: Sendable {
+        var change: OutgoingChange
+        var zoneKey: Int64
+        var files: [(field: String, file: CacheFile.KeptFile)]
+    }
+
+    /// The pending saves that wait for uploads, in the order in which they go out.
+    ///
+    /// - Parameter owners: none of their zones: their quota is used up.
+    func waitingUploads(
+        itemLimit: Int, withholding owners: Set<String>
+    ) throws -> [WaitingUpload] {
+        try file.write { database in
+            try database.execute(
+                sql: "DELETE FROM assetReceipt WHERE time < ?",
+                arguments: [world.nowMilliseconds() - Self.receiptMilliseconds])
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT \(PendingRow.columns), zone FROM pending
+                    WHERE \(sendable(withholding: owners)) AND \(Self.waitsForUpload)
+                    ORDER BY sequence LIMIT ?
+                    """, arguments: StatementArguments(owners.sorted()) + [itemLimit])
+            return try rows.compactMap { try waitingUpload($0, database) }
+        }
+    }
+
+    private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
+        let zones = try Row.fetchAll(
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE id = ?",
+            arguments: [row[PendingRow.columnCount] as Int64])
+        guard let zone = zones.first.map({ ZoneRow($0) }) else { return nil }
+        let pending = try PendingRow(row, zone: zone.id)
+        guard let client = try record(pending.change.id.name, zone, database) else { return nil }
+        let held = Set(pending.base?.assetKeys.map(\.key) ?? [])
+        var files: [(field: String, file: CacheFile.KeptFile)] = []
+        for (field, key) in client.assetKeys where !held.contains(key) {
+            guard let kept = try file.keptFile(key, database),
+                try receipt(of: key, zone.key, database) == nil,
+                !files.contains(where: { $0.file.key == key })
+            else { continue }
+            files.append((field, kept))
+        }
+        return WaitingUpload(
+            change: OutgoingChange(
+                change: pending.change, client: client, base: pending.base,
+                sequence: pending.sequence),
+            zoneKey: zone.key, files: files)
+    }
+
+    /// Whether a pending save waits for uploads.
+    func waitsForUpload(_ row: PendingRow, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            try database.cachedStatement(
+                sql: "SELECT \(Self.waitsForUpload) FROM pending WHERE sequence = ?"),
+            arguments: [row.sequence]) ?? false
+    }
+
+    private func receipt(
+        of key: String, _ zone: Int64, _ database: Database
+    ) throws -> String? {
+        try String.fetchOne(
+            try database.cachedStatement(
+                sql: "SELECT receipt FROM assetReceipt WHERE key = ? AND zone = ?"),
+            arguments: [key, zone])
+    }
+
+    /// Takes the upload of the same file for another record of the zone for this one's too.
+    ///
+    /// - Returns: whether there was one.
+    func reuseUpload(
+        of kept: CacheFile.KeptFile, for waiting: WaitingUpload
+    ) throws -> Bool {
+        var isThere = false
+        _ = try write { database, _ in
+            let other = try String.fetchOne(
+                database,
+                sql: """
+                    SELECT assetReceipt.key FROM assetReceipt
+                    JOIN asset ON asset.key = assetReceipt.key
+                    WHERE asset.file = ? AND assetReceipt.zone = ?
+                    """, arguments: [kept.file, waiting.zoneKey])
+            guard let other, let value = try value(of: other, in: waiting.zoneKey, database) else {
+                return
+            }
+            try replace(kept.key, with: value, in: waiting, database)
+            isThere = true
+        }
+        return isThere
+    }
+
+    /// What a record of a zone has of an asset.
+    private func value(
+        of key: String, in zone: Int64, _ database: Database
+    ) throws -> AssetReceipt? {
+        let fields = try Data.fetchOne(
+            database,
+            sql: """
+                SELECT record.fields FROM assetUse JOIN record ON record.id = row
+                WHERE source = 0 AND key = ? AND record.zone = ?
+                """, arguments: [key, zone])
+        let decoded = try fields?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
+        return decoded.lazy.compactMap(\.value).flatMap(\.assets).first { $0.fileChecksum == key }
+    }
+
+    /// Writes down an upload: the record has the service's value from now on, and the proof is kept.
+    func uploaded(
+        _ kept: CacheFile.KeptFile, as value: AssetReceipt, for waiting: WaitingUpload
+    ) throws {
+        guard let key = value.fileChecksum, let receipt = value.receipt else {
+            throw SyncFailure(
+                .internalError, message: "The service answered an upload without a receipt.")
+        }
+        _ = try write { database, _ in
+            try file.add(
+                CacheFile.KeptFile(key: key, file: kept.file, sizeBytes: kept.sizeBytes), database)
+            try database.execute(
+                sql: """
+                    INSERT OR REPLACE INTO assetReceipt (key, zone, receipt, time)
+                    SELECT ?, id, ?, ? FROM zone WHERE id = ?
+                    """,
+                arguments: [key, receipt, world.nowMilliseconds(), waiting.zoneKey])
+            var stored = value
+            stored.receipt = nil
+            stored.downloadURL = nil
+            try replace(kept.key, with: stored, in: waiting, database)
+        }
+    }
+
+    private func replace(
+        _ key: String, with value: AssetReceipt, in waiting: WaitingUpload, _ database: Database
+    ) throws {
+        let id = waiting.change.change.id
+        guard key != value.fileChecksum, let zone = try zone(id.zoneID, database),
+            var record = try record(id.name, zone, database)
+        else { return }
+        guard record.replaceAssets({ $0.fileChecksum == key ? value : $0 }) else { return }
+        try put(record, zone, database)
+    }
+
+    /// The proofs that a record's save needs, by checksum.
+    func receipts(
+        for record: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
+    ) throws -> [String: String] {
+        var receipts: [String: String] = [:]
+        for (_, key) in record?.assetKeys ?? [] {
+            receipts[key] = try receipt(of: key, zone.key, database)
+        }
+        return receipts
+    }
+
+    /// A save was refused that had proofs of uploads: these may have ended, and then the files are uploaded again,
+    /// once.
+    ///
+    /// - Returns: whether it is tried again.
+    func isUploadedAgain(
+        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
+        _ database: Database
+    ) throws -> Bool {
+        guard failure.code == .assetNotAvailable, !item.receipts.isEmpty, row.change.attempts == 0
+        else { return false }
+        for key in item.receipts.keys.sorted() {
+            try database.execute(
+                sql: "DELETE FROM assetReceipt WHERE key = ? AND zone = ?",
+                arguments: [key, zone.key])
+        }
+        row.change.attempts += 1
+        try update(row, database)
+        return true
+    }
+
+    /// A file of the app that a record has already stays what it is there: it is not uploaded again.
+    func keepKnownAssets(
+        of new: inout RecordSnapshot, over old: RecordSnapshot, _ database: Database
+    ) throws {
+        guard new.assetKeys.contains(where: { $0.key.hasPrefix(AssetReceipt.localPrefix) }) else {
+            return
+        }
+        var known: [String: AssetReceipt] = [:]
+        for asset in old.fields.lazy.compactMap(\.value).flatMap(\.assets) {
+            guard let key = asset.fileChecksum, let kept = try file.keptFile(key, database) else {
+                continue
+            }
+            known[AssetReceipt.localPrefix + kept.file] = asset
+        }
+        new.replaceAssets { asset in asset.fileChecksum.flatMap { known[$0] } ?? asset }
+    }
+}
+
+extension FieldValue {
+    /// The assets of the value, in their order.
+    var assets: [AssetReceipt] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .assetList(let assets): assets
+        default: []
+        }
+    }
+}
+
+extension RecordSnapshot {
+    /// The checksums of the record's assets, with their fields.
+    var assetKeys: [(field: String, key: String)] {
+        fields.flatMap { field in
+            (field.value?.assets ?? []).compactMap { asset in
+                asset.fileChecksum.map { (field.name, $0) }
+            }
+        }
+    }
+
+    /// - Returns: whether anything changed.
+    @discardableResult
+    mutating func replaceAssets(_ replacement: (AssetReceipt) -> AssetReceipt) -> Bool {
+        var isChanged = false
+        for field in fields {
+            let value: FieldValue
+            switch field.value {
+            case .asset(let asset): value = .asset(replacement(asset))
+            case .assetList(let assets): value = .assetList(assets.map(replacement))
+            default: continue
+            }
+            guard value != field.value else { continue }
+            self[field.name] = value
+            isChanged = true
+        }
+        return isChanged
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// The files of assets: saved with their records, uploaded by themselves, downloaded when they are wanted.
+///
+/// A file that is given to ``save(_:deleting:in:)`` is copied beside the cache's file and is on disk before the record is
+/// queued; the app's own may go. It is uploaded before the record is sent, and not again while it stays the same. The
+/// `fileURL` of a record's asset leads to the copy as soon as that is here.
+///
+/// ```swift
+/// photo["image"] = CKAsset(fileURL: picture)
+/// try await cache.save(photo)
+/// try await cache.sync()
+/// let image = try await elsewhere.asset("image", of: photo.recordID)
+/// show(image.fileURL)
+/// ```
+extension CloudCache {
+    /// The asset of a field with its file, which is downloaded where it is not here.
+    ///
+    /// A download that was cut, by the network or by the end of the process, goes on where it stopped. The file stays as
+    /// long as the asset is held.
+    ///
+    /// - Throws: ``CacheError``: `assetNotHere` where the record or the field has no asset, or the service not
+    ///   any more; `notSynced` without network; `storageFull`; `CancellationError`.
+    public func asset(
+        _ key: CKRecord.FieldKey, of id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) async throws -> CKAsset {
+        guard let asset = try await assets(key, of: id, in: scope).first else {
+            throw CacheError(.assetNotHere, "Name a field that has an asset.")
+        }
+        return asset
+    }
+
+    /// The assets of a field that has a list of them, with their files; see ``asset(_:of:in:)``.
+    public func assets(
+        _ key: CKRecord.FieldKey, of id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) async throws -> [CKAsset] {
+        let (store, recordID) = (try database(scope).store, RecordID(id))
+        guard let record = try await file.disk.read({ try store.record(recordID) }) else {
+            throw CacheError(.assetNotHere, "Name a record that is here.")
+        }
+        let assets = file.withFiles(try record.record()).assetFields.first { $0.key == key }
+        for asset in assets?.assets ?? [] where asset.fileURL == nil {
+            guard let value = asset.knownValue, let checksum = value.fileChecksum else { continue }
+            try await keeper.fetch(
+                AssetKeeper.Wanted(
+                    scope: scope, id: recordID, field: key, key: checksum,
+                    sizeBytes: value.sizeBytes))
+            guard asset.fileURL != nil else {
+                throw CacheError(.assetNotHere, "Ask for the asset again: its file was removed.")
+            }
+        }
+        return assets?.assets ?? []
+    }
+
+    /// Uploads and downloads as they go on, from now on.
+    public func assetTransfers() -> AsyncStream<AssetTransfer> { file.assets.transfers.observe() }
+
+    /// The bytes of all files that are here.
+    public func assetBytes() throws -> Int64 { try file.assetBytes() }
+
+    /// Removes files of assets that can be downloaded again, those that were not used for longest first, until so many
+    /// bytes are left.
+    ///
+    /// What is not at the service, what a policy keeps and what this process uses stays. Beyond
+    /// ``AssetSettings/limitBytes`` it is done by itself.
+    ///
+    /// - Throws: ``CacheError`` `inUse` while a file is being saved, or SQLite's error.
+    public func removeDownloadedAssets(downTo bytes: Int64 = 0) async throws {
+        try await keeper.evict(downTo: bytes)
+    }
+
+    /// Copies the files that records bring with them, and runs a body before anybody could take the copies for orphans.
+    ///
+    /// - Parameter body: takes the rows of the copies.
+    func keepingAssets(
+        of records: [CKRecord], _ body: ([CacheFile.KeptFile]) throws -> Void
+    ) throws {
+        let wanted = records.flatMap { assetsToKeep(of: $0) }
+        guard !wanted.isEmpty else { return try body([]) }
+        // Copies of what was not saved in the end go.
+        defer { keeper.noteChange() }
+        try file.assets.making {
+            var made: [CacheFile.KeptFile] = []
+            for asset in wanted {
+                if let kept = try knownFile(of: asset) {
+                    made.append(kept)
+                    continue
+                }
+                guard let url = asset.fileURL else {
+                    throw CacheError(
+                        .assetNotHere, "Download the asset before it is saved in another record.")
+                }
+                let (name, sizeBytes) = try file.assets.take(url)
+                // What another record has at the service keeps its value, and gets a file to upload again.
+                let value =
+                    asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
+                    ?? AssetReceipt(
+                        fileChecksum: AssetReceipt.localPrefix + name, sizeBytes: sizeBytes)
+                made.append(
+                    CacheFile.KeptFile(
+                        key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes))
+                asset.keep(file.copy(of: value))
+            }
+            try body(made)
+        }
+    }
+
+    /// The assets of a record whose files must be here: those that it brings, and those that other records have. What was
+    /// saved before and is not set again may have gone since.
+    private func assetsToKeep(of record: CKRecord) -> [CKAsset] {
+        let changed = Set(record.changedKeys())
+        return record.assetFields.flatMap { key, assets in
+            assets.filter { asset in
+                !asset.isHeld(by: record.recordID)
+                    && (changed.contains(key) || asset.knownValue == nil)
+            }
+        }
+    }
+
+    /// Where files cannot be copied.
+    func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
+        if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
+            throw CacheError(.unsupportedValue, sentence)
+        }
+    }
+
+    /// The file of an asset that this cache has, also under the checksum that it got at the service since.
+    private func knownFile(of asset: CKAsset) throws -> CacheFile.KeptFile? {
+        guard let key = asset.knownValue?.fileChecksum else { return nil }
+        return try file.read { database in
+            if let kept = try file.keptFile(key, database) { return kept }
+            guard key.hasPrefix(AssetReceipt.localPrefix) else { return nil }
+            let name = String(key.dropFirst(AssetReceipt.localPrefix.count))
+            let size = try Int64.fetchOne(
+                database, sql: "SELECT sizeBytes FROM asset WHERE file = ?", arguments: [name])
+            return size.map { CacheFile.KeptFile(key: key, file: name, sizeBytes: $0) }
+        }
+    }
+}

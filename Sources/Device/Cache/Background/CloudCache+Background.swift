@@ -1,0 +1,85 @@
+import StratusClient
+import StratusRuntime
+import StratusSync
+
+/// What came of a notification, as a system asks it of an app that it has woken.
+public enum BackgroundResult: String, Hashable, Sendable {
+    /// Something of the service's is on this device now that was not before.
+    case newData
+    /// The service was asked, and has nothing new; or the notification is about another database.
+    case noData
+    /// The service could not be asked in time, or refused; nothing is lost.
+    case failed
+}
+
+/// Syncing when the system has woken the app: for a short while, and with a true answer.
+extension CloudCache {
+    /// Takes a notification that the app was handed, fetches what it hints at, and tells what came of it.
+    ///
+    /// ```swift
+    /// func application(
+    ///     _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+    /// ) async -> UIBackgroundFetchResult {
+    ///     guard let note = CKNotification(fromRemoteNotificationDictionary: userInfo) else { return .noData }
+    ///     switch await cache.handle(note) {
+    ///     case .newData: return .newData
+    ///     case .noData: return .noData
+    ///     case .failed: return .failed
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Works with and without a running loop. An app without one gives the time that the system gives it.
+    ///
+    /// - Parameters:
+    ///   - notification: what the app was handed.
+    ///   - seconds: how long it may take; Apple's systems give 30.
+    @discardableResult
+    public func handle(
+        _ notification: CKNotification, within seconds: Double = 25
+    ) async -> BackgroundResult {
+        guard isAbout(notification) else { return .noData }
+        let before = await fetchedCount()
+        for database in databases {
+            guard let hint = database.driver.remote.hint(of: notification) else { continue }
+            await database.driver.heard(hint)
+        }
+        do {
+            try await sync(within: seconds)
+        } catch {
+            // Part of it may be here all the same, and then the system shall know.
+            return await fetchedCount() == before ? .failed : .newData
+        }
+        return await fetchedCount() == before ? .noData : .newData
+    }
+
+    /// Whether a notification is about one of the databases.
+    public func isAbout(_ notification: CKNotification) -> Bool {
+        databases.contains { $0.driver.remote.hint(of: notification) != nil }
+    }
+
+    /// Syncs now, for a bounded time: in a background task, or before the app is suspended.
+    ///
+    /// When the time is over, what is under way is given up, unless the loop runs; it is done again later.
+    ///
+    /// - Parameter seconds: how long it may take.
+    /// - Throws: ``CacheError`` `timedOut`, and what ``sync()`` throws. Nothing is lost by any of them.
+    public func sync(within seconds: Double) async throws {
+        let late = CacheError(.timedOut, "Nothing is lost; sync again when there is time.")
+        try migrateRecords()
+        do {
+            try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in
+                try await turn.sync()
+            }
+        } catch let error as CacheError where error.code == .timedOut {
+            await turn.rest()
+            throw error
+        }
+    }
+
+    private func fetchedCount() async -> Int {
+        var count = foreignCount.withLock { $0 }
+        for database in databases { count += await database.driver.fetchedCount }
+        return count
+    }
+}

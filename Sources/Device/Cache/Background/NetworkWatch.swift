@@ -1,0 +1,120 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+#if canImport(Network)
+    import Network
+#endif
+
+/// Tells when the system's network may have come back: by NWPathMonitor where there is one, by the kernel's
+/// netlink on Linux. Elsewhere it tells nothing, and the loop tries now and then.
+final class NetworkWatch: Sendable {
+    #if canImport(Network)
+        private let monitor = NWPathMonitor()
+
+        /// - Parameter changed: called on a queue of its own, as often as the system says so.
+        init(_ changed: @escaping @Sendable () -> Void) {
+            monitor.pathUpdateHandler = { path in
+                if path.status == .satisfied { changed() }
+            }
+            monitor.start(queue: DispatchQueue(label: "stratus.cache.network"))
+        }
+
+        func end() { monitor.cancel() }
+    #elseif os(Linux)
+        /// Only touched under the lock; dispatch sources are not marked as sendable.
+        private struct Source: @unchecked Sendable {
+            var source: (any DispatchSourceRead)?
+        }
+
+        private let source: Mutex<Source>
+
+        /// The kernel's `sockaddr_nl`, which Glibc's module has not.
+        private struct Address {
+            var family = UInt16(AF_NETLINK)
+            var padding: UInt16 = 0
+            var port: UInt32 = 0
+            var groups: UInt32
+        }
+
+        /// - Parameter changed: called on a queue of its own, once for all that the kernel has to say.
+        init(_ changed: @escaping @Sendable () -> Void) {
+            source = Mutex(Source())
+            let descriptor = socket(
+                AF_NETLINK, Int32(SOCK_RAW.rawValue) | Self.flags, Self.routeProtocol)
+            // A sandbox may forbid it: then the loop tries now and then.
+            guard descriptor >= 0 else { return }
+            var address = Address(groups: Self.groups)
+            let isBound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) == 0
+                }
+            }
+            guard isBound else {
+                close(descriptor)
+                return
+            }
+            let source = DispatchSource.makeReadSource(
+                fileDescriptor: descriptor, queue: DispatchQueue(label: "stratus.cache.network"))
+            source.setEventHandler { if Self.drain(descriptor) { changed() } }
+            source.setCancelHandler { close(descriptor) }
+            source.resume()
+            self.source.withLock { $0.source = source }
+        }
+
+        deinit { end() }
+
+        func end() {
+            source.withLock { source in
+                source.source?.cancel()
+                source.source = nil
+            }
+        }
+
+        private static let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        private static let routeProtocol: Int32 = 0
+        /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
+        private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
+        /// RTM_NEWLINK, RTM_NEWADDR and RTM_NEWROUTE: something is there that was not.
+        private static let arrivals: Set<UInt16> = [16, 20, 24]
+
+        /// Reads what the kernel says.
+        ///
+        /// - Returns: whether something came, or was missed.
+        private static func drain(_ descriptor: Int32) -> Bool {
+            var hasArrived = false
+            var buffer = [UInt8](repeating: 0, count: 16_384)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count < 0, errno == ENOBUFS {
+                    hasArrived = true
+                    continue
+                }
+                guard count > 0 else { return hasArrived }
+                hasArrived = hasArrived || tellsOfArrival(buffer[..<count])
+            }
+        }
+
+        /// Whether one of these messages tells of a link, an address or a route that came.
+        ///
+        /// Each begins with its length and its type, in the machine's order, and is filled up to four bytes.
+        static func tellsOfArrival(_ messages: ArraySlice<UInt8>) -> Bool {
+            var rest = messages
+            while rest.count >= 16 {
+                let (length, type) = rest.withUnsafeBytes { bytes in
+                    (
+                        Int(bytes.loadUnaligned(as: UInt32.self)),
+                        bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+                    )
+                }
+                if arrivals.contains(type) { return true }
+                guard length >= 16 else { return false }
+                rest = rest.dropFirst((length + 3) / 4 * 4)
+            }
+            return false
+        }
+    #else
+        init(_ changed: @escaping @Sendable () -> Void) {}
+        func end() {}
+    #endif
+}

@@ -1,0 +1,89 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Taking back what a conflict decided.
+extension CloudCache {
+    /// Puts the values that a report says were lost into the record again, as a new edit, and
+    /// acknowledges the report.
+    ///
+    /// * `editOverruled`: the fields that gave way get the values that they had here.
+    /// * `remoteEditOverruled`: they get the values that the service had.
+    /// * `editOfDeletedRecord`: the record is made again with what was edited, or gets these fields if
+    ///   somebody has made it again.
+    /// * `recordsMissing`: the records are made again, but for those that somebody has made again.
+    ///
+    /// * `fileDamaged`: what was not sent waits to be sent again. Deletions need the records: before the
+    ///   first sync of the new file the report stays, to be restored once more.
+    ///
+    /// A new edit is later than all that it was made over, so it wins. Calling it again for the same
+    /// report changes nothing. Works offline.
+    ///
+    /// ```swift
+    /// for report in try cache.reports() {
+    ///     if case .editOverruled(let mine, _, let keys) = report.event, wants(mine, keys) {
+    ///         try cache.restore(report)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Returns: the records that were edited.
+    /// - Throws: ``CacheError`` `nothingToRestore` for a report without values; and as
+    ///   ``save(_:deleting:in:)``: then nothing is saved, and the report stays.
+    @discardableResult
+    public func restore(_ report: CacheReport) throws -> [CKRecord.ID] {
+        var deletions: [RecordID] = []
+        let edits: [LocalEdit]
+        switch report.event {
+        case .fileDamaged(_, let saves, let deleted, _):
+            edits = try saves.map { try $0.edit() }
+            deletions = deleted.map { RecordID($0) }
+        case .editOverruled(let client, _, let keys):
+            edits = [try edit(of: client, keys: keys, in: report.scope)]
+        case .remoteEditOverruled(_, let server, let keys):
+            edits = [try edit(of: server, keys: keys, in: report.scope)]
+        case .editOfDeletedRecord(let client):
+            edits = [try edit(of: client, keys: client.allKeys(), in: report.scope)]
+        case .recordsMissing(let records):
+            edits = try records.compactMap { record in
+                let lost = try RecordSnapshot(record)
+                guard try snapshot(lost.id, in: report.scope) == nil else { return nil }
+                return lost.newRecord
+            }
+        default:
+            throw CacheError(
+                .nothingToRestore, "Acknowledge the report: it has no values to put back.")
+        }
+        try save(edits, deleting: deletions, in: report.scope)
+        // What is not here can be deleted when it has been fetched.
+        let store = try database(report.scope).store
+        let isWaiting = try store.read { database in
+            try !deletions.isEmpty && store.flag(.lastFetch, database) == nil
+        }
+        if !isWaiting { try acknowledge([report]) }
+        return edits.map { CKRecord.ID($0.id) }
+    }
+
+    private func edit(
+        of record: CKRecord, keys: [String], in scope: CKDatabase.Scope
+    ) throws -> LocalEdit {
+        let lost = try RecordSnapshot(record)
+        guard try snapshot(lost.id, in: scope) != nil else { return lost.newRecord }
+        let resolver = try database(scope).store.resolver
+        let kept = [
+            resolver.fieldTimesKey, resolver.editStamps.dateKey, resolver.editStamps.countKey,
+        ]
+        return LocalEdit(
+            id: lost.id, type: lost.type,
+            changes: keys.filter { !kept.contains($0) }
+                .map { lost.field($0) ?? Field(name: $0, value: nil) })
+    }
+}
+
+extension RecordSnapshot {
+    /// An edit that makes this record anew.
+    fileprivate var newRecord: LocalEdit {
+        LocalEdit(
+            id: id, type: type, changes: [], initial: fields, initialParent: parentRecordName)
+    }
+}

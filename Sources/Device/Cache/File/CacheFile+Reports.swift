@@ -1,0 +1,124 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Reports for the app: written with what they tell of, removed when the app has taken them.
+extension CacheFile {
+    func reports(after id: Int64, limit: Int) throws -> [CacheReport] {
+        try read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT id, database, time, kind, content FROM report WHERE id > ?
+                    ORDER BY id LIMIT ?
+                    """, arguments: [id, limit])
+            return try rows.map { row in
+                let scope = CKDatabase.Scope(rawValue: row[1]) ?? .private
+                let content: StoredReport
+                do {
+                    content = try JSONDecoder().decode(StoredReport.self, from: row[4] as Data)
+                } catch {
+                    throw CacheError(
+                        .damaged, "Open the cache again: the damaged file is kept aside then.",
+                        cause: error)
+                }
+                guard let event = try content.event(kind: row[3], scope) else {
+                    throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+                }
+                for record in event.records { _ = withFiles(record) }
+                return CacheReport(
+                    id: row[0], scope: scope,
+                    date: Date(timeIntervalSince1970: Double(row[2] as Int64) / 1_000),
+                    event: event)
+            }
+        }
+    }
+
+    func removeReports(_ ids: [Int64]) throws {
+        try write { database in
+            let statement = try database.makeStatement(sql: "DELETE FROM report WHERE id = ?")
+            for id in ids { try statement.execute(arguments: [id]) }
+        }
+    }
+}
+
+extension CacheStore {
+    /// Writes down what the app must hear of, in the transaction that did it.
+    ///
+    /// What is a state, as a refusal is, takes the place of what was said of it before; a loss never does.
+    func keepReports(of events: [CacheEvent], _ database: Database) throws {
+        for event in events {
+            guard let (kind, subject, content) = try StoredReport.parts(of: event) else { continue }
+            if !subject.isEmpty {
+                try database.execute(
+                    sql: "DELETE FROM report WHERE \(isHere) AND kind = ? AND subject = ?",
+                    arguments: [kind, subject])
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO report (database, time, kind, subject, content)
+                    VALUES (?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    scope.rawValue, world.nowMilliseconds(), kind, subject,
+                    try JSONEncoder().encode(content),
+                ])
+            let id = database.lastInsertedRowID
+            try file.noteAssets(of: event, report: id, database)
+            try dropOldReports(below: id, database)
+        }
+    }
+
+    /// Keeps what nobody takes from filling the device: beyond the settings' limits the oldest reports go,
+    /// and one says how many did.
+    private func dropOldReports(below last: Int64, _ database: Database) throws {
+        // Now and then: counting reads the table.
+        guard last % Int64(max(1, reportLimits.count / 16)) == 0 else { return }
+        var (count, bytes) = (0, 0)
+        var cutoff: Int64?
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT id, length(content) FROM report
+                WHERE \(isHere) AND subject <> ? ORDER BY id DESC
+                """, arguments: [StoredReport.dropped])
+        while cutoff == nil, let row = try rows.next() {
+            count += 1
+            bytes += row[1]
+            if count > 1, count > reportLimits.count || bytes > reportLimits.bytes {
+                cutoff = row[0]
+            }
+        }
+        guard let cutoff else { return }
+        try database.execute(
+            sql: "DELETE FROM report WHERE \(isHere) AND subject <> ? AND id <= ?",
+            arguments: [StoredReport.dropped, cutoff])
+        let dropped = database.changesCount
+        let known = try Data.fetchOne(
+            database, sql: "SELECT content FROM report WHERE \(isHere) AND subject = ?",
+            arguments: [StoredReport.dropped])
+        let before = try known.map { try JSONDecoder().decode(StoredReport.self, from: $0) }
+        try keepReports(
+            of: [.reportsDropped(count: dropped + (before?.count ?? 0))], database)
+    }
+}
+
+extension CacheFile {
+    /// The files of what is told stay until the app has taken it.
+    func noteAssets(of event: CacheEvent, report: Int64, _ database: Database) throws {
+        for record in event.records where !record.assetFields.isEmpty {
+            try noteAssets(of: RecordSnapshot(record), report: report, database)
+        }
+    }
+
+    func noteAssets(of record: RecordSnapshot, report: Int64, _ database: Database) throws {
+        for (field, key) in record.assetKeys {
+            try database.execute(
+                sql: """
+                    INSERT OR IGNORE INTO assetUse (source, row, field, key) VALUES (2, ?, ?, ?)
+                    """, arguments: [report, field, key])
+        }
+    }
+}

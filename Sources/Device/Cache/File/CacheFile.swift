@@ -1,0 +1,144 @@
+import GRDB
+import StratusClient
+import StratusRuntime
+import Synchronization
+
+/// The cache's file: one SQLite database with all cloud databases of one user.
+///
+/// It has what they share: the connections, what the app encrypts, and the lock that says which process
+/// syncs.
+final class CacheFile: Sendable {
+    let path: String
+    /// Until the file is closed. Whoever reads holds it, and the last one who lets go closes it: GRDB's own
+    /// `close` ends the process of whoever is about to read.
+    private let openPool: Mutex<(any DatabaseWriter)?>
+    /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
+    let encryptedKeys: Mutex<EncryptedKeys>
+    let lock: CacheLock
+    /// The files of assets.
+    let assets: AssetFiles
+    /// Tells what this opening of the file did from what others do.
+    let origin: Int64
+    /// What happened and is not written yet; see `CacheLog`.
+    let events = Mutex<[LoggedEvent]>([])
+    /// The last change that observers heard of.
+    let seenChange: Mutex<Int64>
+    /// Nil for a file on the disk.
+    private let memory: MemoryCacheFile?
+    /// Where async calls wait for the file.
+    let disk: DiskQueue
+    /// The declared types, by the text that the file had of them last.
+    let knownTypes = Mutex<(text: String, types: [String: IndexedType])>(("", [:]))
+    /// Sees to it that an app's own SQL stays with its own tables.
+    let appStatements = AppStatements()
+    /// Rows that queries and observers have read.
+    let rowsRead = Atomic<Int>(0)
+    /// Snapshots of the file that observers have read.
+    let snapshotsRead = Atomic<Int>(0)
+
+    var isClosed: Bool { openPool.withLock { $0 == nil } }
+
+    /// - Throws: SQLite's error after ``close()``.
+    var pool: any DatabaseWriter {
+        get throws {
+            guard let pool = openPool.withLock({ $0 }) else {
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "The cache is closed.")
+            }
+            return pool
+        }
+    }
+
+    /// Opens or creates the file.
+    ///
+    /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
+    convenience init(path: String, world: World) throws {
+        try self.init(
+            path: path, pool: CacheFormat.open(path), lock: CacheLock(cachePath: path), world: world
+        )
+    }
+
+    /// Opens a file in memory.
+    convenience init(memory: MemoryCacheFile, world: World) throws {
+        try self.init(
+            path: "memory", pool: memory.queue, lock: CacheLock(in: memory), memory: memory,
+            world: world)
+    }
+
+    private init(
+        path: String, pool: any DatabaseWriter, lock: CacheLock, memory: MemoryCacheFile? = nil,
+        world: World
+    ) throws {
+        self.path = path
+        self.memory = memory
+        disk = DiskQueue(world)
+        pool.add(transactionObserver: appStatements, extent: .databaseLifetime)
+        openPool = Mutex(pool)
+        encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
+        self.lock = lock
+        assets = AssetFiles(cachePath: memory == nil ? path : nil, world: world)
+        origin = Int64(truncatingIfNeeded: world.randomNumber())
+        seenChange = Mutex(try Self.lastChange(in: pool))
+    }
+
+    /// Reads what one moment had, and notes where SQLite finds the file damaged.
+    ///
+    /// - Throws: what SQLite and the body throw.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try pool.read(body)
+        } catch {
+            noteDamage(error)
+            throw error
+        }
+    }
+
+    /// Runs one transaction.
+    ///
+    /// - Throws: ``CacheError`` `storageFull`, and what SQLite and the body throw; then nothing is written.
+    func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            let pool = try pool
+            let trouble = memory?.nextWriteTrouble()
+            if trouble == .storageFull {
+                throw DatabaseError(resultCode: .SQLITE_FULL, message: "The test said so.")
+            }
+            if trouble == .killedBefore { throw killed() }
+            let value = try pool.write { database in
+                let value = try body(database)
+                try writeEvents(events.withLock { $0 }, database)
+                return value
+            }
+            if trouble == .killedAfter { throw killed() }
+            lock.touch()
+            return value
+        } catch let error as DatabaseError
+            where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        {
+            noteDamage(error)
+            throw CacheError(
+                .damaged, "Open the cache again: the damaged file is kept aside then.", cause: error
+            )
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw CacheError(
+                .storageFull, "Make room on this device; nothing was written, and nothing is lost.",
+                cause: error)
+        } catch {
+            noteDamage(error)
+            throw error
+        }
+    }
+
+    /// As if the process had ended here: whatever it still does reaches the file no more.
+    private func killed() -> DatabaseError {
+        close()
+        return DatabaseError(resultCode: .SQLITE_MISUSE, message: "The test killed this cache.")
+    }
+
+    /// Closes the file, as soon as nobody reads or writes it any more.
+    func close() {
+        lock.close()
+        // Let go of outside the lock: who is the last one closes the file, which takes a while.
+        let last = openPool.withLock { $0.take() }
+        withExtendedLifetime(last) {}
+    }
+}

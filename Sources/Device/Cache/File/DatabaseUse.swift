@@ -1,0 +1,51 @@
+import Foundation
+import StratusClient
+
+/// Whether SQLite has a database open, in this process or another.
+///
+/// In WAL mode every connection keeps a shared lock on the file until it is closed, and the last one removes
+/// the log by its name. So a file that is moved while somebody has it open would take the log of its
+/// successor with it.
+enum DatabaseUse {
+    /// SQLite's bytes for shared locks: https://sqlite.org/src/doc/trunk/src/os.h
+    private static let firstSharedByte = 0x4000_0002
+    private static let sharedByteCount = 510
+    /// `F_OFD_GETLK`, which Swift does not see in the system's headers.
+    #if canImport(Darwin)
+        private static let queryCommand: Int32 = 92
+    #else
+        private static let queryCommand: Int32 = 36
+    #endif
+    /// As long as SQLite itself waits for a lock here.
+    private static let waitSeconds = 5.0
+
+    /// Waits until nobody has a database open, so that it can be moved.
+    ///
+    /// - Throws: ``CacheError`` `inUse` where somebody keeps it open.
+    static func waitUntilClosed(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        // Without a file nobody has it open.
+        guard descriptor >= 0 else { return }
+        let pauseSeconds = 0.01
+        for _ in 0..<Int(waitSeconds / pauseSeconds) {
+            if !isLocked(descriptor) {
+                close(descriptor)
+                return
+            }
+            Thread.sleep(forTimeInterval: pauseSeconds)
+        }
+        // The descriptor stays open: to close it would let go of all locks of this process on the file.
+        throw CacheError(
+            .inUse, "Close the cache's file wherever else it is open, then try again.")
+    }
+
+    private static func isLocked(_ descriptor: Int32) -> Bool {
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = off_t(firstSharedByte)
+        lock.l_len = off_t(sharedByteCount)
+        // Of an open file description, to which the locks of this process are another's too.
+        return fcntl(descriptor, queryCommand, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+}

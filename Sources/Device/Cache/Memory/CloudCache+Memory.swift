@@ -1,0 +1,39 @@
+import StratusClient
+import StratusRuntime
+import StratusSync
+
+extension CloudCache {
+    /// Opens a file in memory; see ``MemoryCacheFile``.
+    ///
+    /// - Parameters:
+    ///   - memory: the file.
+    ///   - container: whose databases to keep.
+    ///   - scopes: which of them: private, shared, or both.
+    ///   - settings: how fast to sync, and how much at once; for each database.
+    ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
+    ///     `editDateKey`.
+    ///   - editDateKey: a date field in which every local edit leaves its time; nil leaves records alone.
+    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - types: which fields queries shall find by index.
+    ///   - world: time and chance; others in tests.
+    /// - Throws: ``CacheError`` `invalidDatabase` for the public database, which is asked and not kept.
+    public convenience init(
+        memory: MemoryCacheFile, container: CKContainer,
+        scopes: Set<CKDatabase.Scope> = [.private, .shared],
+        settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
+        editDateKey: String? = nil, versions: RecordVersions = RecordVersions(),
+        types: [CachedType]? = nil, world: World = .live
+    ) throws {
+        let remotes = scopes.sorted { $0.rawValue < $1.rawValue }.map {
+            CloudKitDatabase(database: container.database(with: $0))
+        }
+        try self.init(
+            remotes: remotes, settings: settings, resolver: resolver, editDateKey: editDateKey,
+            versions: versions, types: types, assets: AssetSettings(),
+            publicDatabase: container.publicCloudDatabase, world: world
+        ) { database in
+            let file = try CacheFile(memory: memory, world: world)
+            return (file, try remotes.map { try database(file, $0) })
+        }
+    }
+}

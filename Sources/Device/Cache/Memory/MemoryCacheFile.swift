@@ -1,0 +1,121 @@
+import GRDB
+import StratusSQLite
+import Synchronization
+
+/// A cache's file that is in memory: for tests, and for what need not outlive the process.
+///
+/// It outlives the caches that open it, as a file does. A test ends a cache's process where it likes:
+/// before or after any write, or with `CloudCache.close()` between two of them; a cache that is opened on
+/// the same file then finds what was committed.
+///
+/// ```swift
+/// let file = try MemoryCacheFile()
+/// file.setWriteTrouble { $0 == 7 ? .killedAfter : nil }
+/// let cache = try CloudCache(memory: file, container: container)
+/// // … its seventh write is committed, and is the last thing that it does.
+/// let next = try CloudCache(memory: file, container: container)
+/// ```
+public final class MemoryCacheFile: Sendable {
+    /// What goes wrong with a write.
+    public enum WriteTrouble: Hashable, Sendable {
+        /// There is no room: the write fails, and nothing of it is kept.
+        case storageFull
+        /// The process ends before the write: nothing of it is kept.
+        case killedBefore
+        /// The process ends when the write is committed, and nobody hears of it.
+        case killedAfter
+    }
+
+    private struct State {
+        var writeCount = 0
+        var trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?
+        var syncs: ObjectIdentifier?
+        /// Of the caches that have the file open, in the order in which they opened it.
+        var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
+    }
+
+    private static let template = Result {
+        try CacheFormat.format.openInMemory(configuration: configuration)
+    }
+
+    let queue: DatabaseQueue
+    private let state = Mutex(State())
+
+    /// Makes an empty file.
+    ///
+    /// - Throws: SQLite's error.
+    public init() throws {
+        queue = try CacheFormat.format.openInMemory(
+            copying: Self.template.get(), configuration: Self.configuration)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "StratusCache"
+        return configuration
+    }
+
+    /// How many writes began so far, by all caches of the file.
+    public var writeCount: Int { state.withLock { $0.writeCount } }
+
+    /// Says which writes fail, and how, from now on.
+    ///
+    /// - Parameter trouble: asked before each write with its number, from 1; nil lets it be. A body of nil
+    ///   ends all trouble.
+    public func setWriteTrouble(_ trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?) {
+        state.withLock { $0.trouble = trouble }
+    }
+
+    /// Changes the file behind the caches' back, as a faulty release of them would have.
+    package func execute(_ sql: String) throws {
+        try queue.write { try $0.execute(sql: sql) }
+    }
+
+    /// How many rows each table has.
+    package func rowCounts() throws -> [String: Int] {
+        try queue.read { database in
+            let tables = try String.fetchAll(
+                database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            var counts: [String: Int] = [:]
+            for table in tables {
+                counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)")
+            }
+            return counts
+        }
+    }
+
+    func nextWriteTrouble() -> WriteTrouble? {
+        let (number, trouble) = state.withLock { state in
+            state.writeCount += 1
+            return (state.writeCount, state.trouble)
+        }
+        return trouble?(number)
+    }
+
+    /// - Returns: whether this lock's cache is the one that syncs.
+    func takeLock(_ lock: ObjectIdentifier) -> Bool {
+        state.withLock { state in
+            if state.syncs == nil { state.syncs = lock }
+            return state.syncs == lock
+        }
+    }
+
+    func giveLockBack(_ lock: ObjectIdentifier) {
+        state.withLock { if $0.syncs == lock { $0.syncs = nil } }
+    }
+
+    /// Calls a body whenever another cache wrote into the file, until its lock is closed.
+    func watch(_ lock: ObjectIdentifier, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.watches.append((lock, body)) }
+    }
+
+    func endWatch(_ lock: ObjectIdentifier) {
+        state.withLock { $0.watches.removeAll { $0.lock == lock } }
+    }
+
+    /// Tells the other caches that this one wrote into the file, or let go of it.
+    func touch(_ lock: ObjectIdentifier) {
+        let others = state.withLock { $0.watches.filter { $0.lock != lock } }
+        for other in others { other.body() }
+    }
+}

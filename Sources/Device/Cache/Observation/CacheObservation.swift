@@ -1,0 +1,160 @@
+import StratusClient
+import StratusRecords
+import Synchronization
+
+/// A query's records, and again whenever they change: by the app, by another process with the file, or by the
+/// service.
+///
+/// The first update has the records as they are; each further one what changed until it is asked for, so a
+/// slow observer gets few large updates and misses nothing. What changes costs as much as is read of it: a
+/// record that was and is no match costs no read, nor does one of another type. The sequence ends when the
+/// cache is closed or dropped, which it does not keep alive. Several loops over one observation are
+/// independent.
+///
+/// ```swift
+/// let open = CacheQuery("Note").where(NSPredicate(format: "isDone == 0")).sorted(by: "date")
+/// for try await update in try cache.observe(open) {
+///     show(update.records)
+///     for change in update.changes where change.kind == .inserted {
+///         if case .person(let user) = change.author { print("new from", user.recordName) }
+///     }
+/// }
+/// ```
+public struct CacheObservation: AsyncSequence, Sendable {
+    public typealias Element = QueryUpdate
+
+    let store: CacheStore
+    let observers: Observers
+    let query: CompiledQuery
+
+    public func makeAsyncIterator() -> Iterator {
+        let (notes, wakes) = observers.watch(.query(query), in: store.scope)
+        return Iterator(
+            file: store.file, observer: QueryObserver(store, query, notes),
+            wakes: wakes.makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let file: CacheFile
+        fileprivate let observer: QueryObserver
+        fileprivate var wakes: AsyncStream<Void>.Iterator
+
+        /// - Throws: SQLite's error when the file cannot be read.
+        public mutating func next() async throws -> QueryUpdate? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> QueryUpdate? {
+            while !Task.isCancelled {
+                guard !file.isClosed else { return nil }
+                do {
+                    let (file, observer) = (file, observer)
+                    let update = try await file.disk.read { try observer.update() }
+                    if let update { return update }
+                } catch {
+                    if file.isClosed || error is CancellationError { return nil }
+                    throw error
+                }
+                guard await wakes.next(isolation: actor) != nil else { return nil }
+            }
+            return nil
+        }
+    }
+}
+
+/// One record, and again whenever it changes; see ``CacheObservation``.
+public struct RecordObservation: AsyncSequence, Sendable {
+    public typealias Element = RecordUpdate
+
+    let store: CacheStore
+    let observers: Observers
+    let id: RecordID
+
+    public func makeAsyncIterator() -> Iterator {
+        let (notes, wakes) = observers.watch(.record(id), in: store.scope)
+        return Iterator(store: store, id: id, notes: notes, wakes: wakes.makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let store: CacheStore
+        fileprivate let id: RecordID
+        fileprivate let notes: RowNotes
+        fileprivate var wakes: AsyncStream<Void>.Iterator
+        private var last: RecordSnapshot?
+        private var isFirst = true
+
+        fileprivate init(
+            store: CacheStore, id: RecordID, notes: RowNotes, wakes: AsyncStream<Void>.Iterator
+        ) {
+            self.store = store
+            self.id = id
+            self.notes = notes
+            self.wakes = wakes
+        }
+
+        /// - Throws: SQLite's error when the file cannot be read.
+        public mutating func next() async throws -> RecordUpdate? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> RecordUpdate? {
+            while !Task.isCancelled {
+                guard !store.file.isClosed else { return nil }
+                let taken = notes.take()
+                if isFirst || !taken.isEmpty {
+                    let (record, author) = try await Self.read(store, id, taken)
+                    notes.finish(all: [id], gone: [], searchable: nil)
+                    if isFirst || record != last {
+                        let author = isFirst ? nil : author ?? .unknown
+                        isFirst = false
+                        last = record
+                        return RecordUpdate(
+                            record: try record.map { store.file.withFiles(try $0.record()) },
+                            author: author)
+                    }
+                }
+                guard await wakes.next(isolation: actor) != nil else { return nil }
+            }
+            return nil
+        }
+
+        private static func read(
+            _ store: CacheStore, _ id: RecordID, _ taken: RowNotes.Taken
+        ) async throws -> (RecordSnapshot?, ChangeAuthor?) {
+            try await store.file.disk.read {
+                try store.read { database in
+                    let record = try store.rows(of: [id], database).first?.record
+                    let author = try taken.sources[id].map {
+                        try store.author(of: id, $0, database)
+                    }
+                    return (record, author)
+                }
+            }
+        }
+    }
+}
+
+extension CloudCache {
+    /// A query's records and what changes of them, from now on.
+    ///
+    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    public func observe(
+        _ query: CacheQuery, in scope: CKDatabase.Scope = .private
+    ) throws -> CacheObservation {
+        CacheObservation(
+            store: try database(scope).store, observers: observers,
+            query: try query.compiled(now: world.now))
+    }
+
+    /// A record and what becomes of it, from now on.
+    public func observe(
+        _ id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) throws -> RecordObservation {
+        RecordObservation(
+            store: try database(scope).store, observers: observers, id: RecordID(id))
+    }
+}

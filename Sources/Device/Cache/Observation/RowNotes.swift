@@ -1,0 +1,159 @@
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import Synchronization
+
+/// What transactions did since an observer last looked, as far as it concerns the observer.
+///
+/// Whoever writes asks ``add(_:)``: a record of another type, or one that was and is no match, is forgotten
+/// at once and wakes nobody. What is kept are identities: the observer reads the rows, in one snapshot, so
+/// that the order in which it hears of transactions does not matter.
+final class RowNotes: Sendable {
+    enum Interest: Sendable {
+        case query(CompiledQuery)
+        case record(RecordID)
+    }
+
+    /// Who did it, told before the file says who the user is.
+    enum Source: Sendable {
+        case app
+        case service(modifier: String?)
+        /// Another process with the file: its queue tells.
+        case otherProcess(modifier: String?)
+    }
+
+    struct Taken: Sendable {
+        var sources: [RecordID: Source] = [:]
+        /// Whether everything may have changed.
+        var isWhole = false
+
+        var isEmpty: Bool { sources.isEmpty && !isWhole }
+    }
+
+    private struct State {
+        var taken = Taken()
+        /// What the observer has, and what it is reading; nil while it reads everything.
+        var members: Set<RecordID>?
+        var searchable: [String]?
+    }
+
+    let scope: CKDatabase.Scope
+    let interest: Interest
+    private let state = Mutex(State())
+
+    init(_ interest: Interest, in scope: CKDatabase.Scope) {
+        self.interest = interest
+        self.scope = scope
+    }
+
+    /// - Returns: whether the observer must look.
+    func add(_ outcome: CacheOutcome) -> Bool {
+        guard outcome.scope == scope else { return false }
+        if outcome.isWhole {
+            state.withLock { $0.taken.isWhole = true }
+            return true
+        }
+        guard !outcome.rows.isEmpty else { return false }
+        return state.withLock { state in
+            var isConcerned = false
+            for (id, written) in outcome.rows where concerns(id, written, state) {
+                state.taken.sources[id] = outcome.source(of: written)
+                isConcerned = true
+            }
+            return isConcerned
+        }
+    }
+
+    private func concerns(_ id: RecordID, _ written: WrittenRow, _ state: State) -> Bool {
+        switch interest {
+        case .record(let wanted): return id == wanted
+        case .query(let query):
+            if query.zoneID != nil, query.zoneID != id.zoneID { return false }
+            if state.members?.contains(id) == true { return true }
+            switch written {
+            case .put(let record):
+                return record.type == query.recordType
+                    && (state.members == nil || query.matches(record, searchable: state.searchable))
+            case .system: return state.members == nil || query.readsSystem
+            case .removed: return state.members == nil
+            }
+        }
+    }
+
+    /// Takes what was noted. Until ``finish(all:gone:searchable:)`` all that may concern what is read is noted.
+    func take() -> Taken {
+        state.withLock { state in
+            defer { state.taken = Taken() }
+            if state.taken.isWhole {
+                state.members = nil
+            } else {
+                state.members?.formUnion(state.taken.sources.keys)
+            }
+            return state.taken
+        }
+    }
+
+    /// Says what the observer has now: of the records that it looked at, those that are gone; or, where it
+    /// read everything, all that it has.
+    func finish(all members: Set<RecordID>?, gone: Set<RecordID>, searchable: [String]?) {
+        state.withLock { state in
+            if let members { state.members = members }
+            state.members?.subtract(gone)
+            state.searchable = searchable
+        }
+    }
+
+    /// Says what else the observer has.
+    func add(members: [RecordID]) {
+        state.withLock { $0.members?.formUnion(members) }
+    }
+
+    /// What was taken could not be read: everything is to be read.
+    func forget() {
+        state.withLock { state in
+            state.taken.isWhole = true
+            state.members = nil
+        }
+    }
+}
+
+extension CacheOutcome {
+    fileprivate func source(of written: WrittenRow) -> RowNotes.Source {
+        switch written {
+        case .put(let record):
+            let modifier = record.system?.modifierRecordName
+            return isOfOtherProcess
+                ? .otherProcess(modifier: modifier) : isLocal ? .app : .service(modifier: modifier)
+        // Notes of the service alone are its answers to what was saved here.
+        case .system: return .app
+        case .removed:
+            return isOfOtherProcess
+                ? .otherProcess(modifier: nil) : isLocal ? .app : .service(modifier: nil)
+        }
+    }
+}
+
+extension CacheStore {
+    /// Who changed a record.
+    func author(
+        of id: RecordID, _ source: RowNotes.Source, _ database: Database
+    ) throws -> ChangeAuthor {
+        let name: String?
+        switch source {
+        case .app: return .thisDevice
+        case .otherProcess(let modifier):
+            if let zone = try zone(id.zoneID, database),
+                try pending(id.name, zone, database) != nil
+            {
+                return .thisDevice
+            }
+            name = modifier
+        case .service(let modifier): name = modifier
+        }
+        guard let name else { return .unknown }
+        let user = try flag(.userRecordName, database)
+        if name == ZoneID.currentUserName || name == user { return .otherDevice }
+        return .person(CKRecord.ID(recordName: name))
+    }
+}

@@ -1,0 +1,122 @@
+import GRDB
+import Synchronization
+
+/// Sees to it that an app's own SQL stays with its own tables, whose names begin with `app_`.
+///
+/// GRDB asks it before every statement which kinds of writes it wants to hear of; so it hears of those too
+/// that triggers would do, and of tables of which SQLite reports no rows.
+final class AppStatements: TransactionObserver, Sendable {
+    static let prefix = "app_"
+
+    private struct State {
+        var isActive = false
+        var refusedTable: String?
+    }
+
+    private let state = Mutex(State())
+
+    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
+        state.withLock { state in
+            let table = kind.tableName
+            if state.isActive, !Self.isOfApp(table), !table.hasPrefix("sqlite_") {
+                state.refusedTable = table
+            }
+        }
+        return false
+    }
+
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ database: Database) {}
+    func databaseDidRollback(_ database: Database) {}
+
+    private static func isOfApp(_ table: String) -> Bool {
+        table.lowercased().hasPrefix(prefix)
+    }
+
+    /// Lets the app write its own tables, and judges what it did.
+    ///
+    /// - Throws: ``CacheError`` `reservedTable`; then the transaction must be rolled back.
+    func run<Value>(_ database: Database, _ body: () throws -> Value) throws -> Value {
+        let before = try Schema(database)
+        state.withLock { $0 = State(isActive: true) }
+        defer { state.withLock { $0 = State() } }
+        let value = try body()
+        if let table = state.withLock({ $0.refusedTable }) { throw Self.error(table) }
+        try before.check(database)
+        return value
+    }
+
+    /// Lets the cache write its tables while the app's turn is interrupted.
+    func pause<Value>(_ body: () throws -> Value) throws -> Value {
+        state.withLock { $0.isActive = false }
+        defer { state.withLock { $0.isActive = true } }
+        return try body()
+    }
+
+    private static func error(_ table: String) -> CacheError {
+        CacheError(
+            .reservedTable,
+            "Write only to tables whose names begin with app_; nothing was written.",
+            cause: ReservedTable(name: table))
+    }
+
+    /// What is not the app's to change besides rows.
+    private struct Schema {
+        private var version: Int
+        private var marks: [Int]
+        private var ours: [Row]
+
+        init(_ database: Database) throws {
+            version = try Self.number("schema_version", database)
+            marks = try Self.marks(database)
+            ours = try Self.ours(database)
+        }
+
+        func check(_ database: Database) throws {
+            guard try Self.marks(database) == marks else {
+                throw AppStatements.error("sqlite_schema")
+            }
+            guard try Self.number("schema_version", database) != version else { return }
+            let now = try Self.ours(database)
+            if let other = now.first(where: { !ours.contains($0) })
+                ?? ours.first(where: { !now.contains($0) })
+            {
+                throw AppStatements.error(other["name"] ?? "")
+            }
+            // A reference to a record's row would forbid its deletion.
+            let referred = try String.fetchOne(
+                database,
+                sql: """
+                    SELECT key."table" FROM sqlite_schema AS own, pragma_foreign_key_list(own.name) AS key
+                    WHERE own.type = 'table' AND own.name LIKE 'app\\_%' ESCAPE '\\'
+                        AND key."table" NOT LIKE 'app\\_%' ESCAPE '\\'
+                    """)
+            if let referred { throw AppStatements.error(referred) }
+        }
+
+        private static func number(_ pragma: String, _ database: Database) throws -> Int {
+            try Int.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+        }
+
+        private static func marks(_ database: Database) throws -> [Int] {
+            [try number("user_version", database), try number("application_id", database)]
+        }
+
+        private static func ours(_ database: Database) throws -> [Row] {
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT name, sql FROM sqlite_schema
+                    WHERE (tbl_name NOT LIKE 'app\\_%' ESCAPE '\\' OR type = 'trigger'
+                            AND name NOT LIKE 'app\\_%' ESCAPE '\\')
+                        AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    """)
+        }
+    }
+}
+
+/// The table that an app may not write.
+struct ReservedTable: Error, CustomStringConvertible {
+    var name: String
+    var description: String { "\(name) is the cache's." }
+}

@@ -1,0 +1,239 @@
+import Foundation
+import GRDB
+import StratusMatching
+import StratusRecords
+import StratusSQLite
+
+/// The declared types: in the file, so that every process that writes maintains the same columns.
+extension CacheFile {
+    private static let flag = "types"
+
+    /// The declared types as of this connection's transaction.
+    func types(_ database: Database) throws -> [String: IndexedType] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT value FROM flag WHERE database = 0 AND name = 'types'")
+        guard let text = try String.fetchOne(statement) else { return [:] }
+        return try knownTypes.withLock { known in
+            if known.text == text { return known.types }
+            let list = try JSONDecoder().decode([IndexedType].self, from: Data(text.utf8))
+            known = (text, Dictionary(list.map { ($0.recordType, $0) }) { $1 })
+            return known.types
+        }
+    }
+
+    func set(_ types: [IndexedType], _ database: Database) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = String(decoding: try encoder.encode(types), as: UTF8.self)
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)",
+            arguments: [Self.flag, text])
+    }
+
+    /// Notes what kinds of values the columns of a type have now.
+    func update(_ type: IndexedType, _ database: Database) throws {
+        var types = try types(database)
+        types[type.recordType] = type
+        try set(types.values.sorted { $0.number < $1.number }, database)
+    }
+
+    /// Brings columns, words and views in line with what the app declares.
+    ///
+    /// - Throws: ``CacheError`` `invalidTypes`.
+    func declare(_ declared: [CachedType]) throws {
+        try Self.check(declared)
+        let isUpToDate = try read { database in
+            let types = try types(database)
+            return types.count == declared.count
+                && declared.allSatisfy { types[$0.recordType]?.conforms(to: $0) == true }
+        }
+        if isUpToDate { return }
+        try write { database in
+            let before = try types(database)
+            var next = (before.values.map(\.number).max() ?? 0) + 1
+            var after: [IndexedType] = []
+            for type in declared {
+                if let old = before[type.recordType], old.conforms(to: type) {
+                    after.append(old)
+                    continue
+                }
+                let new = IndexedType(
+                    recordType: type.recordType, number: next,
+                    columns: type.indexed.map { IndexedType.Column(key: $0) },
+                    searchable: type.searchable, shown: type.columns)
+                next += 1
+                after.append(new)
+            }
+            let kept = Set(after.map(\.number))
+            for old in before.values where !kept.contains(old.number) {
+                try drop(old, database)
+            }
+            for index in after.indices where !before.values.contains(after[index]) {
+                try create(after[index], database)
+                try fill(&after[index], database)
+            }
+            try set(after, database)
+        }
+    }
+
+    private static func check(_ declared: [CachedType]) throws {
+        let names = declared.map { $0.recordType.lowercased() }
+        let keys = declared.flatMap { $0.indexed + $0.searchable + $0.columns }
+        guard Set(names).count == names.count, (names + keys).allSatisfy(Names.isIdentifier),
+            declared.allSatisfy({ Set($0.indexed).count == $0.indexed.count })
+        else {
+            throw CacheError(
+                .invalidTypes,
+                "Declare each record type and field once, by a name that records can have.")
+        }
+    }
+
+    private func drop(_ type: IndexedType, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                DROP VIEW IF EXISTS "\(type.view)";
+                DROP TABLE IF EXISTS \(type.wordTable);
+                DROP TABLE IF EXISTS \(type.table);
+                """)
+    }
+
+    private func create(_ type: IndexedType, _ database: Database) throws {
+        let columns = type.columns.indices.map { ", k\($0) BLOB NOT NULL" }.joined()
+        try database.execute(
+            sql: """
+                CREATE TABLE \(type.table) (
+                    record INTEGER PRIMARY KEY REFERENCES record ON DELETE CASCADE,
+                    zone INTEGER NOT NULL, zoneName TEXT NOT NULL, name TEXT NOT NULL\(columns));
+                CREATE INDEX \(type.table)_name ON \(type.table) (zoneName, name, zone);
+                """)
+        for column in type.columns.indices {
+            try database.execute(
+                sql: """
+                    CREATE INDEX \(type.table)_k\(column)
+                    ON \(type.table) (k\(column), zoneName, name, zone)
+                    """)
+        }
+        if !type.searchable.isEmpty {
+            try database.execute(
+                sql: """
+                    CREATE TABLE \(type.wordTable) (
+                        word BLOB NOT NULL,
+                        record INTEGER NOT NULL REFERENCES record ON DELETE CASCADE,
+                        PRIMARY KEY (word, record)) WITHOUT ROWID;
+                    CREATE INDEX \(type.wordTable)_record ON \(type.wordTable) (record);
+                    """)
+        }
+        try database.execute(sql: type.viewSQL)
+    }
+
+    /// Reads every record of the type once.
+    private func fill(_ type: inout IndexedType, _ database: Database) throws {
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT \(RecordSnapshot.columns), record.id, record.name, zone.id, zone.name, zone.owner
+                FROM record JOIN zone ON zone.id = record.zone WHERE type = ?
+                """, arguments: [type.recordType])
+        while let row = try rows.next() {
+            let zone = ZoneID(name: row[7], ownerName: row[8])
+            let record = try RecordSnapshot(
+                row, id: RecordID(name: row[5], zoneID: zone), type: row[0], at: 1)
+            _ = try type.index(record, key: row[4], zoneKey: row[6], database)
+        }
+    }
+}
+
+extension IndexedType {
+    /// Writes the columns and words of a record.
+    ///
+    /// - Returns: whether a column has a kind of value that it never had.
+    mutating func index(
+        _ record: RecordSnapshot, key: Int64, zoneKey: Int64, _ database: Database
+    ) throws -> Bool {
+        let values = RecordValues(record)
+        var isNewKind = false
+        var arguments: [DatabaseValue] = [
+            key.databaseValue, zoneKey.databaseValue, record.id.zoneID.name.databaseValue,
+            record.id.name.databaseValue,
+        ]
+        for (index, column) in columns.enumerated() {
+            let value = values[column.field]
+            let kinds = KeyKinds(of: value)
+            if !column.kinds.isSuperset(of: kinds) {
+                columns[index].kinds.formUnion(kinds)
+                isNewKind = true
+            }
+            arguments.append(
+                Data(value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing).databaseValue)
+        }
+        let names = columns.indices.map { ", k\($0)" }.joined()
+        let marks = columns.indices.map { _ in ", ?" }.joined()
+        try database.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO \(table) (record, zone, zoneName, name\(names))
+                VALUES (?, ?, ?, ?\(marks))
+                """
+        ).execute(arguments: StatementArguments(arguments))
+        if !searchable.isEmpty { try indexWords(of: values, key: key, database) }
+        return isNewKind
+    }
+
+    private func indexWords(
+        of values: RecordValues, key: Int64, _ database: Database
+    ) throws {
+        try database.cachedStatement(sql: "DELETE FROM \(wordTable) WHERE record = ?")
+            .execute(arguments: [key])
+        let insert = try database.cachedStatement(
+            sql: "INSERT INTO \(wordTable) (word, record) VALUES (?, ?)")
+        let words = Set(searchable.flatMap { values[.user($0)]?.searchTokens ?? [] })
+        for word in words { try insert.execute(arguments: [Data(word), key]) }
+    }
+
+    /// Writes the columns that say what the service says; the fields are as they were.
+    mutating func indexSystem(
+        _ system: RecordSnapshot.SystemFields?, key: Int64, _ database: Database
+    ) throws -> Bool {
+        let record = RecordSnapshot(
+            id: RecordID(name: "", zoneID: ZoneID(name: "")), type: recordType, system: system)
+        let values = RecordValues(record)
+        var isNewKind = false
+        for (index, column) in columns.enumerated() {
+            guard case .system = column.field else { continue }
+            let value = values[column.field]
+            if columns[index].kinds.insert(KeyKinds(of: value)).inserted { isNewKind = true }
+            try database.cachedStatement(
+                sql: "UPDATE \(table) SET k\(index) = ? WHERE record = ?"
+            ).execute(arguments: [
+                Data(value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing), key,
+            ])
+        }
+        return isNewKind
+    }
+
+    /// A column for each field, by the JSON of the record.
+    fileprivate var viewSQL: String {
+        var fields: [String] = []
+        for key in columns.map(\.key) + searchable + shown
+        where !fields.contains(key) && !["creationDate", "modificationDate"].contains(key) {
+            fields.append(key)
+        }
+        let json = "CAST(record.fields AS TEXT)"
+        let columns = fields.map { key in
+            """
+            ,
+                coalesce(json_extract(\(json), '$."\(key)".value.recordName'),
+                    json_extract(\(json), '$."\(key)".value')) AS "\(key)"
+            """
+        }
+        let system = "CAST(record.system AS TEXT)"
+        return """
+            CREATE VIEW "\(view)" AS SELECT record.name AS _recordName, zone.name AS _zoneName,
+                zone.owner AS _zoneOwner,
+                CASE zone.database WHEN 3 THEN 'shared' ELSE 'private' END AS _database,
+                json_extract(\(system), '$.created') AS _created,
+                json_extract(\(system), '$.modified') AS _modified\(columns.joined())
+            FROM record JOIN zone ON zone.id = record.zone
+            WHERE record.type = '\(recordType)'
+            """
+    }
+}

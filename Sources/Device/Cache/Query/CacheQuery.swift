@@ -1,0 +1,157 @@
+import Foundation
+import StratusClient
+import StratusMatching
+import StratusRecords
+import StratusWire
+
+/// What to find among the records on this device: a type, conditions, an order.
+///
+/// It finds what the service would find among the same records, in the same order: texts are compared by
+/// their canonical composition, letter by letter; records without a value come first where the order
+/// ascends; equals are in the order of their zones and names. It knows more than the service: OR, negated
+/// compounds, all zones of the shared database, encrypted fields, and fields without marks. A record that
+/// the service does not have yet counts as created and modified after all others.
+///
+/// ```swift
+/// let query = CacheQuery("Note")
+///     .where(NSPredicate(format: "isDone == 0 AND tags CONTAINS %@", "garden"))
+///     .sorted(by: "date", ascending: false)
+///     .limited(to: 20)
+/// for note in try await cache.records(matching: query) { print(note["title"] ?? "") }
+/// ```
+public struct CacheQuery: Sendable {
+    struct SortKey: Sendable {
+        var key: CKRecord.FieldKey
+        var isAscending: Bool
+        var centre: Location?
+    }
+
+    public var recordType: CKRecord.RecordType
+    /// The zone to look in; nil is all zones of the database.
+    public var zoneID: CKRecordZone.ID?
+    /// How many records to find at the most; nil is all.
+    public var limit: Int?
+    /// Where to go on; nil is the beginning.
+    public var cursor: CacheCursor?
+    private(set) var conditions: [CacheCondition] = []
+    private(set) var sortKeys: [SortKey] = []
+    /// What an `NSSortDescriptor` cannot say to the cache; thrown when the query runs.
+    private var sortError: CKError?
+
+    public init(_ recordType: CKRecord.RecordType, in zoneID: CKRecordZone.ID? = nil) {
+        self.recordType = recordType
+        self.zoneID = zoneID
+    }
+
+    /// The same as a query of the framework.
+    public init(_ query: CKQuery, in zoneID: CKRecordZone.ID? = nil) {
+        self.init(query.recordType, in: zoneID)
+        conditions = [CacheCondition(query.predicate)]
+        do {
+            sortKeys = try query.sorts(now: .distantPast).map {
+                SortKey(
+                    key: $0.field.key, isAscending: $0.isAscending, centre: $0.relativeLocation)
+            }
+        } catch {
+            sortError = error as? CKError
+        }
+    }
+
+    /// Adds a condition; all must hold.
+    public func `where`(_ condition: CacheCondition) -> CacheQuery {
+        var query = self
+        query.conditions.append(condition)
+        return query
+    }
+
+    /// Adds the conditions of a predicate.
+    public func `where`(_ predicate: NSPredicate) -> CacheQuery {
+        self.where(CacheCondition(predicate))
+    }
+
+    /// Adds a sort key, after those that are there.
+    public func sorted(by key: CKRecord.FieldKey, ascending: Bool = true) -> CacheQuery {
+        var query = self
+        query.sortKeys.append(SortKey(key: key, isAscending: ascending))
+        return query
+    }
+
+    /// Adds a sort key, after those that are there.
+    public func sorted<Value>(
+        by field: RecordField<Value>, ascending: Bool = true
+    ) -> CacheQuery {
+        sorted(by: field.key, ascending: ascending)
+    }
+
+    /// Adds the distance of a place as a sort key, the nearest first; records without a place come last.
+    public func sorted(byDistanceOf key: CKRecord.FieldKey, from place: CLLocation) -> CacheQuery {
+        var query = self
+        if case .location(let centre) = FieldValue(compared: place) {
+            query.sortKeys.append(SortKey(key: key, isAscending: true, centre: centre))
+        }
+        return query
+    }
+
+    public func limited(to limit: Int) -> CacheQuery {
+        var query = self
+        query.limit = limit
+        return query
+    }
+
+    /// The records after those of a page; see ``CachePage/cursor``.
+    public func after(_ cursor: CacheCursor?) -> CacheQuery {
+        var query = self
+        query.cursor = cursor
+        return query
+    }
+
+    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    func compiled(now: Date) throws -> CompiledQuery {
+        if let sortError { throw sortError }
+        let now = cursor?.now ?? now
+        let keys = try sortKeys.map { sort in
+            RecordOrder.Key(
+                field: try .init(key: sort.key), type: .string, isAscending: sort.isAscending,
+                centre: sort.centre)
+        }
+        if let cursor, cursor.place.keys.count != keys.count {
+            throw CKError(.invalidArguments, "Go on with the query that the cursor is of.")
+        }
+        return try CompiledQuery(
+            recordType: recordType,
+            condition: .all(conditions.map { try $0.resolved(now: now) }),
+            order: RecordOrder(keys: keys), zoneID: zoneID.map { ZoneID($0) },
+            limit: limit.map { max(0, $0) }, start: cursor, now: now)
+    }
+}
+
+/// Where a page of a query ends. The next one begins after it, whatever came and went meanwhile.
+public struct CacheCursor: Hashable, Sendable {
+    let place: RecordOrder.Place
+    let zoneKey: Int64
+    /// What `now()` stands for on all pages.
+    let now: Date
+}
+
+/// A stretch of a query's records.
+public struct CachePage: Sendable {
+    public var records: [CKRecord]
+    /// Where the next page begins; nil when there is none.
+    public var cursor: CacheCursor?
+}
+
+extension QueryDictionary.FieldName {
+    /// The name by which an app calls the field.
+    fileprivate var key: CKRecord.FieldKey {
+        switch self {
+        case .user(let name): name
+        case .system(.recordName): "recordID"
+        case .system(.share): CKRecord.SystemFieldKey.share
+        case .system(.parent): CKRecord.SystemFieldKey.parent
+        case .system(.createdUserRecordName): "creatorUserRecordID"
+        case .system(.createdTimestamp): "creationDate"
+        case .system(.modifiedTimestamp): "modificationDate"
+        case .system(.modifiedUserRecordName): "lastModifiedUserRecordID"
+        }
+    }
+}

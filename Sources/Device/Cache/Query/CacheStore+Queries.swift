@@ -1,0 +1,225 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusMatching
+import StratusRecords
+
+/// A record that a query found.
+struct FoundRecord: Sendable {
+    var record: RecordSnapshot
+    var place: CompiledQuery.Place
+}
+
+/// Queries over the rows of a database.
+///
+/// Of a declared type, SQLite reads the rows in order, and those that the columns exclude it does not read;
+/// what is read is judged by ``CompiledQuery/matches(_:searchable:)`` in any case. Else all records of the
+/// type are read.
+extension CacheStore {
+    /// Rows of an order's beginning that are looked at before the conditions choose the way.
+    private static let rowsTriedInOrder = 300
+
+    /// The records of the query's page, in order; one more than the limit where there are more.
+    func find(_ query: CompiledQuery, _ database: Database) throws -> [FoundRecord] {
+        let type = try file.types(database)[query.recordType]
+        let zones = try zoneIDs(database)
+        let wanted = query.limit.map { $0 == .max ? .max : $0 + 1 } ?? .max
+        guard let type, let order = type.order(of: query) else {
+            return try sorted(query, type, zones, wanted, database)
+        }
+        let filter = query.condition.columnFilter(type)
+        if filter != nil, wanted < Self.rowsTriedInOrder {
+            // The first ones are often enough, whatever SQLite knows of the conditions' worth.
+            let count = max(Self.rowsTriedInOrder, 8 * wanted)
+            let found = try read(
+                query, type, order, filter, zones, wanted, first: count, database)
+            if found.count >= wanted { return found }
+        }
+        return try read(query, type, order, filter, zones, wanted, first: nil, database)
+    }
+
+    func count(_ query: CompiledQuery, _ database: Database) throws -> Int {
+        var count = 0
+        let type = try file.types(database)[query.recordType]
+        let zones = try zoneIDs(database)
+        try forEach(query, type, zones, database) { record, zoneKey in
+            if query.isOnPage(query.place(of: record, zoneKey: zoneKey)) { count += 1 }
+        }
+        return min(count, query.limit ?? .max)
+    }
+
+    /// The records of these identities that are here, with the keys of their zones.
+    func rows(
+        of ids: [RecordID], _ database: Database
+    ) throws -> [(record: RecordSnapshot, zoneKey: Int64)] {
+        try ids.compactMap { id in
+            guard let zone = try zone(id.zoneID, database) else { return nil }
+            file.rowsRead.add(1, ordering: .relaxed)
+            return try record(id.name, zone, database).map { ($0, zone.key) }
+        }
+    }
+
+    private func zoneIDs(_ database: Database) throws -> [Int64: ZoneID] {
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT id, name, owner FROM zone WHERE \(isHere)")
+        return Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                (row[0] as Int64, ZoneID(name: row[1], ownerName: row[2]))
+            })
+    }
+
+    /// Calls a closure with every match, in no order.
+    private func forEach(
+        _ query: CompiledQuery, _ type: IndexedType?, _ zones: [Int64: ZoneID],
+        _ database: Database, _ body: (RecordSnapshot, Int64) -> Void
+    ) throws {
+        let keys = zones.filter { query.zoneID == nil || query.zoneID == $0.value }.keys
+        var sql = "SELECT r.type, r.system, r.parent, r.fields, r.name, r.zone FROM "
+        sql +=
+            type.map { "\($0.table) AS i CROSS JOIN record AS r ON r.id = i.record" }
+            ?? "record AS r"
+        sql += " WHERE \(Self.list("r.zone", keys)) AND r.type = ?"
+        var arguments: StatementArguments = [query.recordType]
+        if let filter = query.condition.columnFilter(type) {
+            sql += " AND \(filter.sql)"
+            arguments += StatementArguments(filter.arguments)
+        }
+        let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+        while let row = try rows.next() {
+            guard let (record, zoneKey) = try found(row, zones),
+                query.matches(record, searchable: type?.searchedFields)
+            else { continue }
+            body(record, zoneKey)
+        }
+    }
+
+    /// All matches are read; those of the page are kept.
+    private func sorted(
+        _ query: CompiledQuery, _ type: IndexedType?, _ zones: [Int64: ZoneID], _ wanted: Int,
+        _ database: Database
+    ) throws -> [FoundRecord] {
+        var matches: [FoundRecord] = []
+        let isInOrder: (FoundRecord, FoundRecord) -> Bool = { query.isBefore($0.place, $1.place) }
+        let most = wanted > 1_000_000 ? Int.max : 2 * wanted + 1_000
+        try forEach(query, type, zones, database) { record, zoneKey in
+            let place = query.place(of: record, zoneKey: zoneKey)
+            guard query.isOnPage(place) else { return }
+            matches.append(FoundRecord(record: record, place: place))
+            if matches.count > most {
+                matches.sort(by: isInOrder)
+                matches.removeSubrange(wanted...)
+            }
+        }
+        matches.sort(by: isInOrder)
+        return matches.count > wanted ? Array(matches[..<wanted]) : matches
+    }
+
+    /// SQLite has the order: as many rows are read as are needed.
+    private func read(
+        _ query: CompiledQuery, _ type: IndexedType, _ order: IndexedType.Order,
+        _ filter: ColumnFilter?, _ zones: [Int64: ZoneID], _ wanted: Int, first count: Int?,
+        _ database: Database
+    ) throws -> [FoundRecord] {
+        let keys = zones.filter { query.zoneID == nil || query.zoneID == $0.value }.keys
+        let start = order.after(query.start)
+        var arguments = StatementArguments(start.arguments)
+        var source = "\(type.table) AS i"
+        var conditions = [Self.list("i.zone", keys)]
+        if let count {
+            source =
+                "(SELECT * FROM \(source) WHERE \(start.sql) ORDER BY \(order.sql) LIMIT \(count)) AS i"
+        } else {
+            conditions.append(start.sql)
+        }
+        if let filter {
+            conditions.append(filter.sql)
+            arguments += StatementArguments(filter.arguments)
+        }
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT r.type, r.system, r.parent, r.fields, r.name, r.zone
+                FROM \(source) CROSS JOIN record AS r ON r.id = i.record
+                WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order.sql)
+                """, arguments: arguments)
+        var matches: [FoundRecord] = []
+        while matches.count < wanted, let row = try rows.next() {
+            guard let (record, zoneKey) = try found(row, zones),
+                query.matches(record, searchable: type.searchedFields)
+            else { continue }
+            matches.append(
+                FoundRecord(record: record, place: query.place(of: record, zoneKey: zoneKey)))
+        }
+        return matches
+    }
+
+    private static func list(_ column: String, _ keys: some Collection<Int64>) -> String {
+        "\(column) IN (" + keys.sorted().map { "\($0)" }.joined(separator: ", ") + ")"
+    }
+
+    private func found(
+        _ row: Row, _ zones: [Int64: ZoneID]
+    ) throws -> (RecordSnapshot, Int64)? {
+        file.rowsRead.add(1, ordering: .relaxed)
+        guard let zone = zones[row[5]] else { return nil }
+        let record = try RecordSnapshot(
+            row, id: RecordID(name: row[4], zoneID: zone), type: row[0], at: 1)
+        return (record, row[5])
+    }
+}
+
+extension IndexedType {
+    /// A query's order as the columns have it.
+    struct Order {
+        var columns: [(name: String, isAscending: Bool)]
+
+        var sql: String {
+            columns.map { "i.\($0.name) \($0.isAscending ? "ASC" : "DESC")" }
+                .joined(separator: ", ")
+        }
+
+        /// The rows after a cursor's.
+        func after(_ cursor: CacheCursor?) -> ColumnFilter {
+            guard let cursor else { return ColumnFilter(sql: "1") }
+            let values: [DatabaseValue] =
+                cursor.place.keys.map { Data($0).databaseValue }
+                + [
+                    cursor.place.zoneName.databaseValue, cursor.place.recordName.databaseValue,
+                    cursor.zoneKey.databaseValue,
+                ]
+            var ways: [String] = []
+            var arguments: [DatabaseValue] = []
+            // SQLite can begin in the index where this holds.
+            var all = "1"
+            if let first = columns.first {
+                all = "i.\(first.name) \(first.isAscending ? ">=" : "<=") ?"
+                arguments.append(values[0])
+            }
+            for index in columns.indices {
+                var parts = columns[..<index].map { "i.\($0.name) = ?" }
+                let column = columns[index]
+                parts.append("i.\(column.name) \(column.isAscending ? ">" : "<") ?")
+                ways.append("(" + parts.joined(separator: " AND ") + ")")
+                arguments += values[...index]
+            }
+            return ColumnFilter(
+                sql: "\(all) AND (\(ways.joined(separator: " OR ")))", arguments: arguments)
+        }
+    }
+
+    /// Nil where a sort key is no column.
+    func order(of query: CompiledQuery) -> Order? {
+        var columns: [(name: String, isAscending: Bool)] = []
+        for key in query.order.keys {
+            guard key.centre == nil else { return nil }
+            if key.field == .system(.recordName) { return nil }
+            guard let index = column(of: key.field) else { return nil }
+            columns.append(("k\(index)", key.isAscending))
+        }
+        return Order(
+            columns: columns + [("zoneName", true), ("name", true), ("zone", true)])
+    }
+
+    /// The fields in whose words `SELF` looks; nil is all.
+    var searchedFields: [String]? { searchable.isEmpty ? nil : searchable }
+}

@@ -1,0 +1,149 @@
+import GRDB
+import StratusClient
+import StratusRecords
+
+/// A transaction on a cache's file: records and the app's own tables, written together or not at all.
+///
+/// Good for the closure that it is given to, on its thread. Inside, save and read with it, not with the cache,
+/// which waits for the transaction to end.
+public final class CacheTransaction {
+    private let cache: CloudCache
+    private let connection: Database
+    private(set) var outcomes: [(database: CachedDatabase, outcome: CacheOutcome)] = []
+    private(set) var wantedZones: [(database: CachedDatabase, zones: [ZoneID])] = []
+    private(set) var taken: [(record: CKRecord, edit: LocalEdit)] = []
+    private(set) var encrypted: [(store: CacheStore, fields: Set<EncryptedField>)] = []
+
+    init(_ cache: CloudCache, _ connection: Database) {
+        self.cache = cache
+        self.connection = connection
+    }
+
+    /// GRDB's connection, for the app's own SQL.
+    ///
+    /// It reads everything, records through the views `records_…` (``CachedType``), and writes what is the
+    /// app's: tables, indexes, views and triggers whose names begin with `app_`. No release of the cache makes
+    /// such ones, and none touches them. They refer to records by name, not by a foreign key. SQL that writes
+    /// anything else makes the transaction fail.
+    public var database: Database { connection }
+
+    /// Saves records and deletes others; see ``CloudCache/save(_:deleting:in:)``.
+    ///
+    /// A new file of an asset is refused with ``CacheError`` `unsupportedValue`: save its record with the cache first.
+    public func save(
+        _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
+        in scope: CKDatabase.Scope = .private
+    ) throws {
+        // Copying files waits for whoever removes some, who waits for this transaction.
+        try cache.refuseNewFiles(
+            of: records, "Save records with new files by the cache itself, before the transaction.")
+        let edits = try CloudCache.edits(of: records)
+        let database = try cache.database(scope)
+        let store = database.store
+        try cache.file.appStatements.pause {
+            var zones: [ZoneID] = []
+            var fields: Set<EncryptedField> = []
+            let outcome = try store.write(in: connection) { connection, outcome in
+                (zones, fields) = try store.commit(
+                    edits: edits.map(\.edit), deletions: ids.map { RecordID($0) }, &outcome,
+                    connection)
+            }
+            outcomes.append((database, outcome))
+            wantedZones.append((database, zones))
+            encrypted.append((store, fields))
+        }
+        taken += edits
+    }
+
+    /// Saves a record; see ``CloudCache/save(_:deleting:in:)``.
+    public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
+        try save([record], in: scope)
+    }
+
+    /// Deletes a record; see ``CloudCache/delete(_:in:)-(CKRecord.ID,_)``.
+    public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) throws {
+        try save([], deleting: [id], in: scope)
+    }
+
+    /// A record as the transaction has it; nil when it is not here.
+    public func record(
+        for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) throws -> CKRecord? {
+        let store = try cache.database(scope).store
+        return try store.rows(of: [RecordID(id)], connection).first
+            .map { cache.file.withFiles(try $0.record.record()) }
+    }
+
+    /// The records that a query finds, as the transaction has them.
+    public func records(
+        matching query: CacheQuery, in scope: CKDatabase.Scope = .private
+    ) throws -> [CKRecord] {
+        let store = try cache.database(scope).store
+        let compiled = try query.compiled(now: cache.world.now)
+        return try CachePage(
+            try store.find(compiled, connection), of: compiled, cache.file
+        ).records
+    }
+}
+
+/// SQL of the app's own, in the file that has the records.
+///
+/// ```swift
+/// try await cache.write { transaction in
+///     try transaction.database.execute(sql: """
+///         CREATE TABLE IF NOT EXISTS app_draft (note TEXT PRIMARY KEY, text TEXT NOT NULL)
+///         """)
+///     try transaction.save(note)
+///     try transaction.database.execute(
+///         sql: "INSERT OR REPLACE INTO app_draft VALUES (?, ?)",
+///         arguments: [note.recordID.recordName, "unfinished"])
+/// }
+/// let titles = try await cache.read { database in
+///     try String.fetchAll(database, sql: "SELECT title FROM records_Note WHERE isDone = 0")
+/// }
+/// ```
+extension CloudCache {
+    /// Runs one transaction on records and on the app's own tables; see ``CacheTransaction/database``.
+    ///
+    /// - Throws: what the body throws, ``CacheError`` `reservedTable`, and as
+    ///   ``save(_:deleting:in:)``; then nothing is written.
+    public func write<Value>(_ body: (CacheTransaction) throws -> Value) throws -> Value {
+        let (value, done) = try file.write { connection in
+            let transaction = CacheTransaction(self, connection)
+            let value = try file.appStatements.run(connection) { try body(transaction) }
+            return (value, transaction)
+        }
+        for (store, fields) in done.encrypted { store.remember(fields) }
+        for (record, edit) in done.taken { record.keep(edit) }
+        for (database, outcome) in done.outcomes {
+            observers.tell(outcome)
+            let zones = done.wantedZones.filter { $0.database.scope == database.scope }
+                .flatMap(\.zones)
+            if !outcome.changedIDs.isEmpty {
+                database.tellDriver(ofZones: zones, hasChanges: true)
+            }
+        }
+        return value
+    }
+
+    /// Runs one transaction; see the blocking twin.
+    public func write<Value: Sendable>(
+        _ body: @escaping @Sendable (CacheTransaction) throws -> Value
+    ) async throws -> Value {
+        try await file.disk.write { [self] in try write(body) }
+    }
+
+    /// Reads with SQL what one moment had: the views `records_…` and the app's own tables.
+    ///
+    /// - Throws: what the body and SQLite throw; SQL that writes is refused.
+    public func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try file.read(body)
+    }
+
+    /// Reads with SQL; see the blocking twin.
+    public func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await file.disk.read { [self] in try read(body) }
+    }
+}

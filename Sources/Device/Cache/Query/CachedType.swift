@@ -1,0 +1,42 @@
+import StratusClient
+
+/// What an app asks of one record type on this device: which fields are columns, with an index each, and in
+/// which words are looked for.
+///
+/// Declared at opening. Queries work without it, and read every record of the type; with it they read what
+/// they find. The file is brought in line with the declaration when it is opened: a type that is new or
+/// declared otherwise is read once. Processes with one file declare the same, or nothing.
+///
+/// ```swift
+/// let cache = try CloudCache(
+///     path: path, container: .default(),
+///     types: [
+///         CachedType(
+///             "Note", indexed: ["isDone", "date"], searchable: ["text"], columns: ["title"])
+///     ])
+/// ```
+///
+/// For the app's own SQL there is a view for each declared type, `records_Note` here, with the columns
+/// `_recordName`, `_zoneName`, `_zoneOwner`, `_database`, `_created`, `_modified` and one for each field that
+/// the declaration names: text, numbers, dates in milliseconds since 1970, names of references, JSON of lists and
+/// places, Base64 of bytes.
+public struct CachedType: Hashable, Sendable {
+    public var recordType: CKRecord.RecordType
+    /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among them. A list
+    /// or a place has no order, and is read from the record.
+    public var indexed: [CKRecord.FieldKey]
+    /// Fields in whose words searches look (`TOKENMATCHES`, `SELF CONTAINS`).
+    public var searchable: [CKRecord.FieldKey]
+    /// Further fields that the view shows.
+    public var columns: [CKRecord.FieldKey]
+
+    public init(
+        _ recordType: CKRecord.RecordType, indexed: [CKRecord.FieldKey] = [],
+        searchable: [CKRecord.FieldKey] = [], columns: [CKRecord.FieldKey] = []
+    ) {
+        self.recordType = recordType
+        self.indexed = indexed
+        self.searchable = searchable
+        self.columns = columns
+    }
+}

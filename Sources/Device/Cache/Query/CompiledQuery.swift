@@ -1,0 +1,159 @@
+import Foundation
+import StratusClient
+import StratusMatching
+import StratusRecords
+import StratusWire
+
+/// A query, ready to be asked: of rows, and of single records as they change.
+struct CompiledQuery: Sendable {
+    /// Where a record stands in the order; zones of one name and two owners are told apart by their keys.
+    struct Place: Hashable, Sendable {
+        var place: RecordOrder.Place
+        var zoneKey: Int64
+    }
+
+    let recordType: String
+    let condition: QueryCondition
+    let order: RecordOrder
+    let zoneID: ZoneID?
+    let limit: Int?
+    let start: CacheCursor?
+    let now: Date
+    private let test: RecordTest
+
+    init(
+        recordType: String, condition: QueryCondition, order: RecordOrder, zoneID: ZoneID?,
+        limit: Int?, start: CacheCursor?, now: Date
+    ) throws {
+        self.recordType = recordType
+        self.condition = condition
+        self.order = order
+        self.zoneID = zoneID
+        self.limit = limit
+        self.start = start
+        self.now = now
+        test = try RecordTest(condition, recordType: recordType)
+    }
+
+    /// Whether a record is among the matches, wherever the page begins.
+    ///
+    /// - Parameter searchable: the fields in whose words `SELF` looks; nil is all texts.
+    func matches(_ record: RecordSnapshot, searchable: [String]?) -> Bool {
+        guard record.type == recordType, zoneID == nil || zoneID == record.id.zoneID else {
+            return false
+        }
+        return test.holds(for: RecordValues(record), of: record, searchable: searchable)
+    }
+
+    func place(of record: RecordSnapshot, zoneKey: Int64) -> Place {
+        Place(
+            place: order.place(of: RecordValues(record), in: record.id.zoneID.name),
+            zoneKey: zoneKey)
+    }
+
+    func isBefore(_ one: Place, _ other: Place) -> Bool {
+        if one.place == other.place { return one.zoneKey < other.zoneKey }
+        return order.isBefore(one.place, other.place)
+    }
+
+    /// Whether a place belongs to the page that begins at the cursor.
+    func isOnPage(_ place: Place) -> Bool {
+        start.map { isBefore(Place(place: $0.place, zoneKey: $0.zoneKey), place) } ?? true
+    }
+
+    /// Whether it can change what is found when only the service's notes on a record are new.
+    var readsSystem: Bool {
+        order.keys.contains { $0.field.isOfSystem } || condition.readsSystem
+    }
+}
+
+/// A condition with what is worked out once.
+private indirect enum RecordTest: Sendable {
+    case all([RecordTest])
+    case any([RecordTest])
+    case not(RecordTest)
+    case filter(RecordMatcher)
+    /// Words, in whichever fields are searchable.
+    case search(RecordMatcher.Condition)
+
+    init(_ condition: QueryCondition, recordType: String) throws {
+        switch condition {
+        case .all(let members):
+            self = .all(try members.map { try RecordTest($0, recordType: recordType) })
+        case .any(let members):
+            self = .any(try members.map { try RecordTest($0, recordType: recordType) })
+        case .not(let member): self = .not(try RecordTest(member, recordType: recordType))
+        case .filter(let filter):
+            if filter.field == .system(.share) {
+                throw CKError(
+                    .invalidArguments, "Ask the service for the records of a share: only it knows.")
+            }
+            guard filter.isSearch else {
+                self = .filter(
+                    RecordMatcher(recordType: recordType, conditions: [.init(filter: filter)]))
+                return
+            }
+            var test = RecordMatcher.Condition(filter: filter, words: filter.words)
+            if filter.field == .anySearchable {
+                self = .search(test)
+            } else {
+                if case .user(let name) = filter.field {
+                    test.searchedFields = [(name, .string)]
+                }
+                self = .filter(RecordMatcher(recordType: recordType, conditions: [test]))
+            }
+        }
+    }
+
+    func holds(
+        for values: RecordValues, of record: RecordSnapshot, searchable: [String]?
+    ) -> Bool {
+        switch self {
+        case .all(let members):
+            return members.allSatisfy { $0.holds(for: values, of: record, searchable: searchable) }
+        case .any(let members):
+            return members.contains { $0.holds(for: values, of: record, searchable: searchable) }
+        case .not(let member):
+            return !member.holds(for: values, of: record, searchable: searchable)
+        case .filter(let matcher): return matcher.matches(values)
+        case .search(var condition):
+            let names =
+                searchable
+                ?? record.fields.filter { $0.value?.searchTokens.isEmpty == false }.map(\.name)
+            condition.searchedFields = names.map { ($0, .string) }
+            return RecordMatcher(recordType: record.type, conditions: [condition]).matches(values)
+        }
+    }
+}
+
+extension QueryDictionary.Filter {
+    var isSearch: Bool {
+        comparator == .containsAllTokens || comparator == .containsAnyTokens
+    }
+
+    /// The words of a search.
+    var words: [[UInt8]] {
+        guard case .string(let text) = value else { return [] }
+        return SearchTokens.tokens(of: text)
+    }
+}
+
+extension QueryDictionary.FieldName {
+    fileprivate var isOfSystem: Bool {
+        switch self {
+        // Names, parents and types are the record's own.
+        case .user, .system(.recordName), .system(.parent), .system(.share): false
+        case .system: true
+        }
+    }
+}
+
+extension QueryCondition {
+    fileprivate var readsSystem: Bool {
+        switch self {
+        case .all(let members), .any(let members): members.contains(where: \.readsSystem)
+        case .not(let member): member.readsSystem
+        case .filter(let filter): filter.field.isOfSystem
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import StratusClient
+import StratusRecords
+
+/// How old an answer of the public database may be.
+public enum AnswerAge: Hashable, Sendable {
+    /// What this device has, if it is no older; else the service is asked, and what it has is given where the
+    /// service cannot be reached.
+    case cached(upTo: Duration)
+    /// The service is asked; what this device has is given where it cannot be reached.
+    case refresh
+    /// Only what this device has.
+    case cacheOnly
+}
+
+/// What the public database answered to a query, now or earlier.
+public struct PublicAnswer: Sendable {
+    public var records: [CKRecord]
+    /// When the service said so, by this device's clock.
+    public var date: Date
+    /// Why the service could not be asked; nil where it was, or need not be.
+    public var error: CKError?
+    /// Whether it is older than was asked for.
+    public var isStale: Bool { error != nil }
+}
+
+/// The public database through the cache: what was asked is kept, answer by answer, for the next time and for
+/// when there is no network.
+///
+/// ```swift
+/// let huts = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > 10"))
+/// let answer = try await cache.publicRecords(matching: huts, age: .cached(upTo: .seconds(60)))
+/// if answer.isStale { print("as of", answer.date) }
+/// ```
+extension CloudCache {
+    /// The matches of a query in the public database, as old as the app allows.
+    ///
+    /// Each query, zone and limit has an answer of its own; the newest 200 are kept. Records are the answer's:
+    /// they are not among those that ``records(matching:in:)-(CacheQuery,_)`` finds, and are saved with the
+    /// database. Files of assets are not kept.
+    ///
+    /// - Parameters:
+    ///   - query: what the service is asked.
+    ///   - zoneID: nil is the default zone.
+    ///   - limit: matches at the most.
+    ///   - age: how old the answer may be.
+    /// - Throws: `CKError` where the service refuses, or cannot be reached and this device has no answer;
+    ///   ``CacheError`` `noAnswer` under `cacheOnly`; `invalidDatabase` where the cache has no container.
+    public func publicRecords(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, limit: Int = 100,
+        age: AnswerAge = .cached(upTo: .seconds(60))
+    ) async throws -> PublicAnswer {
+        guard let publicDatabase else { throw CacheError.unkeptDatabase }
+        let key = try PublicAnswerKey(query, zoneID, limit).text
+        let kept = try await file.disk.read { [file] in try file.answer(key) }
+        let now = world.nowMilliseconds()
+        switch age {
+        case .cacheOnly:
+            guard let kept else {
+                throw CacheError(.noAnswer, "Ask once with a network: no answer is kept here.")
+            }
+            return kept
+        case .cached(let limit):
+            // A clock that was set back makes no answer eternal.
+            if let kept, abs(world.now.timeIntervalSince(kept.date)) <= limit / .seconds(1) {
+                return kept
+            }
+        case .refresh: break
+        }
+        do {
+            let matches = try await publicDatabase.records(
+                matching: query, inZoneWith: zoneID, desiredKeys: nil, resultsLimit: limit
+            ).matchResults
+            let records = try matches.map { try $0.1.get() }
+            let snapshots = try records.map { try RecordSnapshot($0) }
+            try await file.disk.write { [file] in
+                try file.keep(snapshots, for: key, nowMilliseconds: now)
+            }
+            return PublicAnswer(records: records, date: world.now)
+        } catch let error as CKError where error.isOfTheWay {
+            guard var kept else { throw error }
+            kept.error = error
+            return kept
+        }
+    }
+}
+
+extension CKError {
+    /// Whether the service was not reached, or has no time.
+    fileprivate var isOfTheWay: Bool {
+        switch code {
+        case .networkFailure, .networkUnavailable, .serviceUnavailable, .requestRateLimited,
+            .serverResponseLost, .zoneBusy:
+            true
+        default: false
+        }
+    }
+}

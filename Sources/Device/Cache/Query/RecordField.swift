@@ -1,0 +1,139 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusWire
+
+/// A field of a record type with the type of its values, for queries that the compiler checks.
+///
+/// ```swift
+/// enum Note {
+///     static let isDone = RecordField<Bool>("isDone")
+///     static let title = RecordField<String>("title")
+///     static let date = RecordField<Date>("date")
+/// }
+///
+/// let open = CacheQuery("Note")
+///     .where(Note.isDone == false && Note.title.begins(with: "M"))
+///     .sorted(by: Note.date, ascending: false)
+/// ```
+public struct RecordField<Value: CKRecordValueProtocol>: Hashable, Sendable {
+    public let key: CKRecord.FieldKey
+
+    public init(_ key: CKRecord.FieldKey) { self.key = key }
+
+    fileprivate func compare(
+        _ comparator: QueryDictionary.Comparator, _ value: Any
+    ) -> CacheCondition {
+        CacheCondition(comparator, key, FieldValue(compared: value))
+    }
+
+    /// Whether the field has one of these values.
+    public func isOne(of values: [Value]) -> CacheCondition {
+        values.isEmpty ? .never : compare(.in, values)
+    }
+}
+
+/// What a query asks of a record: made of ``RecordField``s with `==`, `<`, `&&`, `||` and `!`, or of an
+/// `NSPredicate`.
+public struct CacheCondition: Sendable {
+    indirect enum Part {
+        case predicate(RecordPredicate)
+        /// Nil is a value that no field can hold.
+        case filter(QueryDictionary.Comparator, CKRecord.FieldKey, FieldValue?)
+        case all([CacheCondition])
+        case any([CacheCondition])
+        case not(CacheCondition)
+    }
+
+    let part: Part
+
+    init(_ part: Part) { self.part = part }
+
+    init(
+        _ comparator: QueryDictionary.Comparator, _ key: CKRecord.FieldKey, _ value: FieldValue?
+    ) {
+        part = .filter(comparator, key, value)
+    }
+
+    /// The conditions of a predicate, in the grammar that the service's queries know; OR and negated
+    /// compounds too.
+    public init(_ predicate: NSPredicate) {
+        part = .predicate(RecordPredicate(predicate))
+    }
+
+    static let never = CacheCondition(.any([]))
+
+    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    func resolved(now: Date) throws -> QueryCondition {
+        switch part {
+        case .predicate(let predicate): return try predicate.condition(now: now)
+        case .filter(let comparator, let key, let value):
+            guard let value else {
+                throw CKError(
+                    .invalidArguments,
+                    "Compare “\(key)” with a value that a record's field can hold.")
+            }
+            return .filter(QueryDictionary.Filter(comparator, try .init(key: key), value))
+        case .all(let members): return .all(try members.map { try $0.resolved(now: now) })
+        case .any(let members): return .any(try members.map { try $0.resolved(now: now) })
+        case .not(let member): return try member.resolved(now: now).negated
+        }
+    }
+
+    public static func && (one: CacheCondition, other: CacheCondition) -> CacheCondition {
+        CacheCondition(.all([one, other]))
+    }
+
+    public static func || (one: CacheCondition, other: CacheCondition) -> CacheCondition {
+        CacheCondition(.any([one, other]))
+    }
+
+    /// The opposite, as `NOT` in a predicate: `!(field < 3)` is `field >= 3`.
+    public static prefix func ! (condition: CacheCondition) -> CacheCondition {
+        CacheCondition(.not(condition))
+    }
+}
+
+extension RecordField {
+    public static func == (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.equals, value)
+    }
+
+    /// Holds of records without the field too.
+    public static func != (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.notEquals, value)
+    }
+
+    public static func < (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.lessThan, value)
+    }
+
+    public static func <= (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.lessThanOrEquals, value)
+    }
+
+    public static func > (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.greaterThan, value)
+    }
+
+    public static func >= (field: RecordField, value: Value) -> CacheCondition {
+        field.compare(.greaterThanOrEquals, value)
+    }
+}
+
+extension RecordField where Value == String {
+    /// Whether the text begins so, to the letter.
+    public func begins(with prefix: String) -> CacheCondition { compare(.beginsWith, prefix) }
+
+    /// Whether the text has all these words, whatever their capitals and accents.
+    public func hasWords(of text: String) -> CacheCondition {
+        CacheCondition(.containsAllTokens, key, .string(text.withoutCommonWords))
+    }
+}
+
+extension RecordField {
+    /// Whether the list has this member.
+    public func contains<Element>(_ member: Element) -> CacheCondition where Value == [Element] {
+        compare(.listContains, member)
+    }
+}

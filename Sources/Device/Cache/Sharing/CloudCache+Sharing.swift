@@ -1,0 +1,180 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Sharing records and zones with other people.
+///
+/// What only takes away works offline and waits in the queue: ``stopSharing(_:)`` and ``leaveShare(inZoneWith:)``. What
+/// needs the service throws ``CacheError`` `notSynced` without it, and then nothing was changed: making a share,
+/// changing its people, joining one. A share that is here can be read offline with its people, by
+/// ``record(for:in:)``.
+///
+/// ```swift
+/// let share = try await cache.share(listID)
+/// try await cache.invite(emailAddresses: ["bo@example.org"], to: share.recordID, permission: .readWrite)
+/// try await cache.stopSharing(share.recordID)
+/// ```
+extension CloudCache {
+    /// Shares a record and what hangs on it, or finds the share that it has.
+    ///
+    /// What is pending is sent first.
+    ///
+    /// - Throws: ``CacheError`` `notSynced` without the service, `invalidZone` where the record is not at the service;
+    ///   ``sync()``'s errors.
+    public func share(_ rootID: CKRecord.ID) async throws -> CKShare {
+        try await sync()
+        let share = try await atService(.private) { database in
+            let root = try await database.record(for: rootID)
+            if let known = root.share {
+                return try await Self.share(known.recordID, in: database)
+            }
+            let share = CKShare(rootRecord: root)
+            return try await Self.save(share, with: root, in: database)
+        }
+        try await sync()
+        return share
+    }
+
+    /// Shares a whole zone, or finds the share that it has; see ``share(_:)``.
+    public func shareZone(_ id: CKRecordZone.ID) async throws -> CKShare {
+        try await sync()
+        let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: id)
+        let share = try await atService(.private) { database in
+            do {
+                return try await Self.share(shareID, in: database)
+            } catch let error as CKError where error.code == .unknownItem {
+                return try await Self.save(CKShare(recordZoneID: id), with: nil, in: database)
+            }
+        }
+        try await sync()
+        return share
+    }
+
+    /// Invites people by their e-mail addresses.
+    ///
+    /// - Returns: the share; its `url` is what to send them.
+    /// - Throws: as ``changeShare(_:in:_:)``.
+    @discardableResult
+    public func invite(
+        emailAddresses: [String], to shareID: CKRecord.ID,
+        permission: CKShare.ParticipantPermission = .readOnly,
+        in scope: CKDatabase.Scope = .private
+    ) async throws -> CKShare {
+        let people = try await atService(scope) { database in
+            let results = try await database.container.shareParticipants(
+                forEmailAddresses: emailAddresses)
+            return try emailAddresses.compactMap { try results[$0]?.get() }
+        }
+        for person in people { person.permission = permission }
+        return try await changeShare(shareID, in: scope) { share in
+            for person in people { share.addParticipant(person) }
+        }
+    }
+
+    /// Changes a share as the service has it: its people, what they may, its title.
+    ///
+    /// - Parameter change: gets the service's share; again where somebody else changed it meanwhile.
+    /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``; what
+    ///   the body throws.
+    @discardableResult
+    public func changeShare(
+        _ shareID: CKRecord.ID, in scope: CKDatabase.Scope = .private,
+        _ change: @Sendable (CKShare) throws -> Void
+    ) async throws -> CKShare {
+        let share = try await atService(scope) { database in
+            for _ in 0..<4 {
+                let share = try await Self.share(shareID, in: database)
+                try change(share)
+                do {
+                    return try await Self.save(share, with: nil, in: database)
+                } catch let error as CKError where error.code == .serverRecordChanged {
+                    // With what the others made of it.
+                    continue
+                }
+            }
+            throw SyncFailure(
+                .serverRecordChanged, message: "Others change the share all the while.")
+        }
+        try await sync()
+        return share
+    }
+
+    /// Joins a share; its zone is here when this returns.
+    ///
+    /// - Parameter url: the link of an invitation.
+    /// - Returns: the zone, in the shared database.
+    /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``;
+    ///   `invalidDatabase` where this cache does not keep the shared database.
+    @discardableResult
+    public func acceptShare(at url: URL) async throws -> CKRecordZone.ID {
+        let id = try await atService(.shared) { database in
+            let container = database.container
+            return try await container.accept(try await container.shareMetadata(for: url))
+                .recordID.zoneID
+        }
+        try await sync()
+        return id
+    }
+
+    /// Leaves a share: its zone goes, here at once and at the service with the next sync. Works offline.
+    ///
+    /// - Throws: ``CacheError`` `invalidDatabase`, or SQLite's error.
+    public func leaveShare(inZoneWith id: CKRecordZone.ID) throws {
+        try deleteZone(id, in: .shared)
+    }
+
+    /// Ends sharing with everybody: the share goes, here at once and at the service with the next sync, and what was shared
+    /// stays the owner's alone. Works offline.
+    ///
+    /// - Throws: SQLite's error.
+    public func stopSharing(_ shareID: CKRecord.ID) throws {
+        try delete(shareID)
+    }
+
+    // MARK: At the service
+
+    private static func share(
+        _ id: CKRecord.ID, in database: CKDatabase
+    ) async throws -> CKShare {
+        guard let share = try await database.record(for: id) as? CKShare else {
+            throw SyncFailure(.unknownItem, message: "There is no share of this name.")
+        }
+        return share
+    }
+
+    private static func save(
+        _ share: CKShare, with root: CKRecord?, in database: CKDatabase
+    ) async throws -> CKShare {
+        let results = try await database.modifyRecords(
+            saving: [root, share].compactMap(\.self), deleting: [])
+        for result in results.saveResults.values { _ = try result.get() }
+        return share
+    }
+
+    private func atService<Value: Sendable>(
+        _ scope: CKDatabase.Scope, _ body: (CKDatabase) async throws -> Value
+    ) async throws -> Value {
+        let database = try database(scope)
+        let remote = database.driver.remote
+        guard let cloud = remote.cloudDatabase else { throw CacheError.unkeptDatabase }
+        do {
+            guard try database.store.claim(for: try await remote.userRecordName()) else {
+                throw CacheError(
+                    .halted, "Sign in with the account of this file.", haltReason: .otherAccount)
+            }
+            return try await body(cloud)
+        } catch let error as CacheError {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch let failure as SyncFailure {
+            throw CacheError(.notSynced, Self.needsService, failure: failure)
+        } catch let error as CKError {
+            throw CacheError(.notSynced, Self.needsService, failure: SyncFailure(error))
+        }
+    }
+
+    private static let needsService =
+        "Nothing was changed: this part of sharing needs the service, and its consent."
+}

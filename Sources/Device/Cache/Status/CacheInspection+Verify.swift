@@ -1,0 +1,93 @@
+import GRDB
+import StratusRecords
+
+/// Whether a file keeps its promises to itself.
+extension CacheInspection {
+    /// Sentences about what is wrong; empty when nothing is. Reads the whole file.
+    package func violations() throws -> [String] {
+        var found: [String] = []
+        let integrity = try String.fetchAll(database, sql: "PRAGMA integrity_check(100)")
+        if integrity != ["ok"] { found += integrity.map { "SQLite: \($0)" } }
+        for (sentence, sql) in Self.rules {
+            let names = try String.fetchAll(database, sql: sql + " LIMIT 100")
+            found += names.map { "\(sentence): \($0)" }
+        }
+        found += try unreadableRows()
+        return found
+    }
+
+    /// What must be nowhere, as a query for the names of what breaks it.
+    private static let rules: [(String, String)] = [
+        (
+            "A record hangs on no zone",
+            "SELECT name FROM record WHERE zone NOT IN (SELECT id FROM zone)"
+        ),
+        (
+            "A pending change hangs on no zone",
+            "SELECT name FROM pending WHERE zone NOT IN (SELECT id FROM zone)"
+        ),
+        (
+            "A save waits for a record that is not here",
+            """
+            SELECT name FROM pending WHERE kind = 0 AND NOT EXISTS (
+                SELECT 1 FROM record WHERE record.zone = pending.zone AND record.name = pending.name)
+            """
+        ),
+        (
+            "A record that waits to be deleted is here",
+            """
+            SELECT name FROM pending WHERE kind = 1 AND EXISTS (
+                SELECT 1 FROM record WHERE record.zone = pending.zone AND record.name = pending.name)
+            """
+        ),
+        (
+            "The service does not have a record, and nothing waits to bring it there",
+            """
+            SELECT name FROM record WHERE system IS NULL AND NOT EXISTS (
+                SELECT 1 FROM pending
+                WHERE pending.zone = record.zone AND pending.name = record.name)
+            """
+        ),
+        (
+            "A zone that is to be deleted has records",
+            """
+            SELECT zone.name FROM zone WHERE state = 2
+                AND EXISTS (SELECT 1 FROM record WHERE record.zone = zone.id)
+            """
+        ),
+        (
+            "A change has the number of a later one",
+            """
+            SELECT name FROM pending
+            WHERE sequence > (SELECT seq FROM sqlite_sequence WHERE name = 'pending')
+            """
+        ),
+        (
+            "A database is neither private nor shared",
+            "SELECT name FROM zone WHERE database NOT IN (2, 3)"
+        ),
+    ]
+
+    private func unreadableRows() throws -> [String] {
+        var found: [String] = []
+        let columns = [
+            ("record", "name, system, fields"), ("pending", "name, baseSystem, baseFields"),
+        ]
+        for (table, names) in columns {
+            let rows = try Row.fetchCursor(database, sql: "SELECT \(names) FROM \(table)")
+            while found.count < 100, let row = try rows.next() {
+                do {
+                    try row.withUnsafeData(atIndex: 1) { data in
+                        _ = try data?.withUnsafeBytes { try StoredSystem.decode($0) }
+                    }
+                    try row.withUnsafeData(atIndex: 2) { data in
+                        _ = try data?.withUnsafeBytes { try StoredFields.decode($0) }
+                    }
+                } catch {
+                    found.append("A row of \(table) cannot be read: \(row[0] as String): \(error)")
+                }
+            }
+        }
+        return found
+    }
+}

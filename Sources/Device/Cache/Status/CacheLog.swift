@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+import Logging
+import StratusClient
+import StratusRuntime
+
+/// Something that happened while syncing, for whoever looks for a fault: without any value of a field.
+public struct LoggedEvent: Hashable, Sendable, Codable {
+    /// When it happened, by this device's clock.
+    public var date: Date
+    /// The database, 2 private and 3 shared; 0 is the file.
+    public var scope: Int
+    /// A level of swift-log: `debug`, `info`, `notice`, `warning`, `error`.
+    public var level: String
+    /// What happened, in a word that never changes: `operation`, `failed`, `halted`, ….
+    public var kind: String
+    public var details: [String: String]
+}
+
+/// What happened while syncing: handed to swift-log under the label `stratus.cache`, and the last events kept
+/// in the file, over restarts.
+///
+/// What went well is written with the next transaction that has another reason; what went wrong, at once.
+struct CacheLog: Sendable {
+    /// Events that the file has at the most.
+    static let limit = 500
+
+    let file: CacheFile
+    let scope: CKDatabase.Scope?
+    let world: World
+    private let logger = Logger(label: "stratus.cache")
+
+    init(file: CacheFile, scope: CKDatabase.Scope?, world: World) {
+        self.file = file
+        self.scope = scope
+        self.world = world
+    }
+
+    /// - Parameters:
+    ///   - isFailure: whether it is written at once; so is every warning.
+    ///   - isInTransaction: whether somebody writes already, who takes it along.
+    func note(
+        _ level: Logger.Level, _ kind: String, _ details: [String: String] = [:],
+        isFailure: Bool = false, isInTransaction: Bool = false
+    ) {
+        var metadata: Logger.Metadata = ["database": "\(scope?.rawValue ?? 0)"]
+        for (key, value) in details { metadata[key] = "\(value)" }
+        logger.log(level: level, "\(kind)", metadata: metadata)
+        let event = LoggedEvent(
+            date: world.now, scope: scope?.rawValue ?? 0, level: level.rawValue, kind: kind,
+            details: details)
+        file.events.withLock { events in
+            events.append(event)
+            events.removeFirst(max(0, events.count - Self.limit))
+        }
+        guard isFailure || level >= .warning, !isInTransaction else { return }
+        // On a full or damaged disk the event was logged, and waits in memory for the next transaction.
+        try? file.write { _ in }
+    }
+}
+
+extension CacheFile {
+    /// Writes what happened since the last transaction. The oldest events go.
+    func writeEvents(_ events: [LoggedEvent], _ database: Database) throws {
+        guard !events.isEmpty else { return }
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO event (time, database, level, kind, details) VALUES (?, ?, ?, ?, ?)
+                """)
+        for event in events {
+            try statement.execute(arguments: [
+                Int64((event.date.timeIntervalSince1970 * 1_000).rounded()), event.scope,
+                event.level, event.kind,
+                String(decoding: try JSONEncoder().encode(event.details), as: UTF8.self),
+            ])
+        }
+        try database.cachedStatement(sql: "DELETE FROM event WHERE id <= ?")
+            .execute(arguments: [database.lastInsertedRowID - Int64(CacheLog.limit)])
+    }
+
+    /// The last events, the oldest first.
+    static func events(_ database: Database) throws -> [LoggedEvent] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT time, database, level, kind, details FROM event ORDER BY id")
+        return try rows.map { row in
+            LoggedEvent(
+                date: Date(timeIntervalSince1970: Double(row[0] as Int64) / 1_000), scope: row[1],
+                level: row[2], kind: row[3],
+                details: try JSONDecoder().decode(
+                    [String: String].self, from: Data((row[4] as String).utf8)))
+        }
+    }
+}
+
+extension CloudCache {
+    /// The last 500 things that happened while syncing, the oldest first, over restarts. Without names of
+    /// records and values of fields.
+    public func loggedEvents() throws -> [LoggedEvent] {
+        // What waits in memory has its place among them.
+        try file.write { _ in }
+        return try file.read { try CacheFile.events($0) }
+    }
+}

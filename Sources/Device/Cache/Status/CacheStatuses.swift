@@ -1,0 +1,89 @@
+import StratusClient
+import StratusSync
+
+/// Whoever can tell a status: the file's databases, without the cache that has them.
+struct StatusSource: Sendable {
+    let databases: [CachedDatabase]
+    let turn: SyncTurn
+
+    func status() async throws -> CacheStatus {
+        var all: CacheStatus?
+        for database in databases {
+            var status = try await database.store.file.disk.read {
+                var status = CacheStatus()
+                try database.store.fillCounts(&status)
+                return status
+            }
+            await database.driver.fillStatus(&status)
+            all = all?.joined(with: status) ?? status
+        }
+        all?.isSyncedElsewhere = await turn.isWaiting
+        return all ?? CacheStatus()
+    }
+}
+
+/// The status of a cache as it is, and then each other one as it comes.
+///
+/// Merged while nobody looks: who is slow gets the newest. It ends when the cache is closed or dropped,
+/// and throws when the file cannot be read.
+public struct CacheStatuses: AsyncSequence, Sendable {
+    public typealias Element = CacheStatus
+
+    let source: StatusSource
+    let wakes: AsyncStream<Void>
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(source: source, wakes: wakes.makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let source: StatusSource
+        fileprivate var wakes: AsyncStream<Void>.Iterator
+        private var last: CacheStatus?
+
+        fileprivate init(source: StatusSource, wakes: AsyncStream<Void>.Iterator) {
+            self.source = source
+            self.wakes = wakes
+        }
+
+        public mutating func next() async throws -> CacheStatus? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> CacheStatus? {
+            while source.databases.first?.store.file.isClosed == false {
+                let status = try await source.status()
+                if status != last {
+                    last = status
+                    return status
+                }
+                guard await wakes.next(isolation: actor) != nil else { return nil }
+            }
+            return nil
+        }
+    }
+}
+
+extension CloudCache {
+    /// The status of some databases, now and whenever it is another one; see ``CacheStatuses``.
+    ///
+    /// ```swift
+    /// for try await status in cache.statuses() { statusLabel.text = status.line }
+    /// ```
+    ///
+    /// - Parameter scope: a database; nil is all of them, as ``status(in:)`` joins them.
+    /// - Throws: ``CacheError`` `invalidDatabase`.
+    public func statuses(in scope: CKDatabase.Scope) throws -> CacheStatuses {
+        CacheStatuses(
+            source: StatusSource(databases: [try database(scope)], turn: turn),
+            wakes: observers.statusWakes())
+    }
+
+    /// The status of all databases together, now and whenever it is another one; see ``CacheStatuses``.
+    public func statuses() -> CacheStatuses {
+        CacheStatuses(
+            source: StatusSource(databases: databases, turn: turn), wakes: observers.statusWakes())
+    }
+}

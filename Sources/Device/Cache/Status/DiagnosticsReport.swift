@@ -1,0 +1,177 @@
+import Foundation
+
+/// All that a support desk needs to know of a cache's file: its queue, its zones and tokens, and what happened
+/// lately, as JSON or as text.
+///
+/// It names zones, records and users. It has no values of fields unless the app asked for them, and of tokens
+/// only the first characters.
+public struct DiagnosticsReport: Hashable, Sendable, Codable {
+    /// A database of the file.
+    public struct Database: Hashable, Sendable, Codable {
+        /// 2 private, 3 shared.
+        public var scope: Int
+        public var changeToken: String?
+        public var isSubscriptionSaved: Bool
+        /// By how many milliseconds the service's clock is ahead of this device's.
+        public var clockOffsetMilliseconds: Int64
+        public var lastFetch: Date?
+        public var lastSend: Date?
+    }
+
+    public struct Zone: Hashable, Sendable, Codable {
+        public var scope: Int
+        public var name: String
+        public var owner: String
+        /// `wanted`, `existing`, `unwanted`, `replaced` or `refused`.
+        public var state: String
+        public var changeToken: String?
+        public var needsFetch: Bool
+        public var isRefetching: Bool
+        public var recordCount: Int
+    }
+
+    /// A change that the service has not confirmed.
+    public struct Change: Hashable, Sendable, Codable {
+        public var scope: Int
+        public var zone: String
+        public var name: String
+        /// `save` or `delete`.
+        public var kind: String
+        public var edited: Date
+        public var generation: Int64
+        public var conflictRounds: Int
+        public var attempts: Int
+        /// `notSent`, `unknown` or `underWay`.
+        public var delivery: String
+        /// Why it needs attention.
+        public var failure: String?
+        /// The names of the record's fields, with their values if the app asked for them.
+        public var fields: [String: String?]
+    }
+
+    public var made: Date
+    /// The format of the file.
+    public var format: Int
+    public var userRecordName: String?
+    public var account: String?
+    public var isEnabled: Bool
+    /// ``CacheStatus/details``, where an app made the report.
+    public var status: [String]
+    public var databases: [Database]
+    public var zones: [Zone]
+    /// The oldest 1,000.
+    public var queue: [Change]
+    public var queueCount: Int
+    /// How many reports of each kind the app has not taken.
+    public var reports: [String: Int]
+    /// The last 500, the oldest first.
+    public var events: [LoggedEvent]
+    /// Rows of each table.
+    public var rowCounts: [String: Int]
+    /// Bytes of the file and of what belongs to it.
+    public var fileBytes: [String: Int]
+
+    /// The report as JSON, with sorted keys and ISO dates.
+    public func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return try encoder.encode(self)
+    }
+
+    /// The report for a person.
+    public var text: String {
+        var lines = [
+            "Cache of \(userRecordName ?? "nobody yet"), format \(format), \(Self.time(made))"
+        ]
+        lines += status
+        lines.append("Account: \(account ?? "unknown"), syncing \(isEnabled ? "on" : "off")")
+        lines.append("")
+        for (name, bytes) in fileBytes.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(name): \(bytes) bytes")
+        }
+        for (name, count) in rowCounts.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(name): \(count) rows")
+        }
+        for database in databases {
+            lines.append("")
+            lines.append(
+                "Database \(Self.scope(database.scope)): token \(database.changeToken ?? "none"), "
+                    + "subscription \(database.isSubscriptionSaved ? "saved" : "not saved"), "
+                    + "clock \(database.clockOffsetMilliseconds) ms, "
+                    + "last fetch \(Self.time(database.lastFetch)), "
+                    + "last send \(Self.time(database.lastSend))")
+            for zone in zones where zone.scope == database.scope {
+                lines.append(
+                    "  Zone \(zone.name) of \(zone.owner): \(zone.state), "
+                        + "\(zone.recordCount) records, token \(zone.changeToken ?? "none")"
+                        + (zone.needsFetch ? ", to be fetched" : "")
+                        + (zone.isRefetching ? ", in a full fetch" : ""))
+            }
+        }
+        lines.append("")
+        lines.append("Queue: \(queueCount) changes")
+        for change in queue { lines.append("  " + Self.line(of: change)) }
+        for (kind, count) in reports.sorted(by: { $0.key < $1.key }) {
+            lines.append("Reports not taken, \(kind): \(count)")
+        }
+        lines.append("")
+        lines.append("Events: \(events.count)")
+        for event in events {
+            let details = event.details.sorted { $0.key < $1.key }
+                .map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+            lines.append("  \(Self.time(event.date)) \(event.level) \(event.kind) \(details)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func line(of change: Change) -> String {
+        var line =
+            "\(change.kind) \(change.zone)/\(change.name), edited \(time(change.edited)), "
+            + "\(change.delivery), attempts \(change.attempts), conflicts \(change.conflictRounds)"
+        if let failure = change.failure { line += ", refused: \(failure)" }
+        if !change.fields.isEmpty {
+            let fields = change.fields.sorted { $0.key < $1.key }
+            line +=
+                ", fields "
+                + fields.map { name, value in value.map { "\(name)=\($0)" } ?? name }
+                .joined(separator: " ")
+        }
+        return line
+    }
+
+    private static func time(_ date: Date?) -> String {
+        date.map { $0.formatted(.iso8601) } ?? "never"
+    }
+
+    private static func scope(_ scope: Int) -> String { scope == 2 ? "private" : "shared" }
+}
+
+extension CloudCache {
+    /// All that a support desk needs to know; see ``DiagnosticsReport``.
+    ///
+    /// ```swift
+    /// let report = try await cache.diagnosticsReport()
+    /// try report.json().write(to: attachment)
+    /// ```
+    ///
+    /// - Parameter includingValues: whether the values of changes that wait are in it. They are the user's
+    ///   own: ask them first.
+    /// - Throws: SQLite's error.
+    public func diagnosticsReport(
+        includingValues: Bool = false
+    ) async throws -> DiagnosticsReport {
+        let details = try await status().details
+        // What waits in memory has its place among the events.
+        try file.write { _ in }
+        let path = file.path
+        var report = try await file.disk.read { [self] in
+            try file.read { database in
+                try CacheInspection(database, path: path)
+                    .report(made: world.now, includingValues: includingValues)
+            }
+        }
+        report.status = details.split(separator: "\n").map(String.init)
+        return report
+    }
+}

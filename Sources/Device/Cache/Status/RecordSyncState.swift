@@ -1,0 +1,76 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// How a single record stands with the service.
+public struct RecordSyncState: Hashable, Sendable {
+    public enum Stage: Hashable, Sendable {
+        /// Not on this device, and nothing waits for it.
+        case absent
+        /// As the service has it, as far as this device knows.
+        case synced
+        /// An edit waits to be sent.
+        case waitsToSave
+        /// A deletion waits to be sent.
+        case waitsToDelete
+        /// It was sent, and the answer is not here yet.
+        case isSending
+        /// The service refused the change for good.
+        case needsAttention(SyncFailure)
+    }
+
+    public var stage: Stage
+    /// When the change that waits was made; nil where none does.
+    public var editDate: Date?
+    /// How many times it failed for an unexplained reason.
+    public var attempts = 0
+    /// How many times it met an edit of somebody else's.
+    public var conflictRounds = 0
+    /// When the service saved the record last, as far as this device knows.
+    public var modificationDate: Date?
+    /// Whether the zone waits for something: it is not made yet, or the service refused it.
+    public var isZoneReady = true
+}
+
+extension CloudCache {
+    /// How a record stands with the service: sent or not, refused and why. Reads the file alone.
+    ///
+    /// - Throws: SQLite's error, or ``CacheError`` `invalidDatabase`.
+    public func syncState(
+        of id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) throws -> RecordSyncState {
+        try database(scope).store.syncState(of: RecordID(id))
+    }
+}
+
+extension CacheStore {
+    func syncState(of id: RecordID) throws -> RecordSyncState {
+        try read { database in
+            guard let zone = try zone(id.zoneID, database) else {
+                return RecordSyncState(stage: .absent)
+            }
+            let record = try record(id.name, zone, database)
+            var state = RecordSyncState(stage: record == nil ? .absent : .synced)
+            state.modificationDate = record?.system?.modifiedMilliseconds.map(Self.date)
+            state.isZoneReady = zone.state == .existing
+            guard let row = try pending(id.name, zone, database) else { return state }
+            state.editDate = Self.date(row.editedMilliseconds)
+            state.attempts = row.change.attempts
+            state.conflictRounds = row.change.conflictRounds
+            if let failure = row.failure {
+                state.stage = .needsAttention(failure)
+            } else if row.delivery == .underWay {
+                state.stage = .isSending
+            } else {
+                state.stage = row.change.kind == .save ? .waitsToSave : .waitsToDelete
+            }
+            return state
+        }
+    }
+
+    static func date(_ milliseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+}

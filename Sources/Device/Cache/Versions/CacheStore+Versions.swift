@@ -1,0 +1,257 @@
+import Foundation
+import GRDB
+import Logging
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// Records of newer and of older apps.
+extension CacheStore {
+    /// The version of a record; nil where its type has none.
+    func version(of record: RecordSnapshot) -> (found: Int64, current: Int64)? {
+        guard let declared = versions.declarations[record.type] else { return nil }
+        guard case .int64(let found) = record[declared.key] else { return (0, declared.current) }
+        return (found, declared.current)
+    }
+
+    /// Whether a newer app wrote a record.
+    func isNewer(_ record: RecordSnapshot) -> Bool {
+        version(of: record).map { $0.found > $0.current } ?? false
+    }
+
+    /// Whether the app does not see a record.
+    func isHidden(_ record: RecordSnapshot) -> Bool {
+        versions.sight == .hidden && isNewer(record)
+    }
+
+    /// - Throws: ``CacheError`` `newerRecord`.
+    func refuseIfNewer(_ record: RecordSnapshot?) throws {
+        guard let record, isNewer(record) else { return }
+        throw CacheError(.newerRecord, "Update the app: a newer one wrote this record.")
+    }
+
+    // MARK: Newer records
+
+    /// The zones that wait for a newer app, by the key of their row.
+    func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
+        guard versions.newerRecords == .haltZone else { return [:] }
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT zone.id, zone.name, zone.owner, flag.name, flag.value FROM flag
+                JOIN zone ON zone.\(isHere) AND flag.name LIKE 'newer/' || zone.id || '/%'
+                WHERE flag.\(isHere)
+                """)
+        var held: [Int64: ZoneID] = [:]
+        for row in rows {
+            let type = (row[3] as String).split(separator: "/", maxSplits: 2).last.map(String.init)
+            guard let type, let declared = versions.declarations[type],
+                let version = Int64(row[4] as String), version > declared.current
+            else { continue }
+            held[row[0]] = ZoneID(name: row[1], ownerName: row[2])
+        }
+        return held
+    }
+
+    /// A newer app's record came: the zone may have to wait for an update.
+    func noteNewer(
+        _ record: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        guard let version = version(of: record), version.found > version.current else { return }
+        let name = "newer/\(zone.key)/\(record.type)"
+        let known = try String.fetchOne(
+            database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+            arguments: [name])
+        if let known = known.flatMap({ Int64($0) }), known >= version.found { return }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+            arguments: [scope.rawValue, name, "\(version.found)"])
+        outcome.events.append(
+            .newerRecords(
+                CKRecordZone.ID(zone.id), recordType: record.type,
+                isHalted: versions.newerRecords == .haltZone))
+        held.withLock { held in
+            if versions.newerRecords == .haltZone { held[zone.key] = zone.id }
+        }
+    }
+
+    /// A zone goes with all its records.
+    func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
+        held.withLock { _ = $0.removeValue(forKey: zone.key) }
+    }
+
+    /// Gives an edited record this app's version, where no migration is owed.
+    func stampVersion(_ record: inout RecordSnapshot, over old: RecordSnapshot?) {
+        guard let declared = versions.declarations[record.type] else { return }
+        let found = old.flatMap { version(of: $0)?.found } ?? declared.current
+        guard !declared.steps.contains(where: { $0.version > found }) else { return }
+        record[declared.key] = .int64(max(found, declared.current))
+    }
+
+    /// A newer app's record meets a local change that was not sent.
+    ///
+    /// - Returns: whether that is all that is to be done with it.
+    func meetNewer(
+        _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws -> Bool {
+        guard isNewer(server) else { return false }
+        try noteNewer(server, zone, &outcome, database)
+        // The newer app decides: it has the change, and meets the record when it sends.
+        guard versions.newerRecords == .goOn else { return true }
+        let client = try record(server.id.name, zone, database)
+        try removePending(row, database)
+        try put(server, zone, database)
+        outcome.changedIDs.insert(server.id)
+        guard row.change.kind == .save, let client else { return true }
+        let conflict = SyncConflict(
+            ancestor: row.base, client: client, server: server,
+            clientEditedMilliseconds: row.editedMilliseconds)
+        try tell(of: conflict, against: server, &outcome)
+        return true
+    }
+
+    // MARK: Older records
+
+    /// The record as this device reads it: with the migrations that are not sent.
+    func migratedLocally(_ record: RecordSnapshot) -> RecordSnapshot {
+        guard let edit = migration(of: record, isLocal: true) else { return record }
+        var migrated = record
+        edit.apply(to: &migrated)
+        return migrated
+    }
+
+    /// What migrations make of an older record; nil where there is nothing to do, or where one failed.
+    ///
+    /// One that is local is followed by none that is sent: the service has the older record.
+    func migration(of record: RecordSnapshot, isLocal: Bool) -> LocalEdit? {
+        guard let declared = versions.declarations[record.type], let version = version(of: record),
+            version.found < declared.current, record.system?.sharing == nil
+        else { return nil }
+        let steps = declared.steps.filter { $0.version > version.found }
+        guard let last = steps.last else { return nil }
+        let isEdit = createsZones && steps.allSatisfy { $0.reach == .edit }
+        guard isEdit != isLocal else { return nil }
+        do {
+            var migrated = file.withFiles(try record.record())
+            for step in steps { migrated = try step.body(migrated) }
+            guard RecordID(migrated.recordID) == record.id, migrated.recordType == record.type
+            else { throw CacheError(.unsupportedValue, "Return the record that was given.") }
+            var edit = try migrated.edit()
+            edit.changes.removeAll { $0.name == declared.key }
+            edit.changes.append(
+                Field(name: declared.key, value: .int64(min(last.version, declared.current))))
+            return edit
+        } catch {
+            CacheLog(file: file, scope: scope, world: world).note(
+                .warning, "migrationFailed",
+                ["type": record.type, "version": "\(version.found)", "error": "\(error)"],
+                isInTransaction: true)
+            return nil
+        }
+    }
+
+    /// Sends an older record that came as what it is in this app.
+    func migrateAsEdit(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        guard let edit = migration(of: server, isLocal: false) else { return }
+        if try apply(edit, zone, nowMilliseconds, database) { outcome.changedIDs.insert(edit.id) }
+    }
+
+    /// Records of one transaction.
+    private static let migrationStep = 200
+
+    /// Migrates some of the records that are here.
+    ///
+    /// - Returns: the outcome; nil when all are today's.
+    func migrateSome() throws -> CacheOutcome? {
+        for (type, declared) in versions.declarations.sorted(by: { $0.key < $1.key })
+        where !declared.steps.isEmpty {
+            let name = "migrated/\(type)"
+            let known = try read { database in
+                try String.fetchOne(
+                    database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+                    arguments: [name])
+            }
+            let parts = (known ?? "0/0").split(separator: "/").compactMap { Int64($0) }
+            let isSame = parts.first == declared.current
+            if isSame, parts.count == 1 { continue }
+            let after = isSame && parts.count == 2 ? parts[1] : 0
+            return try migrate(type, declared, after: after, flag: name)
+        }
+        return nil
+    }
+
+    private func migrate(
+        _ type: String, _ declared: RecordVersions.Declaration, after: Int64, flag name: String
+    ) throws -> CacheOutcome {
+        try write { database, outcome in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT record.id, record.name, zone.name FROM record
+                    JOIN zone ON zone.id = record.zone
+                    WHERE zone.\(isHere) AND type = ? AND record.id > ?
+                    ORDER BY record.id LIMIT \(Self.migrationStep)
+                    """, arguments: [type, after])
+            for row in rows {
+                guard let zone = try zoneOfRecord(row[0], database),
+                    let record = try record(row[1] as String, zone, database)
+                else { continue }
+                if let edit = migration(of: record, isLocal: false) {
+                    if try apply(edit, zone, nowMilliseconds, database) {
+                        outcome.changedIDs.insert(edit.id)
+                    }
+                    continue
+                }
+                let migrated = migratedLocally(record)
+                guard migrated != record else { continue }
+                try put(migrated, zone, database)
+                outcome.changedIDs.insert(record.id)
+                // What was not edited by the app is not sent.
+                if var pending = try pending(record.id.name, zone, database) {
+                    pending.base = pending.base.map { migratedLocally($0) }
+                    try update(pending, database)
+                }
+            }
+            let isDone = rows.count < Self.migrationStep
+            let value =
+                isDone
+                ? "\(declared.current)"
+                : "\(declared.current)/\((rows.last?[0] as Int64?) ?? after)"
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+                arguments: [scope.rawValue, name, value])
+        }
+    }
+
+    private func zoneOfRecord(_ key: Int64, _ database: Database) throws -> ZoneRow? {
+        try Row.fetchOne(
+            database,
+            sql: """
+                SELECT \(ZoneRow.columns) FROM zone
+                WHERE id = (SELECT zone FROM record WHERE id = ?)
+                """, arguments: [key]
+        ).map { ZoneRow($0) }
+    }
+}
+
+extension CloudCache {
+    /// Makes all records that are here today's; see ``RecordVersions/migrate(_:to:as:_:)``.
+    ///
+    /// Syncing does so by itself when it begins. An app that shows records before may call it first: it
+    /// takes as long as the records take, in steps that other writers get between, and goes on where it was
+    /// after a restart. When all is done it takes no time.
+    ///
+    /// - Throws: SQLite's error, or ``CacheError`` `storageFull`.
+    public func migrateRecords() throws {
+        for database in databases {
+            while let outcome = try database.store.migrateSome() { observers.tell(outcome) }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+import StratusCache
+import StratusRuntime
+
+/// Looks into the file of a `CloudCache`, also while an app has it open. Changes nothing.
+@main
+struct StratusCacheCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus-cache", abstract: "Looks into the file of a CloudCache.",
+        subcommands: [Inspect.self])
+
+    /// Prints the queue, the tokens, the history and the sizes of a file.
+    struct Inspect: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints a cache file's queue, tokens, history and sizes.",
+            discussion: """
+                Works while an app has the file open, and changes nothing. With --verify it reads the whole \
+                file, says what is wrong with it, and exits with 1 if anything is.
+                """)
+
+        @Argument(help: "The path of the cache file.") var file: String
+        @Flag(help: "Look for damage and broken promises.") var verify = false
+        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print the values of changes that wait: they are the user's own.")
+        var values = false
+
+        func run() throws {
+            let (report, violations) = try CacheInspection.look(atFile: file) { inspection in
+                (
+                    verify
+                        ? nil
+                        : try inspection.report(made: now, includingValues: values),
+                    verify ? try inspection.violations() : []
+                )
+            }
+            if let report {
+                print(json ? String(decoding: try report.json(), as: UTF8.self) : report.text)
+                return
+            }
+            for violation in violations { print(violation) }
+            guard violations.isEmpty else { throw ExitCode(1) }
+            print("Nothing is wrong.")
+        }
+
+        private var now: Date { World.live.now }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// What becomes of a user's records at sign-out, at the return, and for others.
+@Suite struct SignOutTests {
+    private let image = CloudDevice.bytes("image")
+
+    /// Whether any of the words lies in any of the files.
+    private func finds(_ word: String, _ device: CloudDevice) throws -> Bool {
+        try ["", "-wal"].contains { suffix in
+            try Data(contentsOf: URL(fileURLWithPath: device.path + suffix))
+                .range(of: Data(word.utf8)) != nil
+        }
+    }
+
+    @Test func pendingChangesAreSentThenAllIsRemovedAndComesBack() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        try phone.save("a", "confidential")
+        try phone.savePhoto("photo", image)
+        let lost = try await phone.cache.signOut(.sendThenRemove)
+        #expect(lost.isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty && phone.texts().isEmpty)
+        #expect(try phone.assetFiles().isEmpty)
+        #expect(try !finds("confidential", phone))
+        // The next day.
+        try phone.restart()
+        try await phone.cache.sync()
+        #expect(try phone.texts() == ["a": "confidential"])
+        let photo = CKRecord.ID(recordName: "photo", zoneID: .list)
+        let asset = try await phone.cache.asset("image", of: photo)
+        #expect(try Data(contentsOf: asset.fileURL) == image)
+    }
+
+    @Test func withoutNetworkNothingIsRemovedUnlessTheAppSaysSo() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        try phone.save("sent", "1")
+        try await phone.cache.sync()
+        try phone.save("a", "mine")
+        try phone.savePhoto("photo", image)
+        try phone.delete("sent")
+        for request in 0..<100 { phone.transport.fail(request: request, .requestLost) }
+        let error = await #expect(throws: CacheError.self) {
+            try await phone.cache.signOut(.sendThenRemove)
+        }
+        #expect(error?.code == .notSynced)
+        #expect(try phone.texts() == ["a": "mine"])
+        let kept = try await phone.cache.signOut(.keep)
+        #expect(kept.map(\.recordID.recordName) == ["a", "photo", "sent"])
+        #expect(try phone.texts() == ["a": "mine"])
+        let lost = try await phone.cache.signOut(.remove)
+        #expect(lost.map(\.recordID.recordName) == ["a", "photo", "sent"])
+        try #require(lost.count == 3)
+        #expect(lost[0].record?["text"] == "mine" && lost[2].record == nil)
+        let asset: CKAsset? = lost[1].record?["image"]
+        #expect(try asset.map { try Data(contentsOf: $0.fileURL) } == image)
+        #expect(try phone.texts().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        phone.transport.endFaults()
+        try await phone.cache.sync()
+        // Neither the edits nor the deletion were sent.
+        #expect(try phone.texts() == ["sent": "1"])
+    }
+
+    @Test func refusedChangeKeepsEverything() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments) }
+        try phone.save("a", "1")
+        let error = await #expect(throws: CacheError.self) {
+            try await phone.cache.signOut(.sendThenRemove)
+        }
+        #expect(error?.code == .unsentChanges)
+        #expect(try phone.texts() == ["a": "1"])
+    }
+
+    @Test func anotherUserGetsAnEmptyFile() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("hers", "1")
+        try await phone.cache.signOut(.sendThenRemove)
+        phone.link.signIn("_bob")
+        try phone.restart()
+        #expect(try phone.texts().isEmpty)
+        let owner = try CloudCache.userRecordName(ofFileAt: phone.path)
+        #expect(owner == nil)
+    }
+
+    @Test func recordsMadeWithoutAccountAreNobodysUntilTheAppSaysSo() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        phone.link.signOut()
+        try phone.save("a", "1")
+        phone.link.signIn("_bob")
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.haltReason == .unclaimedRecords)
+        #expect(cloud.names().isEmpty)
+        try phone.restart()
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        try await phone.cache.adoptLocalRecords()
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a"])
+        // From now on it is his.
+        phone.link.signOut()
+        try phone.save("b", "1")
+        phone.link.signIn("_bob")
+        try await phone.cache.sync()
+        #expect(cloud.names() == ["a", "b"])
+    }
+
+    @Test func otherProcessSeesTheFileEmpty() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        let other = try CloudCache(
+            path: phone.path, remotes: [CloudLink(cloud)], settings: .quick)
+        var changes = other.changes().makeAsyncIterator()
+        try await phone.cache.signOut(.remove)
+        #expect(await changes.next()?.map(\.recordName) == ["a"])
+        #expect(try await other.zoneIDs().isEmpty)
+        try other.close()
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// Which files come by themselves, and which go.
+@Suite struct AssetRoomTests {
+    private func id(_ name: String) -> CKRecord.ID {
+        CKRecord.ID(recordName: name, zoneID: .list)
+    }
+
+    private func content(_ name: String, _ count: Int = 1_000) -> Data {
+        CloudDevice.bytes(name, count: count)
+    }
+
+    @Test func policyBringsFilesWithTheirRecords() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        var settings = AssetSettings()
+        settings.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
+        settings.setPolicy(.under(bytes: 2_000), forField: "image", ofType: "Photo")
+        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        try phone.savePhoto("small", content("small", 2_000))
+        try phone.savePhoto("large", content("large", 2_001))
+        try phone.savePhoto("large", content("thumbnail", 5_000), field: "thumbnail")
+        try phone.savePhoto("large", content("other"), field: "other")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try tablet.image("small") == content("small", 2_000))
+        #expect(try tablet.image("large") == nil)
+        #expect(try tablet.image("large", field: "thumbnail") == content("thumbnail", 5_000))
+        #expect(try tablet.image("large", field: "other") == nil)
+        #expect(try await tablet.cache.assetBytes() == 7_000)
+    }
+
+    @Test func cutDownloadGoesOnAfterARestart() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let bytes = content("a", 900_000)
+        try phone.savePhoto("a", bytes)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        tablet.transport.change { $0.cutsAfter = 400_000 }
+        let error = await #expect(throws: CacheError.self) {
+            try await tablet.cache.asset("image", of: id("a"))
+        }
+        #expect(error?.code == .notSynced)
+        try tablet.restart()
+        // What is not whole is kept, and shown to nobody.
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.image("a") == nil)
+        var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
+        let asset = try await tablet.cache.asset("image", of: id("a"))
+        #expect(try Data(contentsOf: asset.fileURL) == bytes)
+        let offsets = tablet.transfers.downloadOffsets
+        #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
+        let transfer = try #require(await transfers.next())
+        #expect(transfer.recordID == id("a") && !transfer.isUpload)
+        #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
+    }
+
+    @Test func twoWhoAskForAFileDownloadItOnce() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("a", 900_000))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        let cache = tablet.cache
+        let id = id("a")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { _ = try await cache.asset("image", of: id) } }
+            try await group.waitForAll()
+        }
+        #expect(tablet.transfers.downloadOffsets == [0])
+    }
+
+    @Test func leastRecentlyUsedFileGoesFirst() async throws {
+        let cloud = TestCloud()
+        let time = TestTime()
+        var settings = AssetSettings()
+        settings.limitBytes = 2_500
+        settings.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
+        let phone = try await CloudDevice(cloud, "phone", time: time, assets: settings)
+        for name in ["a", "b", "c"] {
+            try phone.savePhoto(name, content(name))
+            time.advance(milliseconds: 60_000)
+        }
+        // Not at the service yet: all stay, whatever the limit.
+        time.advance(milliseconds: 3_600_000)
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().count == 3)
+        try phone.savePhoto("d", content("d"), field: "thumbnail")
+        try await phone.cache.sync()
+        time.advance(milliseconds: 3_600_000)
+        // Used a moment ago, and in use.
+        #expect(try phone.image("a") == content("a"))
+        time.advance(milliseconds: 3_600_000)
+        let open: CKAsset? = try phone.photo("b")?["image"]
+        _ = open?.fileURL
+        time.advance(milliseconds: 3_600_000)
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.image("c") == nil)
+        #expect(try phone.image("a") == nil)
+        #expect(try open.map { try Data(contentsOf: $0.fileURL) } == content("b"))
+        #expect(try phone.image("d", field: "thumbnail") == content("d"))
+        // It comes again when it is asked for.
+        let asset = try await phone.cache.asset("image", of: id("c"))
+        #expect(try Data(contentsOf: asset.fileURL) == content("c"))
+    }
+
+    @Test func fileThatWasJustUsedIsSparedForOtherProcesses() async throws {
+        let time = TestTime()
+        var settings = AssetSettings()
+        settings.limitBytes = 0
+        let phone = try await CloudDevice(TestCloud(), "phone", time: time, assets: settings)
+        try phone.savePhoto("a", content("a"))
+        try await phone.cache.sync()
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().count == 1)
+        time.advance(milliseconds: 601_000)
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().isEmpty)
+    }
+
+    @Test func fileGoesWithItsLastUse() async throws {
+        let phone = try await CloudDevice(TestCloud(), "phone")
+        try phone.savePhoto("a", content("same"))
+        try phone.savePhoto("b", content("same"))
+        try await phone.cache.sync()
+        #expect(try phone.assetFiles().count == 1)
+        try await phone.cache.delete(id("a"))
+        try await phone.cache.sync()
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.image("b") == content("same"))
+        // Replaced, but not sent: the base of the change still has it.
+        try phone.savePhoto("b", content("new"))
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().count == 2)
+        try await phone.cache.sync()
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().count == 1)
+        try await phone.cache.deleteZone(.list)
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().isEmpty)
+    }
+
+    @Test func fileStaysWhileAReportTellsOfIt() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("old"))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try phone.savePhoto("a", content("new"))
+        try await tablet.cache.delete(id("a"))
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        #expect(try phone.photo("a") == nil)
+        try await phone.cache.keeper.tidy()
+        let report = try await #require(try phone.cache.reports().first)
+        guard case .editOfDeletedRecord(let client) = report.event else {
+            Issue.record("Another report: \(report)")
+            return
+        }
+        let lost: CKAsset? = client["image"]
+        #expect(try lost.map { try Data(contentsOf: $0.fileURL) } == content("new"))
+        // The person wants it back.
+        let again = CKRecord(recordType: "Photo", recordID: id("again"))
+        again["image"] = lost
+        try await phone.cache.save(again)
+        try await phone.cache.acknowledge([report])
+        try await phone.cache.sync()
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.image("again") == content("new"))
+        #expect(try phone.assetFiles().count == 1)
+    }
+
+    @Test func orphansGoAtOpening() async throws {
+        let phone = try await CloudDevice(TestCloud(), "phone")
+        try phone.savePhoto("a", content("a"))
+        let folder = phone.cache.file.assets.path
+        for name in ["0123", "4567.new", "d89.part"] {
+            try content("orphan").write(to: URL(fileURLWithPath: folder + "/" + name))
+        }
+        try phone.restart()
+        try await phone.cache.keeper.tidy()
+        #expect(try phone.assetFiles().count == 1)
+        #expect(try phone.image("a") == content("a"))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusCache
+
+/// An app that the system has woken: a true answer, in time.
+@Suite(.timeLimit(.minutes(5))) struct BackgroundTests {
+    /// What the service pushes to whoever has a subscription of the private database.
+    private func push() throws -> CKNotification {
+        let payload = NotificationPayload(
+            containerIdentifier: CloudDevice.container, notificationID: "1",
+            userRecordName: "_alice", subscriptionID: "stratus-cache-2", scope: .private,
+            cause: .database, notificationInfo: nil)
+        return try #require(
+            CKNotification(
+                fromRemoteNotificationDictionary: RemoteNotification(payload: payload).userInfo))
+    }
+
+    @Test func notificationIsAnsweredTruthfully() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        let push = try push()
+        #expect(tablet.cache.isAbout(push))
+        #expect(await tablet.cache.handle(push) == .noData)
+        try phone.save("b", "1")
+        try await phone.cache.sync()
+        #expect(await tablet.cache.handle(push) == .newData)
+        #expect(try tablet.texts() == ["a": "1", "b": "1"])
+        #expect(await tablet.cache.handle(push) == .noData, "only what was not here is new")
+        tablet.transport.fail(request: 0, .requestLost)
+        #expect(await tablet.cache.handle(push) == .failed)
+    }
+
+    @Test func notificationOfAnotherDatabaseIsNoData() async throws {
+        let phone = try Device(MemoryCloud())
+        let other = try push()
+        #expect(await phone.cache.handle(other) == .noData)
+        #expect(phone.link.callNames.isEmpty)
+    }
+
+    @Test func syncEndsWhenItsTimeIsOver() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        let gate = Gate()
+        phone.link.duringNextSend { await gate.pass() }
+        // The time is over as soon as the upload is under way.
+        let world = World(
+            nowMilliseconds: phone.time.world.nowMilliseconds,
+            uptimeSeconds: phone.time.world.uptimeSeconds, sleep: phone.time.world.sleep,
+            timeout: { _ in
+                while !gate.isReached {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+                gate.open()
+            })
+        let cache = try CloudCache(
+            path: phone.path, remotes: [phone.link], settings: .quick, world: world)
+        let error = await #expect(throws: CacheError.self) { try await cache.sync(within: 25) }
+        #expect(error?.code == .timedOut)
+        #expect(try await cache.status().operation == nil, "nothing goes on in the background")
+        try cache.close()
+        try await phone.sync()
+        #expect(cloud.names() == ["a"] && cloud.state.withLock { $0.saveCount } == 1)
+    }
+
+    @Test func syncInTimeIsASync() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.cache.sync(within: 25)
+        #expect(cloud.names() == ["a"])
+    }
+
+    @Test func networkThatCameEndsThePause() async throws {
+        var settings = SyncSettings.quick
+        settings.firstRetryDelaySeconds = 10
+        let cloud = MemoryCloud()
+        let link = CloudLink(cloud)
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        // Nobody's pause ends by itself here.
+        let world = World(sleep: { _ in
+            let forever = AsyncStream<Void> { _ in }
+            for await _ in forever {}
+            throw CancellationError()
+        })
+        let cache = try CloudCache(path: path, remotes: [link], settings: settings, world: world)
+        link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
+        await cache.start()
+        while try await cache.status().isNetworkReachable { await Task.yield() }
+        let calls = link.callNames.count
+        await cache.turn.networkCame()
+        while link.callNames.count == calls { await Task.yield() }
+        await cache.stop()
+        try cache.close()
+        for suffix in ["", "-wal", "-shm", "-lock"] {
+            // A file that was never made need not go.
+            try? FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    #if os(Linux)
+        /// As linux/rtnetlink.h has them: a length, a type, flags, a number, a sender.
+        private func message(_ type: UInt16, length: UInt32 = 20) -> [UInt8] {
+            var bytes = withUnsafeBytes(of: length) { Array($0) }
+            bytes += withUnsafeBytes(of: type) { Array($0) }
+            bytes += [UInt8](repeating: 0, count: Int(length) - bytes.count)
+            return bytes + [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
+        }
+
+        @Test func kernelsMessagesOfArrivalsAreRead() {
+            let (newLink, deletedLink, newAddress, newRoute, deletedRoute):
+                (
+                    UInt16, UInt16, UInt16, UInt16, UInt16
+                ) = (16, 17, 20, 24, 25)
+            for arrival in [newLink, newAddress, newRoute] {
+                #expect(NetworkWatch.tellsOfArrival(message(arrival)[...]))
+                let after = message(deletedLink, length: 21) + message(arrival)
+                #expect(NetworkWatch.tellsOfArrival(after[...]))
+            }
+            #expect(
+                !NetworkWatch.tellsOfArrival((message(deletedLink) + message(deletedRoute))[...]))
+            #expect(!NetworkWatch.tellsOfArrival([1, 2, 3]))
+            #expect(!NetworkWatch.tellsOfArrival([UInt8](repeating: 0, count: 64)[...]))
+        }
+    #endif
+}

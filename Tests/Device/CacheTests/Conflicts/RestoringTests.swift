@@ -1,0 +1,125 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// What lost a conflict can be put back, and what nobody takes does not fill the device.
+@Suite struct RestoringTests {
+    private let id = RecordID(name: "a", zoneID: .list)
+
+    /// A phone and a tablet that edited the same text, the tablet later; both have synced.
+    private func overruled(
+        phoneFirst: Bool
+    ) async throws -> (cloud: MemoryCloud, phone: Device, tablet: Device) {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "0")
+        for device in [phone, tablet] { try await device.sync() }
+        try phone.save("a", "earlier")
+        cloud.pass()
+        try tablet.save("a", "later")
+        let order = phoneFirst ? [phone, tablet, phone] : [tablet, phone, tablet]
+        for device in order { try await device.sync() }
+        #expect(try phone.text("a") == "later")
+        return (cloud, phone, tablet)
+    }
+
+    /// Whoever decides has what lost, whichever side it came from.
+    @Test(arguments: [true, false])
+    func lostValueIsPutBackAsANewEdit(phoneFirst: Bool) async throws {
+        let (cloud, phone, tablet) = try await overruled(phoneFirst: phoneFirst)
+        let decided = phoneFirst ? tablet : phone
+        let report = try #require(try await decided.cache.reports().first)
+        try decided.restart()
+        #expect(try decided.cache.restore(report).map(\.recordName) == ["a"])
+        #expect(try decided.text("a") == "earlier")
+        #expect(try await decided.cache.reports().isEmpty)
+        for device in [decided, phone, tablet] { try await device.sync() }
+        #expect(try phone.text("a") == "earlier" && tablet.text("a") == "earlier")
+        #expect(cloud.record("a")?["text"] == .string("earlier"))
+        // Once more changes nothing.
+        try decided.cache.restore(report)
+        #expect(try await decided.cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func editOfDeletedRecordIsMadeAgain() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.save("a", "0")
+        for device in [phone, tablet] { try await device.sync() }
+        try tablet.delete("a")
+        try await tablet.sync()
+        try phone.save("a", "mine")
+        try await phone.sync()
+        #expect(try phone.text("a") == nil)
+        let report = try #require(try await phone.cache.reports().first)
+        try phone.cache.restore(report)
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try tablet.text("a") == "mine")
+    }
+
+    @Test func reportWithoutValuesIsRefused() async throws {
+        let cloud = MemoryCloud()
+        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments) }
+        let phone = try Device(cloud)
+        try phone.save("a", "0")
+        try await phone.sync()
+        let report = try #require(try await phone.cache.reports().first)
+        let error = #expect(throws: CacheError.self) { try phone.cache.restore(report) }
+        #expect(error?.code == .nothingToRestore)
+        #expect(try await phone.cache.reports().count == 1)
+    }
+
+    @Test func droppedReportsAreCounted() async throws {
+        var settings = SyncSettings.quick
+        settings.reportsKept = 16
+        let phone = try Device(MemoryCloud(), settings: settings)
+        for number in 0..<100 {
+            _ = try phone.cache.store.write { _, outcome in
+                let record = RecordSnapshot(
+                    id: RecordID(name: "r\(number)", zoneID: .list), type: "Item")
+                outcome.events.append(.editOfDeletedRecord(client: try record.record()))
+            }
+            if number == 60 { try phone.restart() }
+        }
+        let reports = try await phone.cache.reports(limit: 1_000)
+        var dropped = 0
+        var kept: [String] = []
+        for report in reports {
+            switch report.event {
+            case .reportsDropped(let count): dropped += count
+            case .editOfDeletedRecord(let client): kept.append(client.recordID.recordName)
+            default: Issue.record("\(report)")
+            }
+        }
+        #expect(dropped + kept.count == 100)
+        #expect(kept == (100 - kept.count..<100).map { "r\($0)" }, "the newest stay")
+        #expect((15...17).contains(kept.count))
+    }
+
+    @Test func largeReportsCountByTheirBytes() async throws {
+        var settings = SyncSettings.quick
+        settings.reportsKept = 16
+        settings.reportBytesKept = 30_000
+        let phone = try Device(MemoryCloud(), settings: settings)
+        for number in 0..<10 {
+            _ = try phone.cache.store.write { _, outcome in
+                let record = RecordSnapshot(
+                    id: RecordID(name: "r\(number)", zoneID: .list), type: "Item",
+                    fields: [
+                        Field(
+                            name: "text", value: .string(String(repeating: "x", count: 10_000)))
+                    ])
+                outcome.events.append(.editOfDeletedRecord(client: try record.record()))
+            }
+        }
+        let reports = try await phone.cache.reports(limit: 1_000)
+        #expect(reports.count < 5)
+        #expect(
+            reports.contains { if case .reportsDropped = $0.event { true } else { false } })
+    }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import TestSeeds
+import Testing
+
+@testable import StratusCache
+
+/// A damaged file is kept aside, what was not sent is offered, and the rest comes again.
+@Suite(.timeLimit(.minutes(5))) struct DamageTests {
+    /// A device with many synced records, and an edit, a new record and a deletion that were not sent.
+    private func device(_ cloud: MemoryCloud, recordCount: Int = 300) async throws -> Device {
+        cloud.state.withLock { $0.pageSize = 100 }
+        let phone = try Device(cloud)
+        for number in 0..<recordCount { try phone.save("r\(number)", "text \(number)") }
+        try await phone.sync()
+        try phone.save("r7", "edited")
+        try phone.save("new", "made here")
+        try phone.delete("r8")
+        return phone
+    }
+
+    /// The process ends, somebody writes into the file, and the process starts again.
+    private func damage(_ phone: Device, _ body: (inout Data) -> Void) throws {
+        try phone.restart {
+            let url = URL(fileURLWithPath: phone.path)
+            var bytes = try Data(contentsOf: url)
+            body(&bytes)
+            try bytes.write(to: url)
+        }
+    }
+
+    private func asides(_ phone: Device) throws -> [String] {
+        let url = URL(fileURLWithPath: phone.path)
+        return try FileManager.default.contentsOfDirectory(
+            atPath: url.deletingLastPathComponent().path
+        ).filter {
+            $0.hasPrefix(url.lastPathComponent + ".damaged-") && !$0.hasSuffix("-wal")
+                && !$0.hasSuffix("-shm")
+        }
+    }
+
+    private func report(_ phone: Device) throws -> CacheReport? {
+        try phone.cache.reports().first {
+            if case .fileDamaged = $0.event { true } else { false }
+        }
+    }
+
+    @Test func changesOfADamagedFileAreOfferedAndTheRestIsFetchedAgain() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud)
+        try damage(phone) { bytes in
+            // The page of the tombstones' or any other table's root would do as well: the header stays.
+            for page in stride(from: 20, to: bytes.count / 4_096, by: 7) {
+                bytes.replaceSubrange(
+                    page * 4_096..<page * 4_096 + 8, with: [0xFF, 1, 2, 3, 4, 5, 6, 7])
+            }
+        }
+        for _ in 0..<3 where try asides(phone).isEmpty {
+            do {
+                try await phone.cache.sync()
+                _ = try phone.texts()
+            } catch {
+                try phone.restart()
+            }
+        }
+        #expect(try asides(phone).count == 1)
+        let report = try #require(try report(phone))
+        guard case .fileDamaged(let aside, let saves, let deletions, let unreadable) = report.event
+        else { return }
+        #expect(FileManager.default.fileExists(atPath: aside))
+        #expect(saves.count + deletions.count + unreadable.count == 3)
+        try await phone.sync()
+        #expect(try phone.texts() == cloudTexts(cloud))
+        // The queue's own pages were not damaged here, so all of it comes back.
+        try phone.cache.restore(report)
+        try await phone.sync()
+        let all = try phone.texts()
+        if !saves.isEmpty { #expect(all == cloudTexts(cloud)) }
+        for save in saves { #expect(all[save.recordID.recordName] == save["text"]) }
+        for id in deletions { #expect(all[id.recordName] == nil) }
+        #expect(try self.report(phone) == nil)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        try FileManager.default.removeItem(atPath: aside)
+    }
+
+    private func cloudTexts(_ cloud: MemoryCloud) -> [String: String] {
+        var texts: [String: String] = [:]
+        for name in cloud.names() {
+            if case .string(let text) = cloud.record(name)?["text"] { texts[name] = text }
+        }
+        return texts
+    }
+
+    /// Before the first sync only what is here can be edited or deleted; nothing of it is forgotten.
+    @Test func editsComeBackOfflineAndDeletionsAfterTheFirstSync() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud, recordCount: 20)
+        try phone.restart { DamageMark(cachePath: phone.path).set("") }
+        #expect(try phone.texts().isEmpty)
+        let report = try #require(try report(phone))
+        try phone.cache.restore(report)
+        #expect(try phone.texts() == ["r7": "edited", "new": "made here"])
+        #expect(try self.report(phone) != nil, "the deletion waits")
+        try await phone.sync()
+        #expect(cloud.record("r7")?["text"] == .string("edited"))
+        try phone.cache.restore(report)
+        try await phone.sync()
+        #expect(cloud.record("r8") == nil && cloud.record("new") != nil)
+        #expect(try self.report(phone) == nil)
+        // Another device's edit made meanwhile met the edit with its own ancestor.
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.status().userRecordName == "_alice")
+        #expect(try phone.cache.loggedEvents().contains { $0.kind == "damaged" })
+    }
+
+    @Test func emptiedFileIsReplacedAndReported() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud, recordCount: 20)
+        try damage(phone) { $0 = Data() }
+        #expect(try report(phone) != nil)
+        try await phone.sync()
+        #expect(try phone.texts() == cloudTexts(cloud))
+    }
+
+    /// Header, tables, indexes: wherever the damage is, the app gets a file that works.
+    @Test(
+        arguments: Seeds.forTest("DamageTests", count: 12),
+        ["flipped", "zeroed", "truncated", "scattered"])
+    func anyDamageEndsWithAWorkingFile(_ seed: UInt64, _ kind: String) async throws {
+        var random = SeededNumbers(seed: seed)
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud, recordCount: 150)
+        try damage(phone) { bytes in
+            let pages = bytes.count / 4_096
+            let page = Int.random(in: 0..<pages, using: &random)
+            switch kind {
+            case "flipped":
+                for offset in 0..<12 { bytes[page * 4_096 + offset] ^= 0xA5 }
+            case "zeroed":
+                bytes.replaceSubrange(
+                    page * 4_096..<(page + 1) * 4_096, with: Data(repeating: 0, count: 4_096))
+            case "truncated": bytes = bytes.prefix(page * 4_096)
+            default:
+                for _ in 0..<40 { bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 0x5A }
+            }
+        }
+        var isWell = false
+        var errors: [any Error] = []
+        for _ in 0..<4 where !isWell {
+            do {
+                if let report = try report(phone) { try phone.cache.restore(report) }
+                try await phone.cache.sync()
+                if let report = try report(phone) { try phone.cache.restore(report) }
+                _ = try phone.texts()
+                isWell = true
+            } catch {
+                errors.append(error)
+                try phone.restart()
+            }
+        }
+        #expect(isWell, "seed \(seed): \(errors)")
+        // Whatever was not touched may still be damaged in the old file; a new one is whole.
+        if try !asides(phone).isEmpty {
+            try await phone.sync()
+            #expect(try phone.texts() == cloudTexts(cloud), "seed \(seed)")
+            let violations = try CacheInspection.look(atFile: phone.path) { try $0.violations() }
+            #expect(violations.isEmpty, "seed \(seed)")
+        }
+        for aside in try asides(phone) {
+            let folder = URL(fileURLWithPath: phone.path).deletingLastPathComponent().path
+            for suffix in ["", "-wal", "-shm"] {
+                // A file that was never made need not go.
+                try? FileManager.default.removeItem(atPath: folder + "/" + aside + suffix)
+            }
+        }
+    }
+
+    /// A process dies between the steps of putting the file aside.
+    @Test(arguments: ["moved", "half moved", "not moved"])
+    func killedWhileReplacingGoesOn(_ place: String) async throws {
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud, recordCount: 20)
+        let aside = phone.path + ".damaged-20261123T000000Z"
+        try phone.restart {
+            DamageMark(cachePath: phone.path).set(aside)
+            guard place != "not moved" else { return }
+            try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
+            if place == "half moved" {
+                try Data("x".utf8).write(to: URL(fileURLWithPath: phone.path + "-wal"))
+            }
+        }
+        for _ in 0..<2 {
+            guard case .fileDamaged(aside, let saves, let deletions, _) = try report(phone)?.event
+            else {
+                Issue.record("What was not sent is not offered.")
+                return
+            }
+            #expect(saves.count == 2 && deletions.count == 1)
+            try phone.restart()
+        }
+        #expect(try await phone.cache.reports().count == 1)
+        for suffix in ["", "-wal", "-shm"] {
+            // A file that was never made need not go.
+            try? FileManager.default.removeItem(atPath: aside + suffix)
+        }
+    }
+
+    /// Who closes a moved file would remove the log of the file in its place.
+    @Test func damagedFileThatIsOpenElsewhereStaysUntilItIsClosed() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await device(cloud, recordCount: 20)
+        let other = try DatabaseQueue(path: phone.path)
+        _ = try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") }
+        try phone.cache.close()
+        DamageMark(cachePath: phone.path).set("")
+        let error = #expect(throws: CacheError.self) {
+            try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
+        }
+        #expect(error?.code == .inUse)
+        try other.close()
+        try phone.restart()
+        #expect(try report(phone) != nil)
+    }
+
+    /// Somebody else's file is nobody's to move.
+    @Test func fileThatNeverWasACacheStaysWhereItIs() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        defer {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        let bytes = Data(repeating: 7, count: 9_000)
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: CacheError.self) {
+            try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        }
+        #expect(error?.code == .damaged)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+    }
+}

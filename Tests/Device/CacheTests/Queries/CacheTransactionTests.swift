@@ -1,0 +1,103 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Records and the app's own tables in one transaction, and nothing of the cache's within its reach.
+@Suite struct CacheTransactionTests {
+    private let zone = CacheQueryTests.zone
+
+    private func device() throws -> Device {
+        let device = try Device(MemoryCloud())
+        try device.cache.file.declare(CacheQueryTests.types)
+        try device.cache.write { transaction in
+            try transaction.database.execute(
+                sql: "CREATE TABLE app_draft (note TEXT PRIMARY KEY, text TEXT NOT NULL)")
+        }
+        return device
+    }
+
+    private func drafts(_ cache: CloudCache) throws -> [String] {
+        try cache.read { try String.fetchAll($0, sql: "SELECT note FROM app_draft ORDER BY 1") }
+    }
+
+    @Test func recordsAndOwnRowsAreWrittenTogether() async throws {
+        let device = try device()
+        let cache = device.cache
+        var changes = cache.changes().makeAsyncIterator()
+        let milk = CacheQueryTests.note("milk", "Milk", rank: 1)
+        let found = try await cache.write { transaction in
+            try transaction.save(milk)
+            try transaction.database.execute(sql: "INSERT INTO app_draft VALUES ('milk', 'x')")
+            try transaction.save(CacheQueryTests.note("bread", "Bread", rank: 2))
+            try transaction.delete(CKRecord.ID(recordName: "bread", zoneID: zone))
+            #expect(try transaction.record(for: milk.recordID)?["title"] == "Milk")
+            return try transaction.records(matching: CacheQuery("Note")).map(\.recordID.recordName)
+        }
+        #expect(found == ["milk"])
+        #expect(try drafts(cache) == ["milk"])
+        #expect(milk.changedKeys().isEmpty)
+        #expect(await changes.next()?.contains(milk.recordID) == true)
+        try await cache.sync()
+        #expect(try await cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func thrownErrorWritesNothing() throws {
+        struct Refusal: Error {}
+        let device = try device()
+        let milk = CacheQueryTests.note("milk", "Milk", rank: 1)
+        #expect(throws: Refusal.self) {
+            try device.cache.write { transaction in
+                try transaction.save(milk)
+                try transaction.database.execute(sql: "INSERT INTO app_draft VALUES ('milk', 'x')")
+                throw Refusal()
+            }
+        }
+        #expect(try drafts(device.cache).isEmpty)
+        #expect(try device.cache.record(for: milk.recordID) == nil)
+        #expect(!milk.changedKeys().isEmpty, "The next save sends it.")
+        try device.cache.save(milk)
+        #expect(try device.cache.pendingRecordIDs().count == 1)
+    }
+
+    @Test(arguments: [
+        "DELETE FROM record", "UPDATE pending SET rounds = 9",
+        "INSERT INTO flag VALUES (0, 'a', 'b')",
+        "DELETE FROM stratus_index_1", "DROP TABLE stratus_index_1", "DROP VIEW records_Note",
+        "CREATE TABLE mine (a)", "CREATE INDEX app_index ON record (type)",
+        "CREATE TRIGGER app_t AFTER INSERT ON record BEGIN DELETE FROM record; END",
+        "CREATE TABLE app_x (r INTEGER REFERENCES record (id))", "PRAGMA user_version = 99",
+        "CREATE TRIGGER app_t AFTER INSERT ON app_draft BEGIN DELETE FROM record; END; "
+            + "INSERT INTO app_draft VALUES ('a', 'b')",
+        "ALTER TABLE app_draft RENAME TO draft", "INSERT INTO encryptedField VALUES ('a', 'b')",
+    ])
+    func tablesOfTheCacheAreOutOfReach(_ sql: String) throws {
+        let device = try device()
+        let cache = device.cache
+        try cache.save(CacheQueryTests.note("milk", "Milk", rank: 1))
+        let error = #expect(throws: CacheError.self) {
+            try cache.write { try $0.database.execute(sql: sql) }
+        }
+        #expect(error?.code == .reservedTable)
+        // All is as it was, and goes on.
+        #expect(try cache.records(matching: CacheQuery("Note")).count == 1)
+        try cache.save(CacheQueryTests.note("bread", "Bread", rank: 2))
+        #expect(try cache.records(matching: CacheQuery("Note")).count == 2)
+        #expect(throws: DatabaseError.self) { try cache.read { try $0.execute(sql: sql) } }
+    }
+
+    /// What is opened again, with other columns, has the app's rows as they were.
+    @Test func ownTablesSurviveReopening() throws {
+        let device = try device()
+        try device.cache.write {
+            try $0.database.execute(sql: "INSERT INTO app_draft VALUES ('a', 'b')")
+        }
+        try device.restart()
+        try device.cache.file.declare([])
+        #expect(try drafts(device.cache) == ["a"])
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// The public database through the cache: as old as the app allows, and at hand without a network.
+@Suite struct PublicAnswerTests {
+    private let query = CKQuery(
+        recordType: "Hut", predicate: NSPredicate(format: "beds > %d", 1))
+
+    private func database(_ device: CloudDevice) -> CKDatabase {
+        CKContainer(identifier: CloudDevice.container, connection: device.connection)
+            .publicCloudDatabase
+    }
+
+    private func hut(_ name: String, beds: Int) -> CKRecord {
+        let record = CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: name))
+        record["beds"] = beds
+        return record
+    }
+
+    private func names(_ answer: PublicAnswer) -> [String] {
+        answer.records.map(\.recordID.recordName).sorted()
+    }
+
+    @Test func answerIsKeptAsLongAsTheAppAllows() async throws {
+        let cloud = TestCloud()
+        let device = try await CloudDevice(cloud, "phone")
+        let (cache, database) = (device.cache, database(device))
+        _ = try await database.save(hut("a", beds: 2))
+        #expect(names(try await cache.publicRecords(matching: query)) == ["a"])
+        _ = try await database.save(hut("b", beds: 3))
+        let before = device.transport.requestCount
+        let kept = try await cache.publicRecords(matching: query, age: .cached(upTo: .seconds(60)))
+        #expect(names(kept) == ["a"] && !kept.isStale)
+        #expect(kept.records.first?["beds"] == 2 && kept.records.first?.recordChangeTag != nil)
+        #expect(names(try await cache.publicRecords(matching: query, age: .cacheOnly)) == ["a"])
+        #expect(device.transport.requestCount == before)
+        // Another limit is another question.
+        let other = try await cache.publicRecords(matching: query, limit: 7)
+        #expect(names(other) == ["a", "b"])
+        device.time.advance(milliseconds: 61_000)
+        #expect(names(try await cache.publicRecords(matching: query)) == ["a", "b"])
+        _ = try await database.save(hut("c", beds: 3))
+        #expect(names(try await cache.publicRecords(matching: query, age: .refresh)).count == 3)
+    }
+
+    @Test func staleAnswerIsShownWithoutANetwork() async throws {
+        let cloud = TestCloud()
+        let device = try await CloudDevice(cloud, "phone")
+        _ = try await database(device).save(hut("a", beds: 2))
+        _ = try await device.cache.publicRecords(matching: query)
+        try device.restart()
+        let cache = device.cache
+        for number in 0..<20 { device.transport.fail(request: number, .requestLost) }
+        let answer = try await cache.publicRecords(matching: query, age: .refresh)
+        #expect(names(answer) == ["a"] && answer.isStale)
+        let unasked = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > %d", 5))
+        await #expect(throws: CKError.self) { try await cache.publicRecords(matching: unasked) }
+        let error = await #expect(throws: CacheError.self) {
+            try await cache.publicRecords(matching: unasked, age: .cacheOnly)
+        }
+        #expect(error?.code == .noAnswer)
+    }
+
+    /// A refusal is no lack of a network: the app hears of it.
+    @Test func refusalIsThrownThoughAnAnswerIsKept() async throws {
+        let cloud = TestCloud()
+        let device = try await CloudDevice(cloud, "phone")
+        let bad = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > 1 OR beds < 0"))
+        let error = await #expect(throws: CKError.self) {
+            try await device.cache.publicRecords(matching: bad)
+        }
+        #expect(error?.code == .invalidArguments)
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// Sharing through the cache, by the owner and by who joins.
+@Suite struct CacheSharingTests {
+    private let root = CKRecord.ID(recordName: "root", zoneID: .list)
+
+    private func devices() async throws -> (alice: CloudDevice, bo: CloudDevice) {
+        let cloud = TestCloud()
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try await bo.cache.sync()
+        try alice.save("root", "1")
+        return (alice, bo)
+    }
+
+    private func goOffline(_ device: CloudDevice) {
+        for request in 0..<200 { device.transport.fail(request: request, .requestLost) }
+    }
+
+    @Test func sharedRecordIsEditedByBothUntilOneLeavesOffline() async throws {
+        let (alice, bo) = try await devices()
+        let share = try await alice.cache.share(root)
+        #expect(try await alice.cache.share(root).recordID == share.recordID)
+        let invited = try await alice.cache.invite(
+            emailAddresses: ["bo@example.org"], to: share.recordID, permission: .readWrite)
+        let kept = try await #require(try alice.cache.record(for: share.recordID) as? CKShare)
+        #expect(kept.participants.count == 2)
+        let zone = try await bo.cache.acceptShare(at: try #require(invited.url))
+        #expect(try await bo.cache.zoneIDs(in: .shared) == [zone])
+        let id = CKRecord.ID(recordName: "root", zoneID: zone)
+        let theirs = try await #require(try bo.cache.record(for: id, in: .shared))
+        #expect(theirs["text"] == "1")
+        theirs["text"] = "2"
+        try await bo.cache.save(theirs, in: .shared)
+        try await bo.cache.sync()
+        try await alice.cache.sync()
+        #expect(try alice.texts() == ["root": "2"])
+        goOffline(bo)
+        try await bo.cache.leaveShare(inZoneWith: zone)
+        #expect(try await bo.cache.zoneIDs(in: .shared).isEmpty)
+        bo.transport.endFaults()
+        try await bo.cache.sync()
+        try await alice.cache.sync()
+        let left = try await #require(try alice.cache.record(for: share.recordID) as? CKShare)
+        #expect(
+            left.participants.allSatisfy { $0.role == .owner || $0.acceptanceStatus != .accepted })
+        #expect(try alice.texts() == ["root": "2"])
+    }
+
+    @Test func ownerStopsSharingOffline() async throws {
+        let (alice, bo) = try await devices()
+        let share = try await alice.cache.shareZone(.list)
+        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readOnly }
+        let zone = try await bo.cache.acceptShare(at: try #require(share.url))
+        #expect(
+            try await bo.cache.records(inZoneWith: zone, in: .shared).contains { $0["text"] == "1" }
+        )
+        goOffline(alice)
+        try await alice.cache.stopSharing(share.recordID)
+        alice.transport.endFaults()
+        try await alice.cache.sync()
+        try await bo.cache.sync()
+        #expect(try await bo.cache.zoneIDs(in: .shared).isEmpty)
+        #expect(try alice.texts() == ["root": "1"])
+    }
+
+    @Test func whatNeedsTheServiceSaysSoOffline() async throws {
+        let (alice, _) = try await devices()
+        goOffline(alice)
+        let error = await #expect(throws: CacheError.self) { try await alice.cache.share(root) }
+        #expect(error?.code == .notSynced)
+        let link = try #require(URL(string: "https://stratus.invalid/share/0"))
+        let refusal = await #expect(throws: CacheError.self) {
+            try await alice.cache.acceptShare(at: link)
+        }
+        #expect(refusal?.code == .notSynced)
+        #expect(try alice.texts() == ["root": "1"])
+    }
+}

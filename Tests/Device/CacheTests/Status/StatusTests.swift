@@ -1,0 +1,138 @@
+import Foundation
+import Observation
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Is it done, what is pending, why not: every answer of the founding document.
+@Suite(.timeLimit(.minutes(5))) struct StatusTests {
+    @Test func timesAndAccountAreKnownAfterARestart() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        var status = try await phone.cache.status()
+        #expect(status.account == .unknown && status.userRecordName == nil)
+        #expect(status.lastFetchMilliseconds == nil && status.lastSendMilliseconds == nil)
+        #expect(status.line == "Not synced yet.")
+        try phone.save("a", "1")
+        try await phone.sync()
+        let synced = try await phone.cache.status()
+        #expect(synced.account == .available && synced.userRecordName == "_alice")
+        let fetched = try #require(synced.lastFetchMilliseconds)
+        let sent = try #require(synced.lastSendMilliseconds)
+        try phone.restart()
+        status = try await phone.cache.status()
+        #expect(status.lastFetchMilliseconds == fetched && status.lastSendMilliseconds == sent)
+        #expect(status.account == .available)
+        #expect(status.line == "All changes are synced.")
+        // What only fails is no fetch and no send.
+        cloud.pass(milliseconds: 60_000)
+        try phone.save("a", "2")
+        phone.link.fail(call: 0, .requestLost(SyncFailure(.notAuthenticated)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        status = try await phone.cache.status()
+        #expect(status.account == .noAccount)
+        #expect(status.lastFetchMilliseconds == fetched && status.lastSendMilliseconds == sent)
+        #expect(
+            status.line
+                == "Sign in to sync; your changes are kept on this device. 1 change waits on this device."
+        )
+        try phone.restart()
+        #expect(try await phone.cache.status().account == .noAccount)
+    }
+
+    @Test func otherUserIsTheAccount() async throws {
+        let phone = try Device(MemoryCloud())
+        try await phone.sync()
+        phone.link.signIn("_bob")
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        let status = try await phone.cache.status()
+        #expect(status.account == .otherUser && status.userRecordName == "_alice")
+    }
+
+    /// All ten answers stand in the detailed text.
+    @Test func detailsHaveEveryAnswer() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.save("b", "1")
+        phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable, message: "Gone.")))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        let details = try await phone.cache.status().details
+        for answer in [
+            "Offline. 1 change waits on this device.", "Changes that wait: 1",
+            "Records here: 2, of which the service has 1", "Last fetch: 1970-01-01T00:16:4",
+            "Last send: 1970-01-01T00:16:4", "Account: signed in", "Operation under way: none",
+            "Last operation: fetch the database's changes", "Pause after the next operation: ",
+            "Halted: no", "Retries: 0", "Last failure: networkUnavailable Gone.",
+        ] {
+            #expect(details.contains(answer), "\(answer) is not in: \(details)")
+        }
+    }
+
+    @Test func stateOfARecordFollowsItsChange() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        @Sendable func stage(_ name: String) throws -> RecordSyncState.Stage {
+            try phone.cache.syncState(of: CKRecord.ID(RecordID(name: name, zoneID: .list))).stage
+        }
+        #expect(try stage("a") == .absent)
+        try phone.save("a", "1")
+        #expect(try stage("a") == .waitsToSave)
+        phone.link.duringNextSend {
+            let during = try stage("a")
+            #expect(during == .isSending)
+        }
+        try await phone.sync()
+        #expect(try stage("a") == .synced)
+        try phone.delete("a")
+        #expect(try stage("a") == .waitsToDelete)
+        try await phone.sync()
+        #expect(try stage("a") == .absent)
+        let failure = SyncFailure(.invalidArguments, message: "No.")
+        cloud.state.withLock { $0.refusals["b"] = failure }
+        try phone.save("b", "1")
+        try await phone.sync()
+        #expect(try stage("b") == .needsAttention(failure))
+    }
+
+    @Test func statusesTellEachChangeAndEndWithTheCache() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        var statuses = phone.cache.statuses().makeAsyncIterator()
+        #expect(try await statuses.next()?.pendingCount == 0)
+        try phone.save("a", "1")
+        #expect(try await statuses.next()?.pendingCount == 1)
+        try await phone.sync()
+        var last: CacheStatus?
+        while last?.summary != "Done" { last = try await statuses.next() }
+        #expect(last?.recordsWithChangeTagCount == 1)
+        try phone.cache.close()
+        while try await statuses.next() != nil {}
+    }
+
+    @Test @MainActor func liveStatusIsObservedUntilTheCacheIsGone() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let live = LiveStatus(of: phone.cache)
+        try phone.save("a", "1")
+        while live.status.pendingCount != 1 { await change(of: live) }
+        try await phone.sync()
+        while live.status.line != "All changes are synced." { await change(of: live) }
+        #expect(live.error == nil)
+    }
+
+    /// Waits until the observed status is set again.
+    @MainActor private func change(of live: LiveStatus) async {
+        await withCheckedContinuation { continuation in
+            withObservationTracking {
+                _ = live.status
+            } onChange: {
+                continuation.resume()
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// Records of newer apps are kept and not touched; older ones become today's, once.
+@Suite(.timeLimit(.minutes(5))) struct VersionTests {
+    private func versions(
+        _ current: Int64, _ policy: RecordVersions.NewerRecords = .haltZone,
+        _ sight: RecordVersions.Sight = .readOnly
+    ) -> RecordVersions {
+        var versions = RecordVersions()
+        versions.declare("Item", key: "version", current: current)
+        versions.newerRecords = policy
+        versions.sight = sight
+        return versions
+    }
+
+    private func id(_ name: String, _ zone: ZoneID = .list) -> CKRecord.ID {
+        CKRecord.ID(RecordID(name: name, zoneID: zone))
+    }
+
+    private func names(_ device: Device) throws -> [String] {
+        try device.cache.records(ofType: "Item", inZoneWith: CKRecordZone.ID(.list))
+            .map(\.recordID.recordName)
+    }
+
+    @Test func newerRecordHaltsItsZoneUntilTheAppIsUpdated() async throws {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try old.save("a", "1")
+        try old.save("other", "1", zone: .other)
+        try await old.sync()
+        try await new.sync()
+        try new.save("a", "from the new app")
+        try new.save("b", "from the new app")
+        try await new.sync()
+        #expect(cloud.record("a")?["version"] == .int64(2))
+        try await old.sync()
+        // Kept, shown, and not touched.
+        #expect(try old.text("a") == "from the new app")
+        let error = #expect(throws: CacheError.self) { try old.save("a", "again") }
+        #expect(error?.code == .newerRecord)
+        #expect(throws: CacheError.self) { try old.delete("a") }
+        // The zone waits, here and on the way there; the other one goes on.
+        try old.save("c", "mine")
+        try old.save("other", "2", zone: .other)
+        try new.save("d", "later")
+        try await new.sync()
+        try await old.sync()
+        #expect(cloud.names() == ["a", "b", "d"])
+        #expect(cloud.record("other", in: .other)?["text"] == .string("2"))
+        #expect(try old.text("d") == nil)
+        let status = try await old.cache.status()
+        #expect(status.zonesAwaitingUpdate == 1 && status.summary == "Update")
+        #expect(
+            status.line == "Update the app to sync everything. 1 change waits on this device.")
+        guard
+            case .newerRecords(CKRecordZone.ID(.list), "Item", true) = try await old.cache.reports()
+                .first?.event
+        else {
+            Issue.record("The app was not told.")
+            return
+        }
+        #expect(try await old.cache.reports().count == 1)
+        try old.restart()
+        try await old.sync()
+        #expect(try old.text("d") == nil, "also after a restart")
+        old.versions = versions(2)
+        try old.restart()
+        try await old.sync()
+        try await new.sync()
+        #expect(try old.texts() == new.texts())
+        #expect(cloud.names() == ["a", "b", "c", "d"])
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
+    }
+
+    @Test func zoneGoesOnAndNewerRecordsAreHidden() async throws {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1, .goOn, .hidden))
+        try old.save("a", "1")
+        try await old.sync()
+        try await new.sync()
+        try new.save("a", "from the new app")
+        try await new.sync()
+        // An edit that was not sent gives way.
+        try old.save("a", "mine")
+        try old.save("b", "mine")
+        try await old.sync()
+        #expect(try names(old) == ["b"])
+        #expect(try await old.cache.record(for: id("a")) == nil)
+        #expect(cloud.record("a")?["text"] == .string("from the new app"))
+        #expect(cloud.record("b")?["text"] == .string("mine"))
+        let events = try await old.cache.reports().map(\.event)
+        #expect(
+            events.contains {
+                if case .editOverruled(let client, _, ["text"]) = $0 {
+                    client["text"] == "mine"
+                } else {
+                    false
+                }
+            })
+        old.versions = versions(2)
+        try old.restart()
+        #expect(try names(old) == ["a", "b"], "It was kept.")
+    }
+
+    @Test func conflictWithNewerRecordIsLeftToTheNewApp() async throws {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try old.save("a", "1")
+        try await old.sync()
+        try await new.sync()
+        try old.save("a", "mine")
+        cloud.pass()
+        try new.save("a", "newer")
+        try await new.sync()
+        try await old.sync()
+        #expect(try old.text("a") == "mine")
+        #expect(cloud.record("a")?["text"] == .string("newer"))
+        old.versions = versions(2)
+        try old.restart()
+        try await old.sync()
+        #expect(try old.text("a") == "newer")
+        #expect(try await old.cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func deletedZoneOfNewerRecordsWaitsNoLonger() async throws {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try new.save("a", "1")
+        try await new.sync()
+        try await old.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        cloud.deleteZone(.list)
+        try await old.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
+        try old.restart()
+        try old.save("b", "1")
+        try await old.sync()
+        #expect(cloud.names() == ["b"])
+    }
+
+    // MARK: Older records
+
+    private func migrating(_ reach: RecordVersions.Reach) -> RecordVersions {
+        var versions = versions(3)
+        versions.migrate("Item", to: 2, as: reach) { record in
+            record["title"] = record["text"] as String?
+            return record
+        }
+        versions.migrate("Item", to: 3, as: reach) { record in
+            record["title"] = ((record["title"] as String?) ?? "") + "!"
+            return record
+        }
+        return versions
+    }
+
+    private func title(_ device: Device, _ name: String) throws -> String? {
+        try device.cache.record(for: id(name))?["title"]
+    }
+
+    @Test func olderRecordsAreMigratedOnceAndSent() async throws {
+        let cloud = MemoryCloud()
+        let old = try Device(cloud)
+        for number in 0..<7 { try old.save("r\(number)", "\(number)") }
+        try await old.sync()
+        let new = try Device(cloud)
+        try await new.sync()
+        new.versions = migrating(.edit)
+        try new.restart()
+        try await new.sync()
+        #expect(try title(new, "r3") == "3!")
+        #expect(cloud.record("r3")?["title"] == .string("3!"))
+        #expect(cloud.record("r3")?["version"] == .int64(3))
+        let saves = cloud.state.withLock { $0.saveCount }
+        for _ in 0..<3 {
+            try new.restart()
+            try await new.sync()
+        }
+        #expect(cloud.state.withLock { $0.saveCount } == saves, "Once.")
+        // One that comes later, from an app of before.
+        try old.save("late", "late")
+        try await old.sync()
+        try await new.sync()
+        #expect(cloud.record("late")?["title"] == .string("late!"))
+        // Two devices come to the same, and nothing is lost.
+        let third = try Device(cloud, versions: migrating(.edit))
+        try await third.sync()
+        #expect(try await third.cache.reports().isEmpty)
+        #expect(try await new.cache.reports().isEmpty)
+        #expect(try third.texts() == new.texts())
+    }
+
+    /// The process dies in the middle.
+    @Test func migrationGoesOnWhereItWas() async throws {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud)
+        for number in 0..<450 { try new.save("r\(number)", "\(number)") }
+        new.versions = migrating(.locally)
+        try new.restart()
+        _ = try new.cache.store.migrateSome()
+        try new.restart()
+        _ = try new.cache.store.migrateSome()
+        try new.restart()
+        try new.cache.migrateRecords()
+        for number in 0..<450 { #expect(try title(new, "r\(number)") == "\(number)!") }
+        #expect(try new.cache.store.migrateSome() == nil)
+    }
+
+    @Test func localMigrationSendsNothing() async throws {
+        let cloud = MemoryCloud()
+        let old = try Device(cloud)
+        try old.save("a", "1")
+        try await old.sync()
+        let new = try Device(cloud, versions: migrating(.locally))
+        try await new.sync()
+        #expect(try title(new, "a") == "1!")
+        #expect(cloud.record("a")?["title"] == nil)
+        #expect(try await new.cache.pendingRecordIDs().isEmpty)
+        // What comes later from an app of before is migrated as it comes.
+        try old.save("a", "2")
+        try await old.sync()
+        try await new.sync()
+        #expect(try title(new, "a") == "2!")
+        #expect(cloud.record("a")?["title"] == nil)
+        #expect(try await new.cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func editOfAnOlderRecordMigratesItFirst() async throws {
+        let cloud = MemoryCloud()
+        let old = try Device(cloud)
+        try old.save("a", "1")
+        old.versions = migrating(.edit)
+        try old.restart()
+        // Before anything was migrated.
+        let record = try #require(try await old.cache.record(for: id("a")))
+        record["colour"] = "red"
+        try await old.cache.save(record)
+        #expect(try title(old, "a") == "1!")
+        try await old.sync()
+        #expect(cloud.record("a")?["title"] == .string("1!"))
+        #expect(cloud.record("a")?["colour"] == .string("red"))
+    }
+
+    @Test func failedMigrationLeavesTheRecordAndIsLogged() async throws {
+        struct Unfit: Error {}
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        var versions = versions(2)
+        versions.migrate("Item", to: 2) { _ in throw Unfit() }
+        phone.versions = versions
+        try phone.restart()
+        try phone.cache.migrateRecords()
+        #expect(try phone.text("a") == "1")
+        #expect(try phone.cache.loggedEvents().contains { $0.kind == "migrationFailed" })
+    }
+}
