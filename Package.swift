@@ -20,6 +20,9 @@ let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let inMemoryTracing = Target.Dependency.product(
+    name: "InMemoryTracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(
     name: "UnixSignals", package: "swift-service-lifecycle")
 let lifecycle = Target.Dependency.product(
@@ -56,13 +59,17 @@ let package = Package(
         .library(name: "StratusRecords", targets: ["StratusRecords"]),
         .library(name: "StratusWire", targets: ["StratusWire"]),
         .library(name: "StratusTesting", targets: ["StratusTesting"]),
+        .library(name: "StratusSimulation", targets: ["StratusSimulation"]),
+        .executable(name: "stratus-sim", targets: ["stratus-sim"]),
         .executable(name: "stratus", targets: ["stratus"]),
+        .executable(name: "stratus-cache", targets: ["stratus-cache"]),
         .executable(name: "shopping", targets: ["shopping"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
@@ -169,11 +176,17 @@ let package = Package(
         .target(
             name: "StratusCache",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusRuntime", "StratusSQLite",
-                "StratusSync", "StratusWire", grdb, logging,
+                "StratusClient", "StratusMatching", "StratusRecords", "StratusRuntime",
+                "StratusSQLite", "StratusSync", "StratusSyncEngine", "StratusWire", crypto, grdb,
+                logging, tracing,
             ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),
+        // Looks into a cache's file.
+        .executableTarget(
+            name: "stratus-cache",
+            dependencies: ["StratusCache", "StratusRuntime", argumentParser],
+            path: "Sources/Device/stratus-cache"),
         .target(
             name: "StratusMapping",
             dependencies: [
@@ -187,6 +200,18 @@ let package = Package(
                 "StratusStorage", "StratusWire",
             ],
             path: "Sources/Testing"),
+        // Many worlds from seeds: what is promised, checked in each.
+        .target(
+            name: "StratusSimulation",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusService", "StratusStorage", "StratusSync", "StratusTesting", "StratusWire",
+            ],
+            path: "Sources/Simulation/Worlds"),
+        .executableTarget(
+            name: "stratus-sim",
+            dependencies: ["StratusRuntime", "StratusSimulation", argumentParser],
+            path: "Sources/Simulation/stratus-sim"),
 
         // The apps.
         .target(
@@ -206,6 +231,10 @@ let package = Package(
         .executableTarget(
             name: "sight", dependencies: ["StratusCache", "StratusClient"],
             path: "Benchmarks/Sight"),
+        // What many records cost on the device: Scripts/bench cache.
+        .executableTarget(
+            name: "cache-bench", dependencies: ["StratusCache", "StratusClient"],
+            path: "Benchmarks/Cache"),
 
         // The proofs.
         .testTarget(
@@ -233,11 +262,19 @@ let package = Package(
         .testTarget(
             name: "StratusCacheTests",
             dependencies: [
-                "cache-peer", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSQLite", "StratusStorage",
-                "StratusSync", "StratusTesting", "StratusWire", grdb,
+                "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
+                "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
+                "StratusSyncEngine", "StratusTesting", "StratusWire", grdb, inMemoryTracing,
+                tracing,
             ],
             path: "Tests/Device/CacheTests"),
+        .testTarget(
+            name: "StratusSimulationTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusSimulation", "StratusTesting",
+            ],
+            path: "Tests/SimulationTests"),
         .testTarget(
             name: "StratusMappingTests",
             dependencies: [
@@ -313,7 +350,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "StratusCache", "StratusMapping", "StratusRecords", "StratusService",
-                "StratusStorage", "StratusTesting", "StratusWire",
+                "StratusStorage", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.

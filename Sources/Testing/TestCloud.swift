@@ -82,3 +82,14 @@ public final class TestCloud: Sendable {
         return try await service.signInForDevelopment(user: user).webAuthToken
     }
 }
+
+extension TestCloud {
+    /// A cloud whose time, chance and tasks are those of a seeded world.
+    public convenience init(seeded world: SeededWorld) {
+        let own = world.world("service")
+        self.init(
+            storage: SQLiteStorageEngine.inMemory(world: own),
+            settings: ServiceSettings(isForDevelopment: true, world: own),
+            identifier: own.makeUUID())
+    }
+}

@@ -3,7 +3,7 @@
     import Testing
 
     /// The demo project of Documentation/Mapping.md, as two devices of a user against `stratus serve`.
-    @Suite(.timeLimit(.minutes(2)))
+    @Suite(.timeLimit(.minutes(5)))
     struct MappingDemoTests {
         @Test func mappedObjectsFollowEachOtherOnTwoDevices() throws {
             let service = try ServedInstance(dataFolder: nil)

@@ -131,10 +131,14 @@ extension StoreConformance {
             ]
             for row in rows { try await directory.put(row) }
             for row in rows { try expect(await directory.session(row.identifier), equals: row) }
-            try await directory.touchSession("b", usedMilliseconds: 30)
-            try await directory.touchSession("b", usedMilliseconds: 25)
+            try await directory.touchSession(
+                "b", usedMilliseconds: 30, device: "phone")
+            try await directory.touchSession("b", usedMilliseconds: 25, device: nil)
             try expect(await directory.session("b")?.lastUsedMilliseconds, equals: 30)
-            try await directory.touchSession("none", usedMilliseconds: 30)
+            try expect(await directory.session("b")?.device, equals: "phone")
+            try expect(
+                await directory.sessions(of: "_ida").map(\.identifier), equals: ["a", "b"])
+            try await directory.touchSession("none", usedMilliseconds: 30, device: nil)
             try expect(await directory.session("none"), equals: nil)
             try await directory.deleteSessions(staysSignedIn: false, unusedSince: 20)
             try expect(await directory.session("a"), equals: nil)

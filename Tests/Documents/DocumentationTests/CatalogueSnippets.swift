@@ -130,7 +130,7 @@ enum CatalogueSnippets {
         let cache = try CloudCache(path: "trails.sqlite", container: .default())
         let hut = CKRecord(recordType: "Hut", recordID: hutID)
         hut["name"] = "Gipfelblick"
-        try cache.save(hut)
+        try await cache.save(hut)
 
         await cache.start()
         for await recordIDs in cache.changes() {
@@ -141,7 +141,7 @@ enum CatalogueSnippets {
             if case .editOverruled(let mine, _, _) = report.event {
                 print("overruled:", mine.recordID.recordName)
             }
-            try cache.acknowledge([report])
+            try await cache.acknowledge([report])
         }
 
         for await event in cache.events() {

@@ -56,7 +56,11 @@ import Testing
     @Test func everySwiftSnippetIsCompiled() throws {
         let folder = "Tests/Documents/DocumentationTests"
         let sources =
-            ["\(folder)/Snippets.swift", "\(folder)/CatalogueSnippets.swift"]
+            [
+                "\(folder)/Snippets.swift", "\(folder)/CatalogueSnippets.swift",
+                "\(folder)/WhichLayerSnippets.swift",
+                "\(folder)/OfflineFirst.swift",
+            ]
             + Self.articleSources + ["Tests/Documents/MappingDemo/main.swift"]
         let compiled = try sources.flatMap { try Self.text($0).split(separator: "\n") }
             .map { $0.trimmingCharacters(in: .whitespaces) }

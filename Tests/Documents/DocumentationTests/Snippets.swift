@@ -7,6 +7,23 @@ import StratusTesting
 import StratusWire
 
 enum Snippets {
+    static func assets(_ cache: CloudCache, _ photo: CKRecord, _ picture: URL) async throws {
+        photo["image"] = CKAsset(fileURL: picture)
+        try await cache.save(photo)
+        try await cache.sync()
+
+        let image = try await cache.asset("image", of: photo.recordID)
+        print(try Data(contentsOf: image.fileURL).count)
+
+        var assets = AssetSettings()
+        assets.limitBytes = 200_000_000
+        assets.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
+        assets.setPolicy(.under(bytes: 500_000), forField: "image", ofType: "Photo")
+
+        let unsent = try await cache.signOut(.sendThenRemove)
+        print(unsent.count, "changes are on this device alone")
+    }
+
     static func runsOnBoth() async throws {
         let database = CKContainer(identifier: "iCloud.org.example.Trails").privateCloudDatabase
         let zone = CKRecordZone(zoneName: "Trips")
@@ -33,7 +50,7 @@ enum Snippets {
         let hutID = CKRecord.ID(recordName: "hut-3", zoneID: zone)
         let hut = CKRecord(recordType: "Hut", recordID: hutID)
         hut["name"] = "Gipfelblick"
-        try cache.save(hut)  // the row and its pending change, in one transaction; works offline
+        try await cache.save(hut)  // the row and its pending change in one transaction
         try await cache.sync()  // or start(), which keeps in step by itself
     }
 

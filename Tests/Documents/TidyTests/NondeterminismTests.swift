@@ -40,11 +40,17 @@ import Testing
             .task, "The order of the tasks is what it examines.",
             ["Sources/Testing/StoreConformance/StoreConformance+Concurrency.swift"])
         + exceptions(
+            .task, "The world of a test, whose tasks run on its own executor.",
+            ["Sources/Testing/SeededWorld.swift"])
+        + exceptions(
             .sleep, "A connection's timers belong to its event loop, which tests move on.",
             [
                 "Sources/Server/Server/Connections/ByteCounter.swift",
                 "Sources/Server/Server/Connections/StreamsChannel.swift",
             ])
+        + exceptions(
+            .sleep, "Opening a file blocks, and waits for the system's locks as SQLite does.",
+            ["Sources/Device/Cache/File/DatabaseUse.swift"])
         + exceptions(
             .clock, "The default value of Apple's initializer.",
             ["Sources/Device/Location/CLLocation.swift"])
@@ -98,7 +104,7 @@ import Testing
     static let deviceTasks = exceptions(
         .task, "Its value is awaited, or it ends with its owner.",
         [
-            "Cache/Driver/SyncDriver", "Client/Connection/WebAuthSession",
+            "Client/Connection/WebAuthSession",
             "Client/Container/CKContainer+Account", "Client/Operations/CKOperation",
             "SyncEngine/EngineDriver", "SyncEngine/EngineDriver+Account",
         ].map { "Sources/Device/\($0).swift" })

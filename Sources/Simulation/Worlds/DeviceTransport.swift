@@ -1,0 +1,216 @@
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusService
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// The way of one process on a device to the simulated service, with all that goes wrong on it.
+final class DeviceTransport: AccountTransport {
+    private struct State {
+        var generation = -1
+        var inner: InProcessTransport?
+        var userRecordName = ""
+        var isDead = false
+        var repeated: NotificationPayload?
+    }
+
+    private let cloud: SimulatedCloud
+    private let device: String
+    private let user: String
+    private let dice: FaultDice
+    private let world: World
+    private let mutation: Mutation?
+    private let state = Mutex(State())
+
+    init(
+        _ cloud: SimulatedCloud, user: String, device: String, dice: FaultDice, world: World,
+        mutation: Mutation?
+    ) {
+        self.cloud = cloud
+        self.user = user
+        self.device = device
+        self.dice = dice
+        self.world = world
+        self.mutation = mutation
+    }
+
+    /// The process ended: nothing of what it began arrives any more.
+    func die() { state.withLock { $0.isDead = true } }
+
+    /// Of the user who is signed in; empty before the first request.
+    var userRecordName: String { state.withLock { $0.userRecordName } }
+
+    private var isDead: Bool { state.withLock { $0.isDead } }
+
+    private func checkAlive() throws {
+        if isDead { throw TransportError(.noRoute, "The process of this device has ended.") }
+    }
+
+    /// To the service as it is now: after a restore it is another one, and knows no session of before.
+    private func inner() async throws -> InProcessTransport {
+        let (service, generation) = cloud.current
+        let known = state.withLock { $0.generation == generation ? $0.inner : nil }
+        if let known { return known }
+        let session = try await service.signInForDevelopment(user: user)
+        let inner = InProcessTransport(
+            service: service, webAuthToken: session.webAuthToken, device: device)
+        state.withLock { state in
+            state.generation = generation
+            state.inner = inner
+            state.userRecordName = session.userRecordName
+        }
+        return inner
+    }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        do {
+            let answer = try await deliver(E.self, request, to: target, timeoutSeconds)
+            cloud.note(device, E.path, "answered")
+            return answer
+        } catch {
+            cloud.note(device, E.path, Self.word(for: error))
+            throw error
+        }
+    }
+
+    private func deliver<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        try checkAlive()
+        let fault = dice.draw(for: E.path)
+        if let fault { cloud.note(device, E.path, fault.name) }
+        switch fault {
+        case .noRoute: throw TransportError(.noRoute, "The simulation has no network here.")
+        case .requestLost: throw TransportError(.refused, "The simulation lost the request.")
+        case .refused(let code): throw ServiceFailure(Self.error(code))
+        case .late: try await world.sleep(dice.milliseconds(below: 20_000) / 1_000)
+        case .tokensExpired:
+            _ = try await inner()
+            cloud.expireTokens(of: E.path, userRecordName: userRecordName)
+        case .answerLost, .doubled, .itemRefused, nil:
+            // Time on the way: what follows may overtake it.
+            try await world.sleep(dice.milliseconds(below: 30) / 1_000)
+        }
+        try checkAlive()
+        let answer: E.Answer
+        if case .itemRefused(let code) = fault, let modify = request as? RecordsModify.Request,
+            modify.operations.count > 0
+        {
+            answer = try await sendWithoutOne(endpoint, modify, code, to: target, timeout)
+        } else {
+            answer = try await forward(endpoint, request, to: target, timeout)
+        }
+        if fault == .doubled {
+            // What the second one is answered, nobody hears.
+            _ = try? await inner().send(endpoint, request, to: target, timeoutSeconds: timeout)
+        }
+        try checkAlive()
+        try await world.sleep(dice.milliseconds(below: 30) / 1_000)
+        try checkAlive()
+        if fault == .answerLost {
+            throw TransportError(.answerLost, "The simulation lost the answer.")
+        }
+        return answer
+    }
+
+    private func forward<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        let changed = mutation?.changed(request) ?? request
+        do {
+            let answer = try await inner().send(
+                endpoint, changed, to: target, timeoutSeconds: timeout)
+            return mutation?.changed(answer, to: request) ?? answer
+        } catch let failure as ServiceFailure {
+            if [.authenticationFailed, .authenticationRequired].contains(failure.error.code) {
+                // The session is too old: the person signs in again.
+                state.withLock { $0.inner = nil }
+            }
+            throw mutation?.changed(failure) ?? failure
+        }
+    }
+
+    /// Serves a batch without one of its records, which is refused.
+    private func sendWithoutOne<E: Endpoint>(
+        _ endpoint: E.Type, _ request: RecordsModify.Request, _ code: FrameworkErrorCode,
+        to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        let place = Int(dice.milliseconds(below: UInt64(request.operations.count)))
+        let refused = request.operations[place].record
+        var others = request
+        others.operations.remove(at: place)
+        var answer = RecordsModify.Answer(records: [])
+        if !others.operations.isEmpty, let sent = others as? E.Request {
+            let answered = try await inner().send(
+                endpoint, sent, to: target, timeoutSeconds: timeout)
+            if let records = answered as? RecordsModify.Answer { answer = records }
+        }
+        answer.records.insert(
+            .failure(
+                RecordFailure(
+                    recordName: refused.recordName, zoneID: refused.zoneID,
+                    error: Self.error(code))), at: place)
+        guard let answer = answer as? E.Answer else {
+            throw TransportError(.answerUnreadable, "Only a batch of records has items.")
+        }
+        return answer
+    }
+
+    private static func error(_ code: FrameworkErrorCode) -> ServiceError {
+        let wait: Double? =
+            switch code {
+            case .serviceUnavailable, .requestRateLimited, .zoneBusy: 3
+            default: nil
+            }
+        return ServiceError(
+            .badRequest, "The simulation refuses this.", retryAfterSeconds: wait,
+            frameworkCode: code)
+    }
+
+    private static func word(for error: any Error) -> String {
+        switch error {
+        case let failure as ServiceFailure:
+            failure.error.frameworkCode.map { "\($0)" } ?? failure.error.code.rawValue
+        case let error as TransportError: error.code.rawValue
+        case is CancellationError: "cancelled"
+        default: "failed"
+        }
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        if let repeated = state.withLock({ $0.repeated.take() }) { return repeated }
+        while true {
+            try checkAlive()
+            if dice.isCutOff {
+                throw TransportError(.noRoute, "The simulation has no network here.")
+            }
+            let payload = try await inner().nextNotification(
+                at: webcourierURL, timeoutSeconds: timeoutSeconds)
+            try checkAlive()
+            guard let payload else { return nil }
+            switch cloud.pushFault(for: device, dice) {
+            case .dropped: continue
+            case .doubled: state.withLock { $0.repeated = payload }
+            case nil: break
+            }
+            return payload
+        }
+    }
+
+    func changeAccount(webAuthToken: String?) {
+        state.withLock { $0.inner }?.changeAccount(webAuthToken: webAuthToken)
+    }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        try await inner().webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
+    }
+}

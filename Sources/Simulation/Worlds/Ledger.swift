@@ -1,0 +1,140 @@
+import StratusRecords
+
+/// What people did in a simulated world, and so what must be there at its end.
+struct Ledger {
+    /// A record of a user's, wherever it is seen from.
+    struct Key: Hashable, Comparable, CustomStringConvertible {
+        var owner: Int
+        var zone: Int
+        var record: Int
+
+        var description: String { "user \(owner)'s \(Plan.zones[zone])/r\(record)" }
+
+        static func < (left: Key, right: Key) -> Bool {
+            (left.owner, left.zone, left.record) < (right.owner, right.zone, right.record)
+        }
+    }
+
+    struct Edit {
+        var number: Int64
+        /// When it was made by the clock that decides: the time that travels with the record.
+        var stamp: Int64
+        /// False where it may be lost without a word: its zone was left meanwhile.
+        var isPromised = true
+        var user: Int
+        var device: String
+    }
+
+    /// A record from its making to its deletion.
+    struct Life {
+        var number: Int64
+        /// The user who deleted it.
+        var deleter: Int?
+        /// Edits by field.
+        var edits: [Int: [Edit]] = [:]
+        var isPromised = true
+    }
+
+    private(set) var lives: [Key: [Life]] = [:]
+    /// Zones of which nothing is promised: they were deleted, or the service lost its history.
+    var brokenZones: Set<[Int]> = []
+    /// Users who left a share once: what they do there may be lost with it.
+    private var leavers: Set<Int> = []
+    private var lastNumber: Int64 = 0
+
+    mutating func nextNumber() -> Int64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    mutating func made(_ key: Key, _ number: Int64) {
+        lives[key, default: []].append(Life(number: number))
+    }
+
+    mutating func edited(_ key: Key, life: Int64, field: Int, _ edit: Edit) {
+        var edit = edit
+        if edit.user != key.owner, leavers.contains(edit.user) { edit.isPromised = false }
+        change(key, life) { $0.edits[field, default: []].append(edit) }
+    }
+
+    mutating func deleted(_ key: Key, life: Int64, by user: Int) {
+        let isPromised = user == key.owner || !leavers.contains(user)
+        change(key, life) { life in
+            if isPromised { life.deleter = user } else { life.isPromised = false }
+        }
+    }
+
+    /// What a user does, and did, to another's zone is not promised any more: they left it.
+    mutating func left(owner: Int, by user: Int) {
+        leavers.insert(user)
+        for key in lives.keys.sorted() where key.owner == owner {
+            var changed = lives[key] ?? []
+            for place in changed.indices {
+                if changed[place].deleter == user {
+                    changed[place].deleter = nil
+                    changed[place].isPromised = false
+                }
+                for (field, edits) in changed[place].edits {
+                    changed[place].edits[field] = edits.map { edit in
+                        var edit = edit
+                        if edit.user == user { edit.isPromised = false }
+                        return edit
+                    }
+                }
+            }
+            lives[key] = changed
+        }
+    }
+
+    private mutating func change(_ key: Key, _ number: Int64, _ body: (inout Life) -> Void) {
+        guard let place = lives[key]?.firstIndex(where: { $0.number == number }) else { return }
+        var changed = lives[key] ?? []
+        body(&changed[place])
+        lives[key] = changed
+    }
+
+    // MARK: The end
+
+    /// What is wrong with the records that the service has at the end.
+    ///
+    /// - Parameter found: each record's life, and the number of the edit in each field.
+    func violations(found: [Key: (life: Int64, fields: [Int: Int64])]) -> [String] {
+        var violations: [String] = []
+        for key in Set(lives.keys).union(found.keys).sorted()
+        where !brokenZones.contains([key.owner, key.zone]) {
+            let lives = lives[key] ?? []
+            guard let record = found[key] else {
+                if let last = lives.last, last.deleter == nil, last.isPromised {
+                    violations.append(
+                        "\(key) is gone, and nobody deleted what edit \(last.number) made")
+                }
+                continue
+            }
+            guard let life = lives.first(where: { $0.number == record.life }) else {
+                violations.append("\(key) has a life that nobody made: \(record.life)")
+                continue
+            }
+            if life.deleter != nil {
+                violations.append("\(key), made by edit \(life.number), was deleted and is back")
+                continue
+            }
+            for (field, edits) in life.edits.sorted(by: { $0.key < $1.key }) {
+                let violation = violation(key, field, edits, found: record.fields[field])
+                if let violation { violations.append(violation) }
+            }
+        }
+        return violations
+    }
+
+    private func violation(
+        _ key: Key, _ field: Int, _ edits: [Edit], found: Int64?
+    ) -> String? {
+        let promised = edits.filter(\.isPromised).map(\.stamp).max() ?? .min
+        let allowed = edits.filter { $0.stamp >= promised }
+        if promised == .min, found == nil { return nil }
+        if allowed.contains(where: { $0.number == found }) { return nil }
+        let has = found.map { "\($0)" } ?? "nothing"
+        return "\(key).\(Plan.fields[field]) has \(has) where the latest edit is "
+            + allowed.map { "\($0.number) by \($0.device)" }.joined(separator: " or ")
+    }
+}

@@ -1,0 +1,92 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusWire
+
+/// A fault of the code under test, made at one of its seams: shows that an oracle can fail.
+///
+/// The product has none of them: what a request says, what an answer says, what a file says at its next
+/// opening, and which resolver is asked, are changed from outside.
+public enum Mutation: String, CaseIterable, Sendable {
+    /// S1: the file does not say that a batch was under way when the process ended.
+    case forgetsUnansweredSaves = "S1"
+    /// S2: the service's record takes the place of the whole local one.
+    case keepsServerRecords = "S2"
+    /// S3: what earlier edits sent is not remembered.
+    case forgetsEarlierEdits = "S3"
+    /// S4: an expired token does not say what is intact.
+    case hidesLostHistory = "S4"
+    /// P1: a save is acknowledged and never done.
+    case acknowledgesNothing = "P1"
+    /// P2: pages leave out a record.
+    case skipsRecords = "P2"
+    /// P6: a save with an old tag overwrites what is there.
+    case ignoresTags = "P6"
+    /// P8: pages leave out deletions.
+    case hidesDeletions = "P8"
+
+    /// A request as it is sent instead.
+    func changed<Request>(_ request: Request) -> Request {
+        switch self {
+        case .acknowledgesNothing, .ignoresTags:
+            guard var modify = request as? RecordsModify.Request else { return request }
+            for index in modify.operations.indices {
+                switch modify.operations[index].kind {
+                case .update: modify.operations[index].kind = .forceUpdate
+                case .replace: modify.operations[index].kind = .forceReplace
+                case .create: modify.operations[index].kind = .forceReplace
+                default: break
+                }
+                modify.operations[index].record.recordChangeTag = nil
+            }
+            return self == .ignoresTags ? modify as? Request ?? request : request
+        default: return request
+        }
+    }
+
+    /// An answer as the device gets it instead.
+    func changed<Answer, Request>(_ answer: Answer, to request: Request) -> Answer {
+        guard self == .skipsRecords || self == .hidesDeletions,
+            var pages = answer as? ChangesZone.Answer
+        else { return answer }
+        for index in pages.items.indices {
+            guard case .success(var page) = pages.items[index] else { continue }
+            page.records = page.records.enumerated().filter { place, record in
+                switch record {
+                case .deleted: self != .hidesDeletions
+                case .record: self != .skipsRecords || place % 3 != 2
+                case .failure: true
+                }
+            }.map(\.element)
+            pages.items[index] = .success(page)
+        }
+        return pages as? Answer ?? answer
+    }
+
+    /// A refusal as the device gets it instead.
+    func changed(_ failure: ServiceFailure) -> ServiceFailure {
+        guard self == .hidesLostHistory else { return failure }
+        var failure = failure
+        failure.error.lastIntactVersion = nil
+        return failure
+    }
+
+    /// What the file forgets whenever a cache is opened on it.
+    var sqlAtOpening: String? {
+        switch self {
+        case .forgetsUnansweredSaves: "UPDATE pending SET isUncertain = 0"
+        case .forgetsEarlierEdits: "UPDATE pending SET earlier = x''"
+        default: nil
+        }
+    }
+
+    var resolver: (any ConflictResolver)? {
+        self == .keepsServerRecords ? KeepsServer() : nil
+    }
+}
+
+/// The resolver of S2.
+private struct KeepsServer: ConflictResolver {
+    func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
+}

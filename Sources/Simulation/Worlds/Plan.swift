@@ -1,0 +1,92 @@
+import StratusTesting
+
+/// A simulated world before it runs: who is in it, how bad it is, and what happens. All of it comes from
+/// the seed.
+struct Plan: Sendable {
+    static let fields = ["f0", "f1", "f2"]
+    /// Records of the zone that stays, then those of the one that may go.
+    static let recordsPerZone = [5, 2]
+    static let zones = ["Kept", "Temporary"]
+
+    var seed: UInt64
+    var userCount: Int
+    /// The user of each device at first.
+    var devices: [Int] = []
+    var skewsMilliseconds: [Int64] = []
+    var startsRunning: [Bool] = []
+    /// The part of the requests that meet a fault, and of the notifications.
+    var faultRate: Double
+    var hasSharing: Bool
+    var hasZoneDeletions: Bool
+    var hasRestores: Bool
+    var hasAccountSwitches: Bool
+    var hasLongAbsences: Bool
+    var steps: [Step] = []
+
+    init(seed: UInt64, stepCount: Int = 100) {
+        var numbers = SeededNumbers(seed: seed ^ 0x504C_414E)
+        func chance(_ part: Double) -> Bool { Double(numbers.next() >> 11) * 0x1p-53 < part }
+        self.seed = seed
+        let deviceCount = [2, 2, 2, 3, 3, 4, 5, 6][numbers.below(8)]
+        userCount = min(deviceCount, [1, 1, 1, 2, 2, 3][numbers.below(6)])
+        faultRate = [0, 0.02, 0.08, 0.08, 0.15, 0.3][numbers.below(6)]
+        hasSharing = userCount > 1 && chance(0.6)
+        hasZoneDeletions = chance(0.3)
+        hasRestores = chance(0.15)
+        hasAccountSwitches = userCount > 1 && chance(0.3)
+        hasLongAbsences = chance(0.3)
+        for device in 0..<deviceCount {
+            devices.append(device % userCount)
+            let hours = chance(0.5) ? 0 : Int64(numbers.below(12)) - 6
+            skewsMilliseconds.append(hours * 3_600_000 + Int64(numbers.below(5_000)))
+            startsRunning.append(chance(0.5))
+        }
+        for _ in 0..<stepCount { steps.append(step(&numbers)) }
+    }
+
+    private func step(_ numbers: inout SeededNumbers) -> Step {
+        let device = numbers.below(devices.count)
+        let record = numbers.below(Self.recordsPerZone.reduce(0, +))
+        switch numbers.below(100) {
+        case 0..<24:
+            return .edit(device: device, record: record, field: numbers.below(Self.fields.count))
+        case 24..<32: return .make(device: device, record: record)
+        case 32..<37: return .delete(device: device, record: record)
+        case 37..<55: return .sync(device: device)
+        case 55..<58: return .start(device: device)
+        case 58: return .stop(device: device)
+        case 59..<61: return .kill(device: device)
+        case 61 where numbers.below(2) == 0: return .drop(device: device)
+        case 61..<64:
+            return .killAtWrite(
+                device: device, later: numbers.below(12), isAfter: numbers.below(2) == 0)
+        case 64 where numbers.below(2) == 0:
+            return .fillDisk(device: device, writes: 1 + numbers.below(6))
+        case 64 where numbers.below(2) == 0: return .cutOff(device: device)
+        case 64..<68: return .reconnect(device: device)
+        case 68..<70: return .audit
+        case 70..<74: return rare(device, &numbers)
+        case 74..<90: return .turns([10, 40, 160, 640, 2_560][numbers.below(5)])
+        default: return .pass(seconds: [1, 3, 30, 400][numbers.below(4)])
+        }
+    }
+
+    private func rare(_ device: Int, _ numbers: inout SeededNumbers) -> Step {
+        switch numbers.below(8) {
+        case 0 where hasZoneDeletions: return .deleteZone(device: device)
+        case 1 where hasZoneDeletions: return .purgeZone(user: numbers.below(userCount))
+        case 2 where hasAccountSwitches: return .switchAccount(device: device)
+        case 3 where hasSharing: return .leave(device: device)
+        case 4 where hasSharing: return .join(user: numbers.below(userCount))
+        case 5 where hasRestores: return .takeCopy
+        case 6 where hasRestores: return .restoreCopy
+        case 7 where hasLongAbsences: return .jump(seconds: (1 + numbers.below(60)) * 86_400)
+        default: return .sync(device: device)
+        }
+    }
+}
+
+extension SeededNumbers {
+    /// A number from 0 up to, but not including, a limit.
+    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+}

@@ -1,0 +1,158 @@
+import StratusRecords
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// What goes wrong with one request of a device.
+enum RequestFault: Hashable, Sendable {
+    /// There is no network: nothing is sent.
+    case noRoute
+    /// The request never arrives.
+    case requestLost
+    /// The request is served, and its answer never arrives.
+    case answerLost
+    /// The request arrives twice.
+    case doubled
+    /// The request arrives late, after others.
+    case late
+    /// Every change token in it has expired.
+    case tokensExpired
+    /// The service refuses it.
+    case refused(FrameworkErrorCode)
+    /// The service refuses one record of it, and serves the others.
+    case itemRefused(FrameworkErrorCode)
+
+    var name: String {
+        switch self {
+        case .noRoute: "no route"
+        case .requestLost: "request lost"
+        case .answerLost: "answer lost"
+        case .doubled: "doubled"
+        case .late: "late"
+        case .tokensExpired: "tokens expired"
+        case .refused(let code): "\(code)"
+        case .itemRefused(let code): "item \(code)"
+        }
+    }
+
+    /// What a service may say of a request without telling an untruth of what it has: a zone that it
+    /// calls purged, or a token that it calls expired, must be so.
+    static let requestCodes = FrameworkErrorCode.allCases.filter {
+        ![.partialFailure, .userDeletedZone, .zoneNotFound, .unknownItem, .changeTokenExpired]
+            .contains($0)
+    }
+
+    /// The same of one record: not that it is gone, nor that its schema has no field of times.
+    static let itemCodes = requestCodes.filter {
+        ![.notAuthenticated, .invalidArguments, .serverRejectedRequest].contains($0)
+    }
+}
+
+/// Draws what goes wrong with the requests of one device.
+final class FaultDice: Sendable {
+    private struct State {
+        var numbers: SeededNumbers
+        /// The part of the requests that meet a fault.
+        var rate: Double
+        var isCutOff = false
+    }
+
+    private let state: Mutex<State>
+    private let table: FaultTable
+
+    init(seed: UInt64, rate: Double, table: FaultTable) {
+        state = Mutex(State(numbers: SeededNumbers(seed: seed), rate: rate))
+        self.table = table
+    }
+
+    /// Whether no request of the device arrives.
+    var isCutOff: Bool {
+        get { state.withLock { $0.isCutOff } }
+        set { state.withLock { $0.isCutOff = newValue } }
+    }
+
+    func end() {
+        state.withLock { state in
+            state.rate = 0
+            state.isCutOff = false
+        }
+    }
+
+    /// Milliseconds that something takes, from 0 up to a limit.
+    func milliseconds(below limit: UInt64) -> Double {
+        state.withLock { Double($0.numbers.next() % limit) }
+    }
+
+    func draw(for path: String) -> RequestFault? {
+        let fault = state.withLock { state -> RequestFault? in
+            if state.isCutOff { return .noRoute }
+            guard Self.chance(&state.numbers) < state.rate else { return nil }
+            return Self.fault(for: path, &state.numbers)
+        }
+        if let fault { table.count(fault.name, path) }
+        return fault
+    }
+
+    private static func chance(_ numbers: inout SeededNumbers) -> Double {
+        Double(numbers.next() >> 11) * 0x1p-53
+    }
+
+    private static func fault(for path: String, _ numbers: inout SeededNumbers) -> RequestFault {
+        let isChanges = path.hasPrefix("changes/")
+        let isModify = path == RecordsModify.path
+        switch numbers.next() % 100 {
+        case 0..<22: return .answerLost
+        case 22..<30: return .requestLost
+        case 30..<36: return .noRoute
+        case 36..<46: return .doubled
+        case 46..<56: return .late
+        case 56..<66 where isChanges: return .tokensExpired
+        case 56..<72 where isModify:
+            let codes = RequestFault.itemCodes
+            return .itemRefused(codes[Int(numbers.next() % UInt64(codes.count))])
+        default:
+            let codes = RequestFault.requestCodes
+            return .refused(codes[Int(numbers.next() % UInt64(codes.count))])
+        }
+    }
+}
+
+/// How often each fault met each operation.
+public final class FaultTable: Sendable {
+    private let counts = Mutex<[String: [String: Int]]>([:])
+
+    public init() {}
+
+    func count(_ fault: String, _ operation: String, times: Int = 1) {
+        counts.withLock { $0[fault, default: [:]][operation, default: 0] += times }
+    }
+
+    /// By fault, then by operation.
+    public var rows: [String: [String: Int]] { counts.withLock { $0 } }
+
+    /// Adds another table's counts.
+    public func add(_ rows: [String: [String: Int]]) {
+        for (fault, operations) in rows {
+            for (operation, times) in operations { count(fault, operation, times: times) }
+        }
+    }
+
+    /// The table as text: a row for each fault, a column for each operation.
+    public var text: String {
+        let rows = rows
+        let operations = Set(rows.values.flatMap(\.keys)).sorted()
+        let width = (rows.keys.map(\.count).max() ?? 0) + 1
+        func cell(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        var lines = [
+            cell("", width) + operations.map { cell($0, $0.count + 2) }.joined()
+        ]
+        for fault in rows.keys.sorted() {
+            let cells = operations.map { cell("\(rows[fault]?[$0] ?? 0)", $0.count + 2) }
+            lines.append(
+                fault + String(repeating: " ", count: width - fault.count) + cells.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+}

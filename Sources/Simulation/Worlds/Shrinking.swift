@@ -1,0 +1,40 @@
+/// Makes the story of a seed that failed short: leaves out steps as long as a promise is still broken.
+public enum Shrinking {
+    /// What is left of a world.
+    public struct Story: Sendable {
+        /// The places of the steps that it takes.
+        public var kept: [Int]
+        public var steps: [String]
+        public var violations: [String]
+    }
+
+    /// Finds a short story: no step of it can be left out.
+    ///
+    /// - Returns: nil for a seed that keeps all promises.
+    public static func story(ofSeed seed: UInt64, mutation: Mutation? = nil) -> Story? {
+        let steps = Simulation.steps(ofSeed: seed)
+        func violations(_ kept: [Int]) -> [String] {
+            Simulation.run(seed: seed, keeping: Set(kept), mutation: mutation).violations
+        }
+        var kept = Array(steps.indices)
+        var broken = violations(kept)
+        guard !broken.isEmpty else { return nil }
+        var size = kept.count / 2
+        while size > 0 {
+            var start = 0
+            var hasChanged = false
+            while start < kept.count {
+                var fewer = kept
+                fewer.removeSubrange(start..<min(start + size, kept.count))
+                let found = violations(fewer)
+                if found.isEmpty {
+                    start += size
+                } else {
+                    (kept, broken, hasChanged) = (fewer, found, true)
+                }
+            }
+            if size > 1 { size /= 2 } else if !hasChanged { break }
+        }
+        return Story(kept: kept, steps: kept.map { steps[$0] }, violations: broken)
+    }
+}

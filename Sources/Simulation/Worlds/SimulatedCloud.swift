@@ -1,0 +1,135 @@
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// The service of a simulated world: it may be replaced by one that an older copy was restored to.
+final class SimulatedCloud: Sendable {
+    enum PushFault {
+        case dropped
+        case doubled
+    }
+
+    private struct State {
+        var service: CloudService
+        var storage: SQLiteStorageEngine
+        var generation = 0
+        var copy: SQLiteStorageEngine?
+        var pushes: SeededNumbers
+        var pushRate: Double
+        var lines: [String] = []
+        var requestCount = 0
+    }
+
+    static let container = "iCloud.org.example.Simulation"
+
+    let world: SeededWorld
+    private let keepsLines: Bool
+    private let table: FaultTable
+    private let state: Mutex<State>
+
+    init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
+        self.world = world
+        self.keepsLines = keepsLines
+        self.table = table
+        let storage = SQLiteStorageEngine.inMemory(world: world.world("storage"))
+        state = Mutex(
+            State(
+                service: Self.service(storage, world, 0), storage: storage,
+                pushes: SeededNumbers(seed: world.seed ^ 0x5055_5348), pushRate: pushRate))
+    }
+
+    private static func service(
+        _ storage: SQLiteStorageEngine, _ world: SeededWorld, _ generation: Int
+    ) -> CloudService {
+        var limits = Limits()
+        // Tombstones go within the months that a device may be away.
+        limits.purgeIntervalSeconds = 3_600
+        limits.tombstoneSeconds = 20 * 86_400
+        limits.tombstoneShare = 0.1
+        return CloudService(
+            storage: storage,
+            settings: ServiceSettings(
+                isForDevelopment: true, limits: limits,
+                world: world.world("service \(generation)")))
+    }
+
+    var current: (service: CloudService, generation: Int) {
+        state.withLock { ($0.service, $0.generation) }
+    }
+
+    /// Writes down what happened: for the trace, and for the story of a seed that failed.
+    func note(_ device: String, _ what: String, _ how: String) {
+        state.withLock { $0.requestCount += how == "answered" ? 1 : 0 }
+        let line = "\(world.nowMilliseconds) \(device) \(what) \(how)"
+        world.note(line)
+        if keepsLines { state.withLock { $0.lines.append(line) } }
+    }
+
+    /// How many requests were answered.
+    var requestCount: Int { state.withLock { $0.requestCount } }
+
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func pushFault(for device: String, _ dice: FaultDice) -> PushFault? {
+        let fault = state.withLock { state -> PushFault? in
+            let chance = Double(state.pushes.next() >> 11) * 0x1p-53
+            if chance >= state.pushRate { return nil }
+            return chance < state.pushRate * 0.6 ? .dropped : .doubled
+        }
+        if let fault {
+            table.count(fault == .dropped ? "push dropped" : "push doubled", "notifications")
+            note(device, "push", "\(fault)")
+        }
+        return fault
+    }
+
+    func endFaults() {
+        state.withLock { $0.pushRate = 0 }
+        current.service.faults?.clear()
+    }
+
+    // MARK: What only an operator or the person does
+
+    /// Every token in the next request to an endpoint has expired, whoever of the user's devices asks.
+    func expireTokens(of path: String, userRecordName: String) {
+        // The script has room for 1,000, and each is used by the request for which it was added.
+        try? current.service.faults?.add([
+            Fault(.expireChangeTokens, operation: path, userRecordName: userRecordName)
+        ])
+    }
+
+    /// The zone is gone before the user's next request, as when they removed the app's data.
+    func purge(_ zone: String, userRecordName: String) {
+        // As above.
+        try? current.service.faults?.add([
+            Fault(.resetZone(.purged), userRecordName: userRecordName, zoneName: zone)
+        ])
+    }
+
+    /// Takes a copy of all that the service has.
+    func takeCopy() throws {
+        let storage = state.withLock { $0.storage }
+        let copy = try storage.copyInMemory(world: world.world("copy"))
+        state.withLock { $0.copy = copy }
+    }
+
+    /// Puts the copy in the place of what the service has: what came since is lost there.
+    ///
+    /// - Returns: whether there was one.
+    func restoreCopy() throws -> Bool {
+        guard let copy = state.withLock({ $0.copy }) else { return false }
+        let generation = current.generation + 1
+        let storage = try copy.copyInMemory(world: world.world("storage \(generation)"))
+        let service = Self.service(storage, world, generation)
+        state.withLock { state in
+            state.storage = storage
+            state.service = service
+            state.generation = generation
+        }
+        return true
+    }
+}

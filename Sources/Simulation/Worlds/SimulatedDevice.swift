@@ -1,0 +1,191 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import StratusTesting
+
+/// A device of a simulated world: a file for each user who was signed in, and the process of now.
+///
+/// Only the script's task touches it.
+final class SimulatedDevice {
+    /// What an observer of the cache believes is there, from changes alone.
+    struct Shadow {
+        var scope: CKDatabase.Scope
+        var changes: RecordChanges<CKRecord.ID>
+        var contents: [RecordID: RecordSnapshot] = [:]
+    }
+
+    let name: String
+    let cloud: SimulatedCloud
+    let world: World
+    let dice: FaultDice
+    let mutation: Mutation?
+    private let seeded: SeededWorld
+    private let settings: SyncSettings
+    private(set) var user: Int
+    private(set) var files: [Int: MemoryCacheFile] = [:]
+    private(set) var cache: CloudCache?
+    private var transport: DeviceTransport?
+    private var isKilled = KillSwitch()
+    private(set) var shadows: [Shadow] = []
+    private var openings = 0
+    private(set) var wasStarted = false
+
+    init(
+        _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
+        settings: SyncSettings, mutation: Mutation?
+    ) {
+        self.name = name
+        self.user = user
+        self.cloud = cloud
+        self.dice = dice
+        self.settings = settings
+        self.mutation = mutation
+        seeded = cloud.world
+        world = cloud.world.world(name, skewMilliseconds: skewMilliseconds)
+    }
+
+    /// The cache of the user who is signed in, opened where no process has it.
+    func opened() throws -> CloudCache {
+        if let cache, !isKilled.isThrown { return cache }
+        drop()
+        let file = try files[user] ?? MemoryCacheFile()
+        files[user] = file
+        file.setWriteTrouble(nil)
+        if let sql = mutation?.sqlAtOpening { try file.execute(sql) }
+        let transport = DeviceTransport(
+            cloud, user: Self.name(ofUser: user), device: name, dice: dice, world: world,
+            mutation: mutation)
+        openings += 1
+        let connection = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: name, world: world,
+            keyStore: MemoryKeyStore())
+        let container = CKContainer(
+            identifier: SimulatedCloud.container, connection: connection)
+        let cache = try CloudCache(
+            memory: file, container: container, settings: settings,
+            resolver: mutation?.resolver, world: world)
+        self.transport = transport
+        self.cache = cache
+        isKilled = KillSwitch()
+        wasStarted = false
+        try watch(cache)
+        return cache
+    }
+
+    static func name(ofUser user: Int) -> String { ["alice", "bob", "carol"][user] }
+
+    // MARK: Ends
+
+    /// The process ends now.
+    func kill() throws {
+        transport?.die()
+        try cache?.close()
+        drop()
+    }
+
+    /// The app lets go of the cache without a word.
+    func drop() {
+        cache = nil
+        transport = nil
+        shadows = []
+    }
+
+    /// The process ends at a write to come, or the disk is full for some.
+    func setTrouble(_ trouble: MemoryCacheFile.WriteTrouble, later: Int, writes: Int) throws {
+        _ = try opened()
+        guard let file = files[user], let transport else { return }
+        let first = file.writeCount + 1 + later
+        let isKilled = isKilled
+        file.setWriteTrouble { number in
+            guard (first..<first + writes).contains(number) else { return nil }
+            if trouble != .storageFull {
+                isKilled.throwOver()
+                transport.die()
+            }
+            return trouble
+        }
+    }
+
+    func endTrouble() { for file in files.values { file.setWriteTrouble(nil) } }
+
+    func switchAccount(to next: Int) throws {
+        try kill()
+        user = next
+    }
+
+    // MARK: Syncing
+
+    func start() throws {
+        let cache = try opened()
+        wasStarted = true
+        _ = world.startTask("script start") { await cache.start() }
+    }
+
+    func stop() throws {
+        let cache = try opened()
+        wasStarted = false
+        _ = world.startTask("script stop") { await cache.stop() }
+    }
+
+    func sync() throws {
+        let cache = try opened()
+        _ = world.startTask("script sync") {
+            // What fails now is tried again at the end, when nothing goes wrong any more.
+            try? await cache.sync()
+        }
+    }
+
+    // MARK: Observers
+
+    private func watch(_ cache: CloudCache) throws {
+        shadows = []
+        for scope in [CKDatabase.Scope.private, .shared] {
+            shadows.append(
+                Shadow(
+                    scope: scope, changes: cache.changes(in: scope),
+                    contents: try Self.contents(of: cache, scope)))
+        }
+    }
+
+    static func contents(
+        of cache: CloudCache, _ scope: CKDatabase.Scope
+    ) throws -> [RecordID: RecordSnapshot] {
+        var contents: [RecordID: RecordSnapshot] = [:]
+        for zone in try cache.zoneIDs(in: scope) {
+            for record in try cache.snapshots(ofType: nil, in: ZoneID(zone), of: scope) {
+                contents[record.id] = record
+            }
+        }
+        return contents
+    }
+
+    /// What observers were not told of, or were told wrongly.
+    func unheardChanges() throws -> [String] {
+        guard let cache, !isKilled.isThrown else { return [] }
+        var unheard: [String] = []
+        for place in shadows.indices {
+            let scope = shadows[place].scope
+            for id in shadows[place].changes.takeUnseen() {
+                shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
+            }
+            let contents = try Self.contents(of: cache, scope)
+            let ids = Set(contents.keys).union(shadows[place].contents.keys)
+            let wrong = ids.filter {
+                !Self.isSame(contents[$0], shadows[place].contents[$0])
+            }
+            unheard += wrong.map { id in
+                "\(name): observers have \(shadows[place].contents[id].map { "\($0.fields)" } ?? "nothing")"
+                    + " of \(id.name), and the cache "
+                    + (contents[id].map { "\($0.fields)" } ?? "nothing")
+            }.sorted()
+        }
+        return unheard
+    }
+
+    private static func isSame(_ one: RecordSnapshot?, _ other: RecordSnapshot?) -> Bool {
+        guard let one, let other else { return one == nil && other == nil }
+        return one.hasSameContent(as: other)
+    }
+}

@@ -1,0 +1,198 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import Synchronization
+
+/// The end of a world: nothing goes wrong any more, and all must be as was promised.
+extension SimulationRun {
+    /// In how many rounds of syncing every device must have done all it has to do.
+    private static let rounds = 8
+    /// How long one sync may take, in seconds.
+    private static let syncSeconds = 7_200
+
+    private struct View {
+        var contents: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
+    }
+
+    func becomeQuiet() async throws {
+        cloud.note("quiet", "", "")
+        cloud.endFaults()
+        for device in devices {
+            device.dice.end()
+            device.endTrouble()
+        }
+        var troubles: [String] = []
+        for round in 0..<Self.rounds {
+            troubles = []
+            for device in devices {
+                for user in device.files.keys.sorted() {
+                    if device.user != user { try device.switchAccount(to: user) }
+                    troubles += try await syncWell(device)
+                }
+            }
+            if troubles.isEmpty { troubles = try await differences() }
+            cloud.note("round \(round)", "ended with \(troubles.count) troubles", "")
+            if troubles.isEmpty { break }
+            try await world.pass(seconds: 400)
+        }
+        violations += troubles
+        guard violations.isEmpty else { return }
+        try checkObservers()
+        try await checkLedger()
+        try checkGrowth()
+    }
+
+    private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
+        let cache = try device.opened()
+        try await cache.retryAttentionItems()
+        let ended = try await syncedOnce(cache, device)
+        guard ended.isEnded else { return ["\(device.name): sync() never ended"] }
+        let status = try await cache.status()
+        var troubles: [String] = []
+        if let trouble = ended.trouble { troubles.append("\(device.name): \(trouble)") }
+        if status.pendingCount > 0 {
+            troubles.append("\(device.name): \(status.pendingCount) changes stay in the queue")
+        }
+        for item in try await cache.attentionItems() {
+            troubles.append(
+                "\(device.name): \(item.recordID.recordName) is refused, "
+                    + "\(item.failure.code) \(item.failure.message)")
+        }
+        try await cache.acknowledge(try await cache.reports(limit: 1_000))
+        return troubles
+    }
+
+    private func syncedOnce(
+        _ cache: CloudCache, _ device: SimulatedDevice
+    ) async throws -> Ended {
+        let ended = Ended()
+        _ = device.world.startTask("quiet sync") {
+            do {
+                try await cache.sync()
+                ended.end(nil)
+            } catch {
+                ended.end("\(error)")
+            }
+        }
+        for _ in 0..<Self.syncSeconds {
+            await world.waitUntilIdle()
+            if ended.isEnded { break }
+            try await world.pass(seconds: 1)
+        }
+        return ended
+    }
+
+    // MARK: Equality
+
+    private func differences() async throws -> [String] {
+        var differences: [String] = []
+        for user in 0..<plan.userCount {
+            let truth = try await truth(user)
+            for device in devices where device.files[user] != nil {
+                if device.user != user { try device.switchAccount(to: user) }
+                let cache = try device.opened()
+                for scope in [CKDatabase.Scope.private, .shared] {
+                    differences += Self.differences(
+                        device.name, try SimulatedDevice.contents(of: cache, scope),
+                        truth.contents[scope] ?? [:])
+                }
+            }
+        }
+        return differences
+    }
+
+    private static func differences(
+        _ device: String, _ here: [RecordID: RecordSnapshot], _ there: [RecordID: RecordSnapshot]
+    ) -> [String] {
+        Set(here.keys).union(there.keys).compactMap { id -> String? in
+            let (mine, its) = (here[id], there[id])
+            let name = "\(id.zoneID.name)/\(id.name)"
+            guard let mine else { return "\(device): \(name) is at the service alone" }
+            guard let its else { return "\(device): \(name) is on the device alone" }
+            if !mine.hasSameContent(as: its) {
+                return "\(device): \(name) has \(mine.fields) and the service \(its.fields)"
+            }
+            if mine.system?.changeTag != its.system?.changeTag {
+                return "\(device): \(name) has an old change tag"
+            }
+            return nil
+        }.sorted()
+    }
+
+    /// What the service has of a user's databases, asked without a token.
+    private func truth(_ user: Int) async throws -> View {
+        let container = try await clean(user)
+        var view = View()
+        for scope in [CKDatabase.Scope.private, .shared] {
+            let database = container.database(with: scope)
+            var contents: [RecordID: RecordSnapshot] = [:]
+            for zone in try await database.allRecordZones() where zone.zoneID != .default {
+                var token: CKServerChangeToken?
+                while true {
+                    let page = try await database.recordZoneChanges(
+                        inZoneWith: zone.zoneID, since: token)
+                    for result in page.modificationResultsByID.values {
+                        let record = try RecordSnapshot(try result.get().record)
+                        contents[record.id] = record
+                    }
+                    token = page.changeToken
+                    if !page.moreComing { break }
+                }
+            }
+            view.contents[scope] = contents
+        }
+        return view
+    }
+
+    // MARK: Promises
+
+    private func checkLedger() async throws {
+        var found: [Ledger.Key: (life: Int64, fields: [Int: Int64])] = [:]
+        for user in 0..<plan.userCount {
+            for (id, record) in try await truth(user).contents[.private] ?? [:] {
+                guard let zone = Plan.zones.firstIndex(of: id.zoneID.name),
+                    let number = Int(id.name.dropFirst()),
+                    case .int64(let life) = record["life"]
+                else { continue }
+                var fields: [Int: Int64] = [:]
+                for (place, name) in Plan.fields.enumerated() {
+                    if case .int64(let edit) = record[name] { fields[place] = edit }
+                }
+                found[Ledger.Key(owner: user, zone: zone, record: number)] = (life, fields)
+            }
+        }
+        violations += ledger.violations(found: found)
+    }
+
+    /// What must be empty is, and what grows has its bound.
+    private func checkGrowth() throws {
+        for device in devices {
+            // Of the user of now; what was reported since the last round.
+            let cache = try device.opened()
+            while case let reports = try cache.reports(), !reports.isEmpty {
+                try cache.acknowledge(reports)
+            }
+            for (user, file) in device.files.sorted(by: { $0.key < $1.key })
+            where user == device.user {
+                let counts = try file.rowCounts()
+                for table in ["pending", "report"] where counts[table] ?? 0 > 0 {
+                    violations.append(
+                        "\(device.name): \(table) of user \(user) keeps "
+                            + "\(counts[table] ?? 0) rows")
+                }
+            }
+        }
+    }
+}
+
+/// The end of a sync that the script waits for.
+private final class Ended: Sendable {
+    private let state = Mutex<(isEnded: Bool, trouble: String?)>((false, nil))
+
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+    var trouble: String? { state.withLock { $0.trouble } }
+
+    func end(_ trouble: String?) { state.withLock { $0 = (true, trouble) } }
+}

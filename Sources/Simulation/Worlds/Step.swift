@@ -1,0 +1,54 @@
+/// One thing that somebody does, or that happens, in a simulated world. Devices and records are numbers.
+enum Step: Hashable, Sendable {
+    /// A person sets a field of a record that is there.
+    case edit(device: Int, record: Int, field: Int)
+    /// A person makes a record, or makes it anew: only its maker's device does.
+    case make(device: Int, record: Int)
+    case delete(device: Int, record: Int)
+    case sync(device: Int)
+    case start(device: Int)
+    case stop(device: Int)
+    /// The process ends between two steps.
+    case kill(device: Int)
+    /// The cache object is dropped without a word.
+    case drop(device: Int)
+    /// The process ends at a write, before or after it.
+    case killAtWrite(device: Int, later: Int, isAfter: Bool)
+    /// The disk is full for so many writes.
+    case fillDisk(device: Int, writes: Int)
+    case cutOff(device: Int)
+    case reconnect(device: Int)
+    case deleteZone(device: Int)
+    case purgeZone(user: Int)
+    case switchAccount(device: Int)
+    /// A participant leaves the share.
+    case leave(device: Int)
+    case join(user: Int)
+    case takeCopy
+    case restoreCopy
+    case audit
+    /// Others run for so many steps.
+    case turns(Int)
+    case pass(seconds: Int)
+    /// Everybody sleeps.
+    case jump(seconds: Int)
+
+    /// The row of the table of faults; nil for what is no fault.
+    var fault: String? {
+        switch self {
+        case .stop: "stop"
+        case .kill: "kill"
+        case .drop: "drop"
+        case .killAtWrite(_, _, let isAfter): isAfter ? "kill after write" : "kill before write"
+        case .fillDisk: "disk full"
+        case .cutOff: "partition"
+        case .deleteZone: "zone deleted"
+        case .purgeZone: "zone purged"
+        case .switchAccount: "account switched"
+        case .leave: "share left"
+        case .restoreCopy: "older copy restored"
+        case .jump: "asleep for long"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// What worlds brought so far; a file of it lets a run go on.
+struct Progress: Codable {
+    var worlds = 0
+    var requests = 0
+    var seconds = 0.0
+    var failed: [UInt64: [String]] = [:]
+    /// How often each fault met each operation.
+    var table: [String: [String: Int]] = [:]
+
+    mutating func add(_ other: Progress) {
+        worlds += other.worlds
+        requests += other.requests
+        failed.merge(other.failed) { $1 }
+        for (fault, operations) in other.table {
+            table[fault, default: [:]].merge(operations, uniquingKeysWith: +)
+        }
+    }
+}

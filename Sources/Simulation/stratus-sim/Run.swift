@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import StratusRuntime
+import StratusSimulation
+
+extension StratusSim {
+    struct Run: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Runs worlds from one seed on, and says which broke a promise.",
+            discussion: """
+                With --resume the counts are kept in a file, and the same command goes on where it \
+                stopped.
+                """)
+
+        /// Worlds in one process.
+        private static let worldsPerProcess = 50
+
+        @Option(help: "How many worlds.") var worlds = 1_000
+        @Option(help: "No more worlds begin after so many seconds.") var seconds: Double?
+        @Option(help: "The seed of the first one.") var seed: UInt64 = 1
+        @Flag(help: "Draw the first seed; it is printed.") var fresh = false
+        @Option(help: "How many processes at once.") var processes = 2
+        @Option(help: "A file with the counts so far.") var resume: String?
+        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+        @Flag(help: "Stop at the first world that breaks a promise.") var first = false
+
+        func run() throws {
+            var progress = try read()
+            let before = progress.seconds
+            let began = World.live.uptimeSeconds()
+            let start = fresh ? UInt64(World.live.random() * 900_000_000) + 1 : seed
+            print("The first seed is \(start).")
+            while progress.worlds < worlds, !(first && !progress.failed.isEmpty) {
+                if let seconds, World.live.uptimeSeconds() - began > seconds { break }
+                for part in try nextChunks(start, after: progress.worlds) { progress.add(part) }
+                progress.seconds = before + World.live.uptimeSeconds() - began
+                try write(progress)
+            }
+            report(progress)
+            if !progress.failed.isEmpty { throw ExitCode.failure }
+        }
+
+        private func nextChunks(_ start: UInt64, after done: Int) throws -> [Progress] {
+            var next = done
+            var running: [(process: Process, output: Pipe)] = []
+            while running.count < processes, next < worlds {
+                let count = min(Self.worldsPerProcess, worlds - next)
+                running.append(try chunk(start + UInt64(next), count))
+                next += count
+            }
+            return try running.map { process, output in
+                let bytes = output.fileHandleForReading.readDataToEndOfFile()
+                process.waitUntilExit()
+                return try JSONDecoder().decode(Progress.self, from: bytes)
+            }
+        }
+
+        private func chunk(_ seed: UInt64, _ count: Int) throws -> (Process, Pipe) {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+                .resolvingSymlinksInPath()
+            process.arguments = ["chunk", "--seed", "\(seed)", "--worlds", "\(count)"]
+            if let mutation { process.arguments? += ["--mutation", mutation.rawValue] }
+            process.environment = ProcessInfo.processInfo.environment.merging(
+                StratusSim.oneHashing
+            ) { $1 }
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            return (process, output)
+        }
+
+        private func read() throws -> Progress {
+            guard let resume, FileManager.default.fileExists(atPath: resume) else {
+                return Progress()
+            }
+            return try JSONDecoder().decode(
+                Progress.self, from: Data(contentsOf: URL(fileURLWithPath: resume)))
+        }
+
+        private func write(_ progress: Progress) throws {
+            guard let resume else { return }
+            try JSONEncoder().encode(progress).write(
+                to: URL(fileURLWithPath: resume), options: .atomic)
+        }
+
+        private func report(_ progress: Progress) {
+            let table = FaultTable()
+            table.add(progress.table)
+            print(table.text)
+            for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
+                print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
+                print("    stratus-sim replay \(seed), or shortened: stratus-sim shrink \(seed)")
+            }
+            let rate = Double(progress.worlds) / max(0.001, progress.seconds)
+            print(
+                "\(progress.worlds) worlds, \(progress.requests) requests, "
+                    + "\(progress.failed.count) failed, \(Int(progress.seconds)) s, "
+                    + "\(String(format: "%.1f", rate)) worlds/s")
+        }
+    }
+}

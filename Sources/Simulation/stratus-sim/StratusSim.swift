@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import StratusSimulation
+
+/// Runs simulated worlds: `stratus-sim run --worlds 1000`, and again the one that failed:
+/// `stratus-sim replay 4711`, or as a short story: `stratus-sim shrink 4711`.
+@main
+struct StratusSim: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus-sim",
+        abstract: "Runs simulated worlds of a service and its devices, each from a seed.",
+        subcommands: [Run.self, Replay.self, Shrink.self, Chunk.self])
+
+    /// The order of sets and dictionaries is that of every process with it, so that a seed is one run.
+    static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]
+
+    /// Begins this process anew with one hashing, unless it has it.
+    static func takeOneHashing() {
+        for (name, value) in oneHashing where getenv(name) == nil {
+            setenv(name, value, 1)
+            var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+            execv("/proc/self/exe", &arguments)
+        }
+    }
+
+    struct Replay: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Runs one world again, and tells all that happens in it.")
+
+        @Argument(help: "The seed.") var seed: UInt64
+        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+        @Option(help: "Only these steps, such as 3,7,12.") var steps: String?
+
+        func run() throws {
+            StratusSim.takeOneHashing()
+            let kept = steps.map { Set($0.split(separator: ",").compactMap { Int($0) }) }
+            let outcome = Simulation.run(
+                seed: seed, keeping: kept, keepsLines: true, mutation: mutation)
+            for line in outcome.lines { print(line) }
+            for violation in outcome.violations { print("BROKEN: \(violation)") }
+            print("trace \(String(outcome.trace, radix: 16)), seed \(seed)")
+            if !outcome.violations.isEmpty { throw ExitCode.failure }
+        }
+    }
+
+    struct Shrink: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells the shortest story that still breaks a promise.")
+
+        @Argument(help: "The seed.") var seed: UInt64
+        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+
+        func run() throws {
+            StratusSim.takeOneHashing()
+            guard let story = Shrinking.story(ofSeed: seed, mutation: mutation) else {
+                print("Seed \(seed) keeps every promise.")
+                return
+            }
+            for (place, step) in zip(story.kept, story.steps) { print("\(place): \(step)") }
+            for violation in story.violations { print("BROKEN: \(violation)") }
+            let steps = story.kept.map { "\($0)" }.joined(separator: ",")
+            print("Again: stratus-sim replay \(seed) --steps \(steps)")
+            throw ExitCode.failure
+        }
+    }
+
+    /// Some worlds in a process of their own, so that what a world leaves in memory is gone with it.
+    struct Chunk: ParsableCommand {
+        static let configuration = CommandConfiguration(shouldDisplay: false)
+
+        @Option var seed: UInt64
+        @Option var worlds: Int
+        @Option var mutation: Mutation?
+
+        func run() throws {
+            let table = FaultTable()
+            var progress = Progress()
+            for number in 0..<UInt64(worlds) {
+                let outcome = Simulation.run(seed: seed + number, mutation: mutation, table: table)
+                progress.worlds += 1
+                progress.requests += outcome.requestCount
+                if !outcome.violations.isEmpty {
+                    progress.failed[outcome.seed] = outcome.violations
+                }
+            }
+            progress.table = table.rows
+            FileHandle.standardOutput.write(try JSONEncoder().encode(progress))
+        }
+    }
+}
+
+extension Mutation: ExpressibleByArgument {}

@@ -1,0 +1,154 @@
+import Dispatch
+import Foundation
+import StratusRuntime
+import Synchronization
+
+/// Time, chance and the order of all tasks of a test, from one seed: the same seed is the same run.
+///
+/// Everything that is given a ``world(_:skewMilliseconds:)`` of it, the cloud's service and every device,
+/// runs on one executor, one step at a time, in an order that the seed decides. No time passes while
+/// anything can run; then the clock goes to where the next one waits for. So a test of months takes
+/// milliseconds, and finds orders that no test on threads meets twice.
+///
+/// ```swift
+/// let world = SeededWorld(seed: 7)
+/// try await world.run {
+///     let cloud = TestCloud(seeded: world)
+///     let clock = world.world("phone", skewMilliseconds: 3_600_000)
+///     let phone = try await cloud.connect(user: "alice", device: "phone", world: clock)
+///     let file = try MemoryCacheFile()
+///     let cache = try CloudCache(
+///         memory: file, container: CKContainer(identifier: "iCloud.org.example", connection: phone),
+///         world: clock)
+///     try await cache.save(record)
+///     try await cache.sync()
+/// }
+/// ```
+///
+/// What is not given a world of it, such as a `CKOperation`, runs on threads of the process; a test that
+/// awaits that may find nothing to run, and ends with ``Stuck``.
+public final class SeededWorld: Sendable {
+    /// Nothing can run, nobody waits for time, and the test is not over.
+    public struct Stuck: Error, CustomStringConvertible {
+        public var description: String {
+            "Nothing runs and nobody waits for time: the test awaits what will never come, or what "
+                + "runs outside of its seeded world."
+        }
+    }
+
+    public let seed: UInt64
+    private let executor: SeededExecutor
+    private let startMilliseconds: Int64
+
+    /// - Parameters:
+    ///   - seed: decides everything.
+    ///   - startMilliseconds: what the clock shows at first, in milliseconds since 1970; 2024-01-01 by
+    ///     default.
+    public init(seed: UInt64, startMilliseconds: Int64 = 1_704_067_200_000) {
+        self.seed = seed
+        self.startMilliseconds = startMilliseconds
+        executor = SeededExecutor(seed: seed)
+    }
+
+    /// Seconds since the world began.
+    public var uptimeSeconds: Double { executor.uptime }
+
+    /// The time of day by the service's clock, in milliseconds since 1970.
+    public var nowMilliseconds: Int64 { startMilliseconds + Int64(executor.uptime * 1_000) }
+
+    /// How many steps of tasks ran so far.
+    public var stepCount: Int { executor.stepCount }
+
+    /// A number of all that happened so far, the same for two equal runs: the order of the steps, and what
+    /// was noted.
+    public var trace: UInt64 { executor.trace }
+
+    /// Adds to ``trace``.
+    public func note(_ text: String) { executor.note(text) }
+
+    /// The world of one part, such as a device: its clock may go wrong, its chance is its own.
+    ///
+    /// - Parameters:
+    ///   - name: tells the parts apart; one name has one sequence of random numbers, from its beginning.
+    ///   - skewMilliseconds: by how much its time of day is ahead.
+    public func world(_ name: String, skewMilliseconds: Int64 = 0) -> World {
+        let numbers = Mutex(SeededNumbers(seed: number(of: name)))
+        let executor = executor
+        let start = startMilliseconds + skewMilliseconds
+        return World(
+            nowMilliseconds: { start + Int64(executor.uptime * 1_000) },
+            uptimeSeconds: { executor.uptime },
+            sleep: { try await executor.sleep(seconds: $0) },
+            timeout: { try await executor.sleep(seconds: $0) },
+            randomBytes: { count in
+                numbers.withLock { numbers in
+                    var word: UInt64 = 0
+                    return (0..<count).map { index in
+                        if index % 8 == 0 { word = numbers.next() }
+                        defer { word >>= 8 }
+                        return UInt8(truncatingIfNeeded: word)
+                    }
+                }
+            },
+            startTask: { name, work in
+                Task(name: name, executorPreference: executor) { await work() }
+            }, runOnDisk: { executor.enqueue(work: $0) })
+    }
+
+    /// The same for the same seed and name.
+    private func number(of name: String) -> UInt64 {
+        name.utf8.reduce(seed &+ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0100_0000_01B3 }
+    }
+
+    // MARK: Running
+
+    /// Runs a test in this world, once.
+    ///
+    /// - Throws: what the body throws, or ``Stuck``.
+    public func run<Outcome: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Outcome
+    ) async throws -> Outcome {
+        // On a thread of its own: it takes no thread from those of Swift's tasks.
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "stratus.seeded").async { [self] in
+                continuation.resume(with: Result { try runHere(body) })
+            }
+        }
+    }
+
+    /// Runs a test in this world, once, on the caller's thread.
+    ///
+    /// - Throws: as ``run(_:)``.
+    public func runHere<Outcome: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Outcome
+    ) throws -> Outcome {
+        let outcome = Mutex<Result<Outcome, any Error>?>(nil)
+        let task = Task(executorPreference: executor) {
+            do {
+                let value = try await body()
+                outcome.withLock { $0 = .success(value) }
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+            }
+        }
+        let isDone = executor.drive { outcome.withLock { $0 != nil } }
+        task.cancel()
+        executor.finish()
+        guard isDone else { throw Stuck() }
+        return try outcome.withLock { try $0?.get() } ?? { throw Stuck() }()
+    }
+
+    /// Lets everybody else run for so many steps, or until they only wait for time.
+    public func turns(_ count: Int) async { await executor.turns(count) }
+
+    /// Lets everybody else run until they only wait for time.
+    public func waitUntilIdle() async { await executor.turns(1_000_000) }
+
+    /// Lets time pass, with all that happens in it.
+    ///
+    /// - Throws: `CancellationError`.
+    public func pass(seconds: Double) async throws { try await executor.sleep(seconds: seconds) }
+
+    /// Moves all clocks at once, as for machines that were asleep: what was due meanwhile is due now.
+    public func jump(seconds: Double) { executor.jump(seconds: seconds) }
+}
