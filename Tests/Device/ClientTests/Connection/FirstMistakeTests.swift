@@ -93,8 +93,29 @@ import Testing
     }
 
     @Test func missingAccountIsReported() async throws {
-        let error = try await mistake(["STRATUS_URL": "http://127.0.0.1:1"])
-        expect(error, .notAuthenticated, says: "STRATUS_WEB_AUTH_TOKEN", "STRATUS_DEV_USER")
+        let address = "http://127.0.0.1:1"
+        let error = try await mistake(["STRATUS_URL": address])
+        expect(
+            error, .notAuthenticated, says: "STRATUS_WEB_AUTH_TOKEN", "STRATUS_DEV_USER", address)
+        #expect(error.userInfo["StratusAddress"] as? String == address)
+    }
+
+    /// What needs a user without a database.
+    @Test func missingAccountOfContainerIsReported() async throws {
+        let address = "http://127.0.0.1:1"
+        let container = CKContainer(
+            identifier: Self.trails,
+            connection: CloudConnection(environmentVariables: ["STRATUS_URL": address]))
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await container.userRecordID() },
+            { _ = try await container.shareParticipant(forEmailAddress: "bo@example.org") },
+        ]
+        for call in calls {
+            let error = try #require(await #expect(throws: CKError.self) { try await call() })
+            expect(
+                error, .notAuthenticated, says: "there is no account on this device",
+                "STRATUS_WEB_AUTH_TOKEN", "STRATUS_DEV_USER", address)
+        }
     }
 
     @Test func nobodyListeningIsReportedWithAddress() async throws {
@@ -154,7 +175,8 @@ import Testing
             }
             expect(
                 error, .invalidArguments, says: "Cannot create new type Hut in production schema",
-                "stratus schema deploy")
+                "stratus schema deploy", origin)
+            #expect(error.userInfo["StratusAddress"] as? String == origin)
         }
     }
 

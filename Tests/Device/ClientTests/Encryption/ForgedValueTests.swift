@@ -146,6 +146,27 @@ import Testing
         }
     }
 
+    /// A mark without a value that a key opens says nothing, not even of what is set meanwhile.
+    @Test func markWithoutValueSealsNoLaterChange() async throws {
+        let phone = try await device("ida", MemoryKeyStore())
+        try await phone.own.save(CKRecordZone(zoneID: trips))
+        let record = hut("a")
+        try await phone.own.save(record)
+        phone.transport.tap {
+            $0.answer = Self.forging(isEncrypted: true)
+            $0.served = { if $0 == RecordsModify.path { record["diary"] = "For all to read." } }
+        }
+        record["name"] = "Hütte"
+        _ = try await phone.own.modifyRecords(
+            saving: [record], deleting: [], savePolicy: .changedKeys)
+        phone.transport.tap { $0 = .init() }
+        #expect(record.encryptedValues.allKeys().isEmpty && record["diary"] == "For all to read.")
+        try await phone.own.save(record)
+        // Without the key it reads as well.
+        let read = try await device("ida", MemoryKeyStore()).own.record(for: record.recordID)
+        #expect(read["diary"] == "For all to read." && read.encryptedValues.allKeys().isEmpty)
+    }
+
     @Test(arguments: [true, false], [true, false])
     func fetchedAnswerFillsNoEncryptedField(isEncrypted: Bool, isDeclared: Bool) async throws {
         let writer = try await device("ida", cloud.keyStore)
