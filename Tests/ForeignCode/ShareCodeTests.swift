@@ -85,9 +85,8 @@ import Testing
         #expect(others.map(\.permission) == [.readWrite])
         #expect(others.first?.userIdentity.lookupInfo?.emailAddress == "bo@example.org")
         // As rows of a list show people: by name, else by address.
-        let formatter = PersonNameComponentsFormatter()
         let rows = others.map { other in
-            other.userIdentity.nameComponents.map { formatter.string(from: $0) }
+            other.userIdentity.nameComponents?.givenName
                 ?? other.userIdentity.lookupInfo?.emailAddress ?? "Somebody"
         }
         #expect(rows == ["bo@example.org"])

@@ -48,7 +48,7 @@ import Testing
         #expect(read.recordType == "Note" && read.subscriptionType == .query)
         #expect(read.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnRecordUpdate])
         #expect(!read.querySubscriptionOptions.contains(.firesOnce))
-        #expect(read.predicate.predicateFormat == "urgency > 3" && read.zoneID == .default)
+        #expect(read.predicate.description == "urgency > 3" && read.zoneID == .default)
         #expect(read.notificationInfo?.desiredKeys == ["title", "urgency"])
         #expect(read.notificationInfo?.titleLocalizationArgs == ["title"])
         #expect(read.notificationInfo?.shouldSendContentAvailable == true)

@@ -87,4 +87,17 @@ extension CloudConnection {
             throw CKError(requestFailedWith: transport.error)
         }
     }
+
+    /// Where the service is, for sentences about what was set up wrongly; nil of one that has no address.
+    var serviceAddress: String? { (transport as? HTTPTransport)?.origin }
+
+    /// Tells of a device on which nobody is signed in.
+    ///
+    /// - Throws: `CKError.notAuthenticated`.
+    func checkAccount() throws {
+        guard hasAccount else {
+            throw CKError.notSignedIn(
+                "Sign in: there is no account on this device.", at: serviceAddress)
+        }
+    }
 }

@@ -45,11 +45,9 @@ struct RequestSender: Sendable {
     ) async throws -> E.Answer {
         try connection.checkConfigured()
         if target.scope.map({ $0 != .public }) ?? false, !connection.hasAccount {
-            throw CKError(
-                .notAuthenticated,
-                "Sign in: the private and the shared database belong to an account."
-                    + " Set STRATUS_WEB_AUTH_TOKEN, or STRATUS_DEV_USER where the service runs"
-                    + " with --dev.")
+            throw CKError.notSignedIn(
+                "Sign in: the private and the shared database belong to an account.",
+                at: connection.serviceAddress)
         }
         return try await retrying(recover: recover) {
             try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {

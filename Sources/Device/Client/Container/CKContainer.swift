@@ -128,9 +128,7 @@ extension ContainerCore {
     /// - Throws: `CKError.notAuthenticated` without an account.
     func userRecordName(pace: RequestPace) async throws -> String {
         try connection.checkConfigured()
-        guard connection.hasAccount else {
-            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
-        }
+        try connection.checkAccount()
         if let known = connection.userRecordName(container: identifier) { return known }
         return try await askedUserRecordName(pace: pace)
     }

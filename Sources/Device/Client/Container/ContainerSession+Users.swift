@@ -73,9 +73,7 @@ extension ContainerSession {
 
     /// A web-auth token of the user for another API token of the container.
     func webAuthToken(forAPIToken apiToken: String) async throws -> String {
-        guard core.connection.hasAccount else {
-            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
-        }
+        try core.connection.checkAccount()
         do {
             return try await core.connection.accountTransport.webAuthToken(
                 forAPIToken: apiToken, to: sender.target, timeoutSeconds: pace.requestSeconds)

@@ -20,9 +20,7 @@ struct ContainerSession: Sendable {
     /// Sends a request that needs an account.
     func send<E: Endpoint>(_ endpoint: E.Type, _ request: E.Request) async throws -> E.Answer {
         try core.connection.checkConfigured()
-        guard core.connection.hasAccount else {
-            throw CKError(.notAuthenticated, "Sign in: there is no account on this device.")
-        }
+        try core.connection.checkAccount()
         return try await sender.send(endpoint, request)
     }
 

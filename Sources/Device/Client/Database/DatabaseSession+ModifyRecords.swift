@@ -26,7 +26,7 @@ extension DatabaseSession {
     ) async throws -> RecordsModification {
         var batch = ModifyBatch(
             records, policy: policy, isAtomic: isAtomic, deleting: recordIDs,
-            deletionTags: deletionTags)
+            deletionTags: deletionTags, address: sender.connection.serviceAddress)
         // Before assets are uploaded, as they are in the clear.
         if !records.isEmpty { batch.refusePlainValues(of: try core.encryptedFields.keys()) }
         try await upload(&batch, progress: progress)

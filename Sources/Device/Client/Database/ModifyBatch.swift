@@ -8,6 +8,8 @@ struct ModifyBatch {
     private let recordIDs: [CKRecord.ID]
     private let deletionTags: [CKRecord.ID: String]
     private let isAtomic: Bool
+    /// Where the service is, for errors about what was set up wrongly.
+    private let address: String?
     var drafts: [Result<CKRecord.Draft, CKError>]
     /// Zones of which nothing is sent, as one of their records cannot be.
     private var spoiltZones: Set<CKRecordZone.ID> = []
@@ -17,12 +19,14 @@ struct ModifyBatch {
 
     init(
         _ records: [CKRecord], policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool,
-        deleting recordIDs: [CKRecord.ID], deletionTags: [CKRecord.ID: String] = [:]
+        deleting recordIDs: [CKRecord.ID], deletionTags: [CKRecord.ID: String] = [:],
+        address: String?
     ) {
         self.records = records
         self.recordIDs = recordIDs
         self.deletionTags = deletionTags
         self.isAtomic = isAtomic
+        self.address = address
         let recordIDsToSave = Set(records.map(\.recordID))
         drafts = records.map { record in
             do {
@@ -221,7 +225,8 @@ struct ModifyBatch {
                     recordType: record.recordType, recordID: record.recordID, state: draft.base)
             }
         }
-        return CKError(failure.error, about: .record, uuid: failure.uuid, details: details)
+        return CKError(
+            failure.error, about: .record, uuid: failure.uuid, details: details, address: address)
     }
 
     private func deleted(
@@ -242,7 +247,9 @@ struct ModifyBatch {
                         try reader.record($0, in: recordID.zoneID)
                     }
             }
-            throw CKError(failure.error, about: .record, uuid: failure.uuid, details: details)
+            throw CKError(
+                failure.error, about: .record, uuid: failure.uuid, details: details,
+                address: address)
         }
     }
 }

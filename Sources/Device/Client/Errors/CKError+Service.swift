@@ -37,8 +37,19 @@ extension CKError {
         }
         let code = error.frameworkCode ?? Self.code(error, about: subject)
         let sentence = error.advice ?? error.reason
-        let place = error.isAboutSetup ? address.map { " (\($0))" } ?? "" : ""
-        self.init(code, sentence + place, details: details, cause: error)
+        let place = error.isAboutSetup ? address : nil
+        details.merge(place.asDetail) { $1 }
+        self.init(code, sentence + place.inBrackets, details: details, cause: error)
+    }
+
+    /// Tells that a request needs an account, and how this device gets one.
+    ///
+    /// - Parameter sentence: what needs it.
+    static func notSignedIn(_ sentence: String, at address: String?) -> CKError {
+        let advice =
+            " Set STRATUS_WEB_AUTH_TOKEN, or STRATUS_DEV_USER where the service runs with --dev."
+        return CKError(
+            .notAuthenticated, sentence + advice + address.inBrackets, details: address.asDetail)
     }
 
     /// What no timer could measure would end the process of whoever waits for it.
@@ -138,6 +149,9 @@ extension CKError {
 extension String? {
     /// An address as an error has it.
     fileprivate var asDetail: [String: Any] { map { [CKError.addressKey: $0] } ?? [:] }
+
+    /// An address as it ends a sentence.
+    fileprivate var inBrackets: String { map { " (\($0))" } ?? "" }
 }
 
 extension ServiceError {
