@@ -40,7 +40,9 @@ extension EngineDriver {
 
     func requireAccount(_ engine: CKSyncEngine) async throws {
         guard try await checkAccount(engine) else {
-            throw CKError(.notAuthenticated, "Sign in: there is no account to sync with.")
+            throw CKError.notSignedIn(
+                "Sign in: there is no account to sync with.",
+                at: engine.database.container.connection.serviceAddress)
         }
     }
 

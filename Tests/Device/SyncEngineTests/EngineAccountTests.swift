@@ -27,6 +27,21 @@ import Testing
             ])
     }
 
+    @Test func missingAccountIsReportedWithAddress() async throws {
+        let address = "http://127.0.0.1:1"
+        let container = CKContainer(
+            identifier: "iCloud.org.example.Huts",
+            connection: CloudConnection(environmentVariables: ["STRATUS_URL": address]))
+        var configuration = CKSyncEngine.Configuration(
+            database: container.privateCloudDatabase, stateSerialization: nil,
+            delegate: IdleDelegate())
+        configuration.automaticallySync = false
+        let engine = CKSyncEngine(configuration)
+        let error = await #expect(throws: CKError.self) { try await engine.fetchChanges() }
+        #expect(error?.localizedDescription.contains("Sign in") == true)
+        #expect(error?.localizedDescription.contains(address) == true)
+    }
+
     @Test func signOutClearsState() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
         let app = phone.app
@@ -147,4 +162,13 @@ import Testing
         try await phone.engine.fetchChanges()
         #expect(phone.takeLog() == ["willFetch manual", "didFetch manual"])
     }
+}
+
+/// An app that has nothing to sync.
+private final class IdleDelegate: CKSyncEngineDelegate {
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {}
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
 }

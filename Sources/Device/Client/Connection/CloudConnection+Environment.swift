@@ -89,7 +89,7 @@ extension CloudConnection {
     }
 
     /// Where the service is, for sentences about what was set up wrongly; nil of one that has no address.
-    var serviceAddress: String? { (transport as? HTTPTransport)?.origin }
+    package var serviceAddress: String? { (transport as? HTTPTransport)?.origin }
 
     /// Tells of a device on which nobody is signed in.
     ///

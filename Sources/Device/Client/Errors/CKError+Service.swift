@@ -45,7 +45,7 @@ extension CKError {
     /// Tells that a request needs an account, and how this device gets one.
     ///
     /// - Parameter sentence: what needs it.
-    static func notSignedIn(_ sentence: String, at address: String?) -> CKError {
+    package static func notSignedIn(_ sentence: String, at address: String?) -> CKError {
         let advice =
             " Set STRATUS_WEB_AUTH_TOKEN, or STRATUS_DEV_USER where the service runs with --dev."
         return CKError(
