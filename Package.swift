@@ -227,6 +227,11 @@ let package = Package(
             ],
             path: "Apps/Shopping/Terminal"),
 
+        // The example of Documentation/OfflineFirst.md; JourneyTests run it on three devices.
+        .executableTarget(
+            name: "notes", dependencies: ["StratusCache", "StratusClient", grdb],
+            path: "Apps/Notes"),
+
         // Two devices that measure how soon a change is seen; Scripts/bench starts it.
         .executableTarget(
             name: "sight", dependencies: ["StratusCache", "StratusClient"],
@@ -329,7 +334,7 @@ let package = Package(
                 "StratusTesting", hummingbird, logging,
             ],
             path: "Tests/Server/ConformanceTests"),
-        .testTarget(name: "JourneyTests", dependencies: ["shopping", "stratus", grdb]),
+        .testTarget(name: "JourneyTests", dependencies: ["notes", "shopping", "stratus", grdb]),
         .testTarget(
             name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),

@@ -6,7 +6,8 @@ import StratusClient
 /// observers do not care about, memory. Run by `Scripts/bench cache`; without a network.
 ///
 /// Figures are medians of repeated runs in one process; the write's is a ratio of two medians that are
-/// measured in turns.
+/// measured in turns; memory's is what the process has more after all records than after a tenth of them. A figure over its
+/// bar is marked, and the status is 1.
 @main
 struct CacheBench {
     static let zone = CKRecordZone.ID(zoneName: "Bench")
@@ -19,16 +20,20 @@ struct CacheBench {
         let path = NSTemporaryDirectory() + "bench-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         var cache = try open(path)
-        let seconds = try time { try fill(cache, count) }
+        var seconds = try time { try fill(cache, 0..<count / 10) }
+        let early = residentMegabytes()
+        seconds += try time { try fill(cache, count / 10..<count) }
         say("records", Double(count))
         say("filled, seconds", seconds)
-        say("resident after filling, MB", residentMegabytes())
+        say("resident after a tenth, MB", early)
         try cache.close()
         var openings: [Double] = []
         for _ in 0..<9 {
             openings.append(try time { cache = try open(path) } * 1_000)
+            try cache.close()
         }
-        say("opening, ms", median(openings))
+        cache = try open(path)
+        var isOver = say("opening, ms", median(openings), atMost: 100)
         let newest = CacheQuery("Note").where(NSPredicate(format: "isDone == 0"))
             .sorted(by: "date", ascending: false).limited(to: 20)
         let span = CacheQuery("Note")
@@ -44,10 +49,17 @@ struct CacheBench {
                         precondition(!found.isEmpty, "The query \(name) found nothing.")
                     } * 1_000)
             }
-            say("query of 20, \(name), ms", median(runs))
+            isOver = say("query of 20, \(name), ms", median(runs), atMost: 2) || isOver
         }
-        try await write(cache, newest)
-        say("resident at the end, MB", residentMegabytes())
+        let ratio = try await write(cache, newest)
+        isOver = say("write beside ten observers, ratio", ratio, atMost: 1.1) || isOver
+        let growth = residentMegabytes() - early
+        isOver = say("resident at the end, MB more", growth, atMost: 32) || isOver
+        try cache.close()
+        guard isOver else { return }
+        print("Not all bars are held.")
+        for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) }
+        exit(1)
     }
 
     private static func open(_ path: String) throws -> CloudCache {
@@ -70,14 +82,18 @@ struct CacheBench {
         return record
     }
 
-    private static func fill(_ cache: CloudCache, _ count: Int) throws {
-        for start in stride(from: 0, to: count, by: 2_000) {
-            try cache.save((start..<min(start + 2_000, count)).map(note))
+    private static func fill(_ cache: CloudCache, _ numbers: Range<Int>) throws {
+        for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 2_000) {
+            try cache.save((start..<min(start + 2_000, numbers.upperBound)).map(note))
         }
     }
 
     /// Saves of another type, with ten observers and without, in turns.
-    private static func write(_ cache: CloudCache, _ query: CacheQuery) async throws {
+    ///
+    /// - Returns: how much longer they take with.
+    private static func write(
+        _ cache: CloudCache, _ query: CacheQuery
+    ) async throws -> Double {
         var runs: [Bool: [Double]] = [:]
         for turn in 0..<20 {
             let isWatched = turn % 2 == 0
@@ -98,7 +114,7 @@ struct CacheBench {
         }
         let (watched, alone) = (median(runs[true] ?? []), median(runs[false] ?? []))
         say("write, ms", alone)
-        say("write beside ten observers, ratio", watched / alone)
+        return watched / alone
     }
 
     private static func save(_ record: CKRecord, _ cache: CloudCache) throws {
@@ -128,5 +144,14 @@ struct CacheBench {
 
     private static func say(_ name: String, _ value: Double) {
         print(name + ":", (value * 1_000).rounded() / 1_000)
+    }
+
+    /// - Returns: whether the figure is over its bar.
+    private static func say(_ name: String, _ value: Double, atMost bar: Double) -> Bool {
+        let isHeld = value <= bar
+        print(
+            name + ":", (value * 1_000).rounded() / 1_000, "(at most \(bar))",
+            isHeld ? "" : "OVER")
+        return !isHeld
     }
 }

@@ -18,14 +18,16 @@
         /// - Parameters:
         ///   - home: What stays from one launch to the next.
         ///   - executable: Has the program.
+        ///   - file: What the program is given in place of its name.
         init(
             _ program: String, _ service: ServedInstance, user: String, device: String,
-            home: TemporaryFolder, executable: String = "document-programs"
+            home: TemporaryFolder, executable: String = "document-programs",
+            file: String? = nil
         ) throws {
             input = Pipe()
             output = Pipe()
             process = try ChildProcess(
-                [ServedInstance.executable(named: executable).path, program],
+                [ServedInstance.executable(named: executable).path, file ?? program],
                 input: input.fileHandleForReading, output: output.fileHandleForWriting,
                 environment: [
                     "STRATUS_URL": service.url, "STRATUS_DEV_USER": user,

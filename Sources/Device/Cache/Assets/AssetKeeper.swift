@@ -10,6 +10,9 @@ import Synchronization
 actor AssetKeeper {
     /// Downloads at a time.
     private static let downloadsAtATime = 4
+    /// Seconds until what a loop let come in vain is tried again, doubled each time.
+    private static let firstRetrySeconds: Double = 2
+    private static let longestRetrySeconds: Double = 300
     /// Seconds from a change to the removal of what it left behind.
     private static let tidySeconds: Double = 1
     /// Milliseconds for which another process may have the address of a file that it asked for.
@@ -24,6 +27,7 @@ actor AssetKeeper {
     private var hasSwept = false
     /// Assets that are not to be had, for this process.
     private var missing: Set<String> = []
+    private nonisolated let fetching = Mutex(Fetching())
     private nonisolated let tidying = Mutex<(task: Task<Void, Never>?, isEnded: Bool)>((nil, false))
 
     init(
@@ -41,6 +45,15 @@ actor AssetKeeper {
     nonisolated var fetchesAny: Bool { settings.fetchesAny && !file.assets.isInMemory }
 
     // MARK: Coming
+
+    /// What a running loop lets come.
+    private struct Fetching {
+        var task: Task<Void, Never>?
+        var isAsked = false
+        /// Whether something may be missing.
+        var isIncomplete = true
+        var isEnded = false
+    }
 
     /// A file to fetch.
     struct Wanted: Sendable {
@@ -107,6 +120,57 @@ actor AssetKeeper {
             }
             try await group.waitForAll()
         }
+    }
+
+    /// A running loop has nothing left to do: what policies want comes now, beside it.
+    ///
+    /// - Parameter hasNews: whether the service brought records; without, only what did not come is tried again.
+    nonisolated func noteRest(hasNews: Bool) {
+        guard fetchesAny else { return }
+        fetching.withLock { fetching in
+            guard !fetching.isEnded, hasNews || fetching.isIncomplete else { return }
+            fetching.isAsked = true
+            fetching.task =
+                fetching.task
+                ?? world.startTask("policy assets") { [weak self] in await self?.fetchAsked() }
+        }
+    }
+
+    private func fetchAsked() async {
+        var pauseSeconds = Self.firstRetrySeconds
+        while takeQuestion() {
+            do {
+                try await fetchWanted()
+                fetching.withLock { $0.isIncomplete = false }
+                pauseSeconds = Self.firstRetrySeconds
+            } catch {
+                // It is tried again by itself; who asks for a file hears what is wrong.
+                fetching.withLock { ($0.isIncomplete, $0.isAsked) = (true, true) }
+                // Who is cancelled asks no more.
+                try? await world.timeout(pauseSeconds)
+                pauseSeconds = min(pauseSeconds * 2, Self.longestRetrySeconds)
+            }
+        }
+    }
+
+    private func takeQuestion() -> Bool {
+        fetching.withLock { fetching in
+            defer { fetching.isAsked = false }
+            guard fetching.isAsked, !Task.isCancelled else {
+                fetching.task = nil
+                return false
+            }
+            return true
+        }
+    }
+
+    /// Ends what a loop let come; the parts stay.
+    nonisolated func stopFetching() {
+        let task = fetching.withLock { fetching in
+            fetching.isIncomplete = true
+            return fetching.task
+        }
+        task?.cancel()
     }
 
     private func fetchIfThere(_ wanted: Wanted) async throws {
@@ -178,6 +242,8 @@ actor AssetKeeper {
             return tidying.task
         }
         task?.cancel()
+        fetching.withLock { $0.isEnded = true }
+        stopFetching()
         file.assets.transfers.finish()
     }
 }

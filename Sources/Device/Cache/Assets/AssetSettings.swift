@@ -13,7 +13,7 @@ public struct AssetSettings: Sendable {
     public enum Policy: Hashable, Sendable {
         /// When somebody asks for it; see ``CloudCache/asset(_:of:in:)``.
         case onDemand
-        /// With the sync that brings its record; it is never evicted.
+        /// With the sync that brings its record, or soon after by a running loop; it is never evicted.
         case always
         /// As ``always`` where it has no more bytes than this, else on demand.
         case under(bytes: Int64)

@@ -35,6 +35,8 @@ actor SyncDriver {
     var operationNotes: [String: String] = [:]
     /// Changes of the service that were written down, since the process began.
     private(set) var fetchedCount = 0
+    /// Of these, those of which it was told when the loop last rested.
+    private var restedCount = 0
 
     init(
         store: CacheStore, remote: any RemoteDatabase, settings: SyncSettings, world: World,
@@ -246,6 +248,10 @@ actor SyncDriver {
             case .wait(let uptimeSeconds): await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
                 if session.isEnabled, hasUnheardChanges() { continue }
+                if isStarted, reasonForRest == nil {
+                    observers.tellRest(hasNews: fetchedCount != restedCount)
+                    restedCount = fetchedCount
+                }
                 finishWaiters(reasonForRest)
                 guard isStarted else { return }
                 await wait(until: uptimeSeconds)

@@ -48,14 +48,15 @@ extension CacheStore {
         return min(count, query.limit ?? .max)
     }
 
-    /// The records of these identities that are here, with the keys of their zones.
+    /// The records of these identities that are here and that the app sees, with the keys of their zones.
     func rows(
         of ids: [RecordID], _ database: Database
     ) throws -> [(record: RecordSnapshot, zoneKey: Int64)] {
         try ids.compactMap { id in
             guard let zone = try zone(id.zoneID, database) else { return nil }
             file.rowsRead.add(1, ordering: .relaxed)
-            return try record(id.name, zone, database).map { ($0, zone.key) }
+            return try record(id.name, zone, database)
+                .flatMap { isHidden($0) ? nil : ($0, zone.key) }
         }
     }
 
@@ -164,7 +165,7 @@ extension CacheStore {
         guard let zone = zones[row[5]] else { return nil }
         let record = try RecordSnapshot(
             row, id: RecordID(name: row[4], zoneID: zone), type: row[0], at: 1)
-        return (record, row[5])
+        return isHidden(record) ? nil : (record, row[5])
     }
 }
 

@@ -30,7 +30,10 @@ extension CloudCache {
     }
 
     /// Ends the running loop. What was under way is done again later.
-    public func stop() async { await turn.stop() }
+    public func stop() async {
+        await turn.stop()
+        keeper.stopFetching()
+    }
 
     /// Lets a running loop fetch soon: a zone that is on this device alone, else all databases.
     ///

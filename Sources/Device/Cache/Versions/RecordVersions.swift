@@ -31,7 +31,8 @@ public struct RecordVersions: Sendable {
     public enum Sight: Hashable, Sendable {
         /// It is read as it is; to save or delete it is refused with `newerRecord`.
         case readOnly
-        /// It is kept, and not read.
+        /// It is kept, and not read: no query, count or observer has it. The app's own SQL over ``CachedType``'s
+        /// views does: there the version's field, where it is declared, tells.
         case hidden
     }
 

@@ -38,6 +38,32 @@ import Testing
         #expect(try await tablet.cache.assetBytes() == 7_000)
     }
 
+    @Test(.timeLimit(.minutes(5))) func runningLoopBringsPolicyFiles() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        var settings = AssetSettings()
+        settings.policy = .always
+        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        // It is cut once, and goes on by itself.
+        tablet.transport.change { $0.cutsAfter = 400_000 }
+        var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
+        await tablet.cache.start()
+        let bytes = content("a", 900_000)
+        try phone.savePhoto("a", bytes)
+        try await phone.cache.sync()
+        await tablet.cache.fetchSoon()
+        var movedBytes: Int64 = 0
+        while movedBytes < 900_000 {
+            movedBytes = try await #require(transfers.next()).movedBytes
+        }
+        // Nobody else asks for it but to wait until it is here.
+        let asset = try await tablet.cache.asset("image", of: id("a"))
+        #expect(try Data(contentsOf: asset.fileURL) == bytes)
+        let offsets = tablet.transfers.downloadOffsets
+        #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
+        await tablet.cache.stop()
+    }
+
     @Test func cutDownloadGoesOnAfterARestart() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
