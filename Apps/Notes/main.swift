@@ -64,7 +64,8 @@ func perform(_ command: String, _ name: String, _ value: String) async throws {
         let open = try await cache.changeShare(share) { $0.publicPermission = .readOnly }
         say("link \(open.url?.absoluteString ?? "none")")
     case "join":
-        let joined = try await cache.acceptShare(at: URL(fileURLWithPath: name))
+        guard let link = URL(string: name) else { return say("refused: no link") }
+        let joined = try await cache.acceptShare(at: link)
         say("joined \(joined.zoneName)")
     default:
         try await cache.sync()

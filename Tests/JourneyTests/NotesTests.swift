@@ -45,9 +45,9 @@
             // Another device of the user.
             let tablet = try open(service, 1, user: "ida")
             try tablet.tap("sync", "synced")
-            let news = "milk was inserted by otherDevice"
+            let line = "milk was inserted by otherDevice"
             // It may have been said before the sync had ended.
-            if !tablet.lines.contains(news) { try tablet.wait(for: news) }
+            if !tablet.lines.contains(line) { try tablet.wait(for: line) }
             #expect(try tablet.tap("list", "notes") == "bread milk, pinned")
             #expect(try tablet.tap("picture milk", "picture") == "of 70000 bytes")
             // Another person, who has a note of their own.

@@ -81,6 +81,7 @@ import Testing
         + exceptions(
             .task, "An app's outermost layer.",
             [
+                "Apps/Notes/main.swift",
                 "Apps/Shopping/Core/ShoppingStore.swift",
                 "Apps/Shopping/Terminal/ShoppingSession.swift",
             ])

@@ -124,11 +124,11 @@ actor AssetKeeper {
 
     /// A running loop has nothing left to do: what policies want comes now, beside it.
     ///
-    /// - Parameter hasNews: whether the service brought records; without, only what did not come is tried again.
-    nonisolated func noteRest(hasNews: Bool) {
+    /// - Parameter hasChanges: whether the service brought records; without, only what did not come is tried again.
+    nonisolated func noteRest(hasChanges: Bool) {
         guard fetchesAny else { return }
         fetching.withLock { fetching in
-            guard !fetching.isEnded, hasNews || fetching.isIncomplete else { return }
+            guard !fetching.isEnded, hasChanges || fetching.isIncomplete else { return }
             fetching.isAsked = true
             fetching.task =
                 fetching.task

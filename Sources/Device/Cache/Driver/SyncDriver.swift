@@ -35,7 +35,7 @@ actor SyncDriver {
     var operationNotes: [String: String] = [:]
     /// Changes of the service that were written down, since the process began.
     private(set) var fetchedCount = 0
-    /// Of these, those of which it was told when the loop last rested.
+    /// The same when the loop last rested.
     private var restedCount = 0
 
     init(
@@ -249,7 +249,7 @@ actor SyncDriver {
             case .rest(let uptimeSeconds):
                 if session.isEnabled, hasUnheardChanges() { continue }
                 if isStarted, reasonForRest == nil {
-                    observers.tellRest(hasNews: fetchedCount != restedCount)
+                    observers.tellRest(hasChanges: fetchedCount != restedCount)
                     restedCount = fetchedCount
                 }
                 finishWaiters(reasonForRest)

@@ -138,7 +138,7 @@ public final class CloudCache: Sendable {
             return
         }
         observers.afterwards { [weak keeper] in keeper?.noteChange() }
-        observers.atRest { [weak keeper] hasNews in keeper?.noteRest(hasNews: hasNews) }
+        observers.atRest { [weak keeper] hasChanges in keeper?.noteRest(hasChanges: hasChanges) }
         let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in self?.hearOthers() }
         watchKey.withLock { $0 = key }
         // What a killed process left goes.

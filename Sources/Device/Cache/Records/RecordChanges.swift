@@ -84,7 +84,7 @@ final class Observers: Sendable {
 
     private let state = Mutex(State())
     private let afterwards = Mutex<(@Sendable () -> Void)?>(nil)
-    private let atRest = Mutex<(@Sendable (_ hasNews: Bool) -> Void)?>(nil)
+    private let atRest = Mutex<(@Sendable (_ hasChanges: Bool) -> Void)?>(nil)
 
     /// Runs a body after each transaction, told or not.
     func afterwards(_ body: @escaping @Sendable () -> Void) { afterwards.withLock { $0 = body } }
@@ -92,11 +92,11 @@ final class Observers: Sendable {
     /// Runs a body when a running loop of a database has nothing left to do.
     ///
     /// - Parameter body: gets whether the service brought anything since it last ran for that database.
-    func atRest(_ body: @escaping @Sendable (_ hasNews: Bool) -> Void) {
+    func atRest(_ body: @escaping @Sendable (_ hasChanges: Bool) -> Void) {
         atRest.withLock { $0 = body }
     }
 
-    func tellRest(hasNews: Bool) { atRest.withLock { $0 }?(hasNews) }
+    func tellRest(hasChanges: Bool) { atRest.withLock { $0 }?(hasChanges) }
 
     func changes<ID>(
         in scope: CKDatabase.Scope, _ makeID: @escaping @Sendable (RecordID) -> ID

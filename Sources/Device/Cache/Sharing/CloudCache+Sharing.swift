@@ -176,5 +176,5 @@ extension CloudCache {
     }
 
     private static let needsService =
-        "Nothing was changed: try again with a network. This part of sharing needs the service, and its consent."
+        "Nothing was changed: this part of sharing needs the service. Without network try again later."
 }
