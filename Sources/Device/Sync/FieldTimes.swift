@@ -58,6 +58,11 @@ public struct FieldTimes: Hashable, Sendable {
         return .string(text)
     }
 
+    /// The time of the last edit; nil when none is known.
+    package var newestMilliseconds: Int64? {
+        (Array(values.values) + Array(removals.values)).max()
+    }
+
     /// When a field got the value that it has, or was removed.
     package func milliseconds(of field: Field?, _ name: String) -> Int64? {
         if let field, field.value != nil { return values[Self.mark(of: field)] }

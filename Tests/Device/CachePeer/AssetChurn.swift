@@ -72,12 +72,14 @@ struct FolderService: RemoteDatabase {
             created: Dictionary(uniqueKeysWithValues: create.map { ($0, SyncFailure?.none) }))
     }
 
-    func databaseChanges(since token: String?) async throws -> DatabasePage {
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage {
         DatabasePage(changed: [CachePeer.id("").zoneID], token: "1")
     }
 
     func zoneChanges(
-        _ zone: ZoneID, since token: String?, limit: Int?
+        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage { ZonePage(token: "1") }
 
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {

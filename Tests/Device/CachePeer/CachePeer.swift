@@ -90,9 +90,11 @@ struct NoNetwork: RemoteDatabase {
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
         throw failure
     }
-    func databaseChanges(since token: String?) async throws -> DatabasePage { throw failure }
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage { throw failure }
     func zoneChanges(
-        _ zone: ZoneID, since token: String?, limit: Int?
+        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage { throw failure }
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
         throw failure

@@ -348,7 +348,9 @@ final class CloudLink: RemoteDatabase {
         }
     }
 
-    func databaseChanges(since token: String?) async throws -> DatabasePage {
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage {
         let scripted = databasePages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if let scripted { return scripted }
         return try call("database") { state in
@@ -371,7 +373,9 @@ final class CloudLink: RemoteDatabase {
 
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
 
-    func zoneChanges(_ id: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
+    func zoneChanges(
+        _ id: ZoneID, since token: String?, knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage {
         let page = try call("page") { state in try state.page(of: id, since: token) }
         try await duringPage.withLock { $0.take() }?()
         return page

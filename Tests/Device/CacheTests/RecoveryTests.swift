@@ -70,7 +70,7 @@ import Testing
         let phone = try Device(cloud)
         try await phone.sync()
         let before = try phone.cache.snapshots(ofType: nil, in: .list)
-        let page = try await phone.link.zoneChanges(.list, since: nil, limit: nil)
+        let page = try await phone.link.zoneChanges(.list, since: nil, knowing: [], limit: nil)
         let outcome = try phone.cache.store.apply(page, of: .list)
         #expect(outcome.changedIDs.isEmpty)
         #expect(try phone.cache.snapshots(ofType: nil, in: .list) == before)

@@ -77,6 +77,17 @@ import Testing
         }
     }
 
+    @Test func timesOfDeletionsReadBack() throws {
+        try withCache("2026-11-deletions") { cache in
+            let times = try cache.store.pool.read { database in
+                try Row.fetchAll(
+                    database, sql: "SELECT name, deleted FROM tombstone WHERE deleted IS NOT NULL"
+                ).map { [$0[0] as String: $0[1] as Int64] }
+            }
+            #expect(times == [["deleted offline": 1_790_000_000_000]])
+        }
+    }
+
     /// What the app was not told, and what other processes did not hear of.
     @Test func reportsAndChangesReadBack() throws {
         try withCache("2026-11-databases") { cache in

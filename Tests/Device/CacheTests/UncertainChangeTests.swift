@@ -64,7 +64,8 @@ import Testing
             Issue.record("the zone was fetched before")
             return
         }
-        let page = try await phone.link.zoneChanges(.list, since: token, limit: nil)
+        let page = try await phone.link.zoneChanges(
+            .list, since: token, knowing: [], limit: nil)
         _ = try store.apply(page, of: .list)
         try await sendAndDie(phone)
         #expect(cloud.record("a") != nil)

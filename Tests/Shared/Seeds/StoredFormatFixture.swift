@@ -15,7 +15,7 @@ public final class StoredFormatFixture: Sendable {
     public static let services = ["2026-11", "2026-11-epochs", "2026-11-compound"]
     /// The folders that have a cache file, the oldest first.
     public static let caches = [
-        "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets",
+        "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets", "2026-11-deletions",
     ]
 
     /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.

@@ -135,24 +135,32 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
-    func databaseChanges(since token: String?) async throws -> DatabasePage {
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage {
         try await translating {
-            let page = try await database.databaseChanges(
-                since: token.map { CKServerChangeToken(text: $0) })
+            let page = try await database.databaseChangesPage(
+                since: token.map { CKServerChangeToken(text: $0) },
+                deletionsAfterVersion: isAppleService ? nil : version)
             return DatabasePage(
-                changed: page.modifications.map { ZoneID($0.zoneID) },
-                deleted: page.deletions.map {
+                changed: page.changed.map { ZoneID($0) },
+                deleted: page.deleted.map {
                     (zone: ZoneID($0.zoneID), reason: ZoneDeletionReason($0.reason))
                 },
-                token: page.changeToken.text, moreComing: page.moreComing)
+                generations: Dictionary(
+                    uniqueKeysWithValues: page.generations.map { (ZoneID($0.key), $0.value) }),
+                token: page.token.text, moreComing: page.moreComing)
         }
     }
 
-    func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage {
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage {
         try await translating {
             let page = try await database.withoutAssetDownloads.recordZoneChanges(
                 inZoneWith: CKRecordZone.ID(zone),
-                since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit)
+                since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit,
+                knownChangeTags: isAppleService ? [] : tags)
             var records: [RecordSnapshot] = []
             records.reserveCapacity(page.modificationResultsByID.count)
             for result in page.modificationResultsByID.values {

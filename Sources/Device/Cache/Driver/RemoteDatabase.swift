@@ -38,10 +38,19 @@ package protocol RemoteDatabase: Sendable {
     func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>]
 
     /// Which zones changed since a token; one page.
-    func databaseChanges(since token: String?) async throws -> DatabasePage
+    ///
+    /// - Parameter version: without a token: the zones that were deleted after this version are named too.
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage
 
     /// What changed in a zone since a token; one page.
-    func zoneChanges(_ zone: ZoneID, since token: String?, limit: Int?) async throws -> ZonePage
+    ///
+    /// - Parameter tags: of what this device saved since the token; one that the service has lost is as good as an
+    ///   expired token.
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage
 
     /// Uploads the file of an asset, before the record that has it is sent.
     ///
@@ -152,15 +161,18 @@ package enum OutgoingAnswer: Sendable {
 package struct DatabasePage: Sendable {
     package var changed: [ZoneID]
     package var deleted: [(zone: ZoneID, reason: ZoneDeletionReason)]
+    /// How often each of the changed zones was made, as far as the service tells.
+    package var generations: [ZoneID: Int64]
     package var token: String
     package var moreComing: Bool
 
     package init(
         changed: [ZoneID] = [], deleted: [(zone: ZoneID, reason: ZoneDeletionReason)] = [],
-        token: String, moreComing: Bool = false
+        generations: [ZoneID: Int64] = [:], token: String, moreComing: Bool = false
     ) {
         self.changed = changed
         self.deleted = deleted
+        self.generations = generations
         self.token = token
         self.moreComing = moreComing
     }
@@ -170,6 +182,7 @@ package struct DatabasePage: Sendable {
         let named = Set(next.changed).union(next.deleted.map(\.zone))
         changed = changed.filter { !named.contains($0) } + next.changed
         deleted = deleted.filter { !named.contains($0.zone) } + next.deleted
+        generations.merge(next.generations) { $1 }
         token = next.token
         moreComing = next.moreComing
     }

@@ -95,10 +95,12 @@ extension SyncDriver {
 
     private func fetchDatabaseChanges() async throws {
         let start = try store.databaseToken()
+        let intact = try store.lastIntactDatabaseVersion()
         var all = DatabasePage(token: "")
         var token = start
         while true {
-            let page = try await remote.databaseChanges(since: token)
+            let page = try await remote.databaseChanges(
+                since: token, deletionsAfter: token == nil ? intact : nil)
             all.append(page)
             token = page.token
             if !page.moreComing { break }
@@ -123,7 +125,9 @@ extension SyncDriver {
             session.zoneIsUnknown(zone)
             return
         }
-        let page = try await remote.zoneChanges(zone, since: token, limit: settings.recordsPerPage)
+        let page = try await remote.zoneChanges(
+            zone, since: token, knowing: try store.sentTags(of: zone),
+            limit: settings.recordsPerPage)
         let outcome = try store.apply(page, of: zone)
         operationNotes["records"] = "\(page.records.count)"
         operationNotes["deletions"] = "\(page.deletedNames.count)"
@@ -215,7 +219,8 @@ extension SyncDriver {
             }
             switch effect {
             case nil: break
-            case .dropDatabaseToken: try store.dropDatabaseToken()
+            case .dropDatabaseToken:
+                try store.dropDatabaseToken(lastIntactVersion: failure.lastIntactVersion)
             case .dropZoneToken(let zone):
                 try store.dropToken(of: zone, lastIntactVersion: failure.lastIntactVersion)
             case .zonePurged(let zone):

@@ -36,6 +36,7 @@ extension CacheStore {
             if verdicts.contains(.confirmed) {
                 try setFlag(.lastSend, "\(world.nowMilliseconds())", database)
             }
+            try noteSentTags(batch, answers, database)
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
                 // A change that is not this one any more came after its zone was deleted.
@@ -124,6 +125,19 @@ extension CacheStore {
                 UPDATE pending SET sequence =
                     (SELECT seq FROM sqlite_sequence WHERE name = 'pending') WHERE sequence = ?
                 """, arguments: [row.sequence])
+    }
+
+    private func noteSentTags(
+        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ database: Database
+    ) throws {
+        var tags: [ZoneID: [String]] = [:]
+        for (item, answer) in zip(batch, answers) {
+            guard case .saved(let system) = answer else { continue }
+            tags[item.change.id.zoneID, default: []].append(system.changeTag)
+        }
+        for (id, tags) in tags.sorted(by: { $0.key.name < $1.key.name }) {
+            if let zone = try zone(id, database) { try addSentTags(tags, of: zone, database) }
+        }
     }
 
     private func countRound(_ row: PendingRow, _ database: Database) throws {

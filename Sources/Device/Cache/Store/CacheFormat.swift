@@ -23,6 +23,7 @@ enum CacheFormat {
             .init("databases", sql: databases),
             .init("events", sql: events),
             .init("assets", sql: assets),
+            .init("times of deletions", sql: timesOfDeletions),
         ],
         unmarkedFormats: 1...2)
 
@@ -183,6 +184,9 @@ enum CacheFormat {
             database INTEGER NOT NULL, level TEXT NOT NULL, kind TEXT NOT NULL,
             details TEXT NOT NULL);
         """
+
+    // tombstone.deleted: when this device deleted it, in milliseconds since 1970; NULL for what others deleted.
+    private static let timesOfDeletions = "ALTER TABLE tombstone ADD COLUMN deleted INTEGER;"
 
     /// The database that has the zones of an owner: whoever is not the user shares theirs.
     private static let databaseOfOwner = """

@@ -24,7 +24,7 @@ extension CacheStore {
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
             if let base = row.base?.system, let met = server.system,
-                base.isOfAnotherRecord(than: met)
+                base.isOfAnotherRecord(than: met), try !isSentAgain(server, row, zone, database)
             {
                 // What was deleted here is gone; somebody made another record of its name since.
                 try removePending(row, database)

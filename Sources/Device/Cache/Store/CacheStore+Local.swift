@@ -189,7 +189,7 @@ extension CacheStore {
     ) throws -> Bool {
         guard let old = try record(name, zone, database) else { return false }
         try refuseIfNewer(old)
-        try removeRecord(name, zone, database)
+        try removeRecord(name, zone, deleted: now, database)
         if var row = try pending(name, zone, database) {
             row.change = row.change.followed(by: .delete)
             row.editedMilliseconds = now

@@ -37,6 +37,7 @@ extension CacheStore {
             let known = try self.lastIntactVersion(of: row, database)
             try setLastIntactVersion(
                 [known, lastIntactVersion].compactMap(\.self).min(), of: row, database)
+            if lastIntactVersion != nil { try noteLoss(in: row, database) }
             try database.execute(
                 sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
@@ -49,23 +50,14 @@ extension CacheStore {
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
-    private func lastIntactVersion(of zone: ZoneRow, _ database: Database) throws -> Int64? {
-        try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
-            arguments: [flagName(of: zone)]
-        ).flatMap { Int64($0) }
+    func lastIntactVersion(of zone: ZoneRow, _ database: Database) throws -> Int64? {
+        try text(named: flagName(of: zone), database).flatMap { Int64($0) }
     }
 
     func setLastIntactVersion(
         _ version: Int64?, of zone: ZoneRow, _ database: Database
     ) throws {
-        let sql =
-            version == nil
-            ? "DELETE FROM flag WHERE database = ? AND name = ?"
-            : "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
-        var arguments: StatementArguments = [scope.rawValue, flagName(of: zone)]
-        if let version { arguments += ["\(version)"] }
-        try database.execute(sql: sql, arguments: arguments)
+        try setText(version.map { "\($0)" }, named: flagName(of: zone), database)
     }
 
     private func flagName(of zone: ZoneRow) -> String { "lastIntactVersion/\(zone.key)" }
@@ -160,7 +152,9 @@ extension CacheStore {
 extension RecordSnapshot.SystemFields {
     /// The zone's version at which the service stored this state: before the tag's dot, in base 36 (decision
     /// 17). Nil in a tag of another form.
-    fileprivate var version: Int64? {
-        changeTag.firstIndex(of: ".").flatMap { Int64(changeTag[..<$0], radix: 36) }
+    fileprivate var version: Int64? { Self.version(ofTag: changeTag) }
+
+    static func version(ofTag tag: String) -> Int64? {
+        tag.firstIndex(of: ".").flatMap { Int64(tag[..<$0], radix: 36) }
     }
 }

@@ -49,6 +49,9 @@ extension CacheStore {
             try noteTimes(
                 fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
+            let loss = try lossMilliseconds(in: zone, database)
+            var returned: [RecordID] = []
+            defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             for answered in page.records {
                 let server = migratedLocally(
@@ -56,6 +59,10 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
+                } else if let loss, try record(server.id.name, zone, database) == nil,
+                    try repeatDeletion(of: server, zone, lost: loss, database)
+                {
+                    returned.append(server.id)
                 } else {
                     try takeOver(server, zone, &lost, &outcome, database)
                     try noteNewer(server, zone, &outcome, database)
@@ -72,6 +79,7 @@ extension CacheStore {
                     try setLastIntactVersion(nil, of: zone, database)
                 }
                 try heardOfDeletions(in: zone, database)
+                try forgetSentTags(of: zone, database)
             }
             try database.execute(
                 sql: """

@@ -77,10 +77,11 @@ extension CacheStore {
 
     /// Removes a record, and remembers that it was here.
     ///
+    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted.
     /// - Returns: whether it was.
     @discardableResult
     func removeRecord(
-        _ name: String, _ zone: ZoneRow, _ database: Database
+        _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil, _ database: Database
     ) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: "DELETE FROM record WHERE zone = ? AND name = ? RETURNING id")
@@ -88,7 +89,7 @@ extension CacheStore {
             return false
         }
         try maintain(.removed, key, RecordID(name: name, zoneID: zone.id), database)
-        try addTombstone(zone.id, name, database)
+        try addTombstone(zone.id, name, deleted: milliseconds, database)
         return true
     }
 

@@ -69,12 +69,16 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
-    func addTombstone(_ zone: ZoneID, _ name: String, _ database: Database) throws {
+    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted.
+    func addTombstone(
+        _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, _ database: Database
+    ) throws {
         try database.cachedStatement(
             sql: """
-                INSERT OR REPLACE INTO tombstone (database, owner, zone, name) VALUES (?, ?, ?, ?)
+                INSERT OR REPLACE INTO tombstone (database, owner, zone, name, deleted)
+                VALUES (?, ?, ?, ?, ?)
                 """
-        ).execute(arguments: [scope.rawValue, zone.ownerName, zone.name, name])
+        ).execute(arguments: [scope.rawValue, zone.ownerName, zone.name, name, milliseconds])
     }
 
     /// Remembers that a zone was here; that speaks for its records too.

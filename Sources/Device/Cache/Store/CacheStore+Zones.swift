@@ -43,12 +43,27 @@ extension CacheStore {
     }
 
     /// Forgets the token, and the subscription: what lost track of one may have lost the other.
-    func dropDatabaseToken() throws {
+    ///
+    /// - Parameter lastIntactVersion: what the expiry said is intact; nil where it did not say.
+    func dropDatabaseToken(lastIntactVersion: Int64?) throws {
         try file.write { database in
+            let known = try self.lastIntactDatabaseVersion(database)
+            let intact = [known, lastIntactVersion].compactMap(\.self).min()
             try setFlag(CacheFlag.databaseToken, nil, database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
-            try setFlag(CacheFlag.isDatabaseTokenExpired, "1", database)
+            try setFlag(
+                CacheFlag.isDatabaseTokenExpired, intact.map { "version \($0)" } ?? "1", database)
         }
+    }
+
+    /// After an expiry, the version up to which this device has heard of the deletions of zones.
+    func lastIntactDatabaseVersion() throws -> Int64? {
+        try read { try lastIntactDatabaseVersion($0) }
+    }
+
+    private func lastIntactDatabaseVersion(_ database: Database) throws -> Int64? {
+        try flag(CacheFlag.isDatabaseTokenExpired, database)
+            .flatMap { Int64($0.dropFirst("version ".count)) }
     }
 
     /// Makes the file a user's, if it is nobody's yet.
@@ -190,17 +205,21 @@ extension CacheStore {
             }
             // After its deletion: a zone that both name was made again.
             let isErasing = try isFull && flag(CacheFlag.isErasing, database) != nil
+            let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, database) { continue }
+                let generation = pages.generations[id]
+                if isTrackLost, try isDeletedAgain(id, generation, database) { continue }
                 let row = try zone(id, orMake: .existing, database)
                 // Somebody else could make it.
                 if row.state == .refused { try zoneIsThere(row, database) }
                 try database.execute(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?",
                     arguments: [row.key])
+                try setGeneration(generation, of: row, database)
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone))
-            let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
+            try fetchZonesWithSentTags(butFor: named, database)
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // Nobody is known to have deleted it: what is here may be all there is.
@@ -294,8 +313,15 @@ extension CacheStore {
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
         try addTombstone(of: row.id, database)
         try forgetNewer(in: row, database)
-        try setLastIntactVersion(nil, of: row, database)
+        try forgetHistory(of: row, database)
+        try forgetLoss(in: row, database)
+        try keepGeneration(ofDeleted: row, database)
         return lost.map { RecordID(name: $0, zoneID: row.id) }
+    }
+
+    private func forgetHistory(of row: ZoneRow, _ database: Database) throws {
+        try setLastIntactVersion(nil, of: row, database)
+        try forgetSentTags(of: row, database)
     }
 
     /// Marks a zone to be created, forgets all that the service knew of its records, and queues these.
@@ -305,7 +331,9 @@ extension CacheStore {
                 UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 0
                 WHERE id = ?
                 """, arguments: [row.key])
-        try setLastIntactVersion(nil, of: row, database)
+        try forgetHistory(of: row, database)
+        // There is nothing to delete in a new zone. What another device sends again is: see repeatDeletion.
+        try noteLoss(in: row, database)
         try database.execute(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1", arguments: [row.key])
         try database.execute(

@@ -37,7 +37,7 @@ extension CacheStore {
         }
     }
 
-    private func setUnwanted(_ row: ZoneRow, _ database: Database) throws {
+    func setUnwanted(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
             arguments: [row.key])

@@ -76,6 +76,17 @@ extension CKDatabase {
         )
     }
 
+    /// The same as the service tells it.
+    ///
+    /// - Parameter deletionsAfterVersion: without a token also names the zones that were deleted after this version of
+    ///   the database.
+    package func databaseChangesPage(
+        since token: CKServerChangeToken?, deletionsAfterVersion: Int64?
+    ) async throws -> DatabaseChangesPage {
+        try await session.databaseChanges(
+            since: token, resultsLimit: 0, deletionsAfterVersion: deletionsAfterVersion)
+    }
+
     @preconcurrency
     public func fetchDatabaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -91,8 +102,20 @@ extension CKDatabase {
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
     ) async throws -> RecordZoneChanges {
+        try await recordZoneChanges(
+            inZoneWith: zoneID, since: token, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
+            knownChangeTags: [])
+    }
+
+    /// The same; the token counts as expired if the service has lost one of the changes that these tags name.
+    package func recordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
+        knownChangeTags: [String]
+    ) async throws -> RecordZoneChanges {
         let question = ZoneChangesQuestion(
-            zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys)
+            zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys,
+            knownChangeTags: knownChangeTags)
         let page = try await session.zoneChanges(question)
         var results: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
         var deletions: [RecordZoneChange.Deletion] = []

@@ -3,11 +3,14 @@ import StratusRecords
 import StratusWire
 
 /// Which zones changed, as far as one answer tells.
-struct DatabaseChangesPage: Sendable {
-    var changed: [CKRecordZone.ID] = []
-    var deleted: [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
-    var token: CKServerChangeToken
-    var moreComing: Bool
+package struct DatabaseChangesPage: Sendable {
+    package var changed: [CKRecordZone.ID] = []
+    package var deleted:
+        [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
+    /// How often each of the changed zones was made, as far as the service tells.
+    package var generations: [CKRecordZone.ID: Int64] = [:]
+    package var token: CKServerChangeToken
+    package var moreComing: Bool
 }
 
 /// What changed in one zone, as far as one answer tells; in the order of the changes.
@@ -32,6 +35,8 @@ struct ZoneChangesQuestion: Sendable {
     /// 0 lets the service decide.
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
+    /// Change tags that the service gave and may have lost since.
+    var knownChangeTags: [String] = []
 }
 
 extension DatabaseSession {
@@ -44,11 +49,12 @@ extension DatabaseSession {
     }
 
     func databaseChanges(
-        since token: CKServerChangeToken?, resultsLimit: Int
+        since token: CKServerChangeToken?, resultsLimit: Int, deletionsAfterVersion: Int64? = nil
     ) async throws -> DatabaseChangesPage {
         try checkFeed()
         let request = ChangesDatabase.Request(
-            syncToken: token?.text, resultsLimit: resultsLimit > 0 ? resultsLimit : nil)
+            syncToken: token?.text, resultsLimit: resultsLimit > 0 ? resultsLimit : nil,
+            deletionsAfterVersion: deletionsAfterVersion)
         let answer = try await sender.send(ChangesDatabase.self, request)
         try checkAdvance(from: token, to: answer.syncToken, moreComing: answer.moreComing)
         var page = DatabaseChangesPage(
@@ -60,7 +66,10 @@ extension DatabaseSession {
             case .success(let zone) where zone.isDeleted == true:
                 page.deleted.append(
                     (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
-            case .success(let zone): page.changed.append(reader.zoneID(zone.zoneID))
+            case .success(let zone):
+                let id = reader.zoneID(zone.zoneID)
+                page.changed.append(id)
+                page.generations[id] = zone.generation
             case .failure(let failure):
                 throw CKError(failure.error, about: .zone)
             }
@@ -97,7 +106,8 @@ extension DatabaseSession {
                 ChangesZone.Item(
                     zoneID: question.zoneID.dictionary, syncToken: question.token?.text,
                     resultsLimit: question.resultsLimit > 0 ? question.resultsLimit : nil,
-                    desiredKeys: question.desiredKeys)
+                    desiredKeys: question.desiredKeys,
+                    knownChangeTags: question.knownChangeTags)
             })
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.items.count, for: questions.count)

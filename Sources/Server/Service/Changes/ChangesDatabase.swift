@@ -13,7 +13,8 @@ extension ChangesDatabase: ServedEndpoint {
     public static func zoneNames(in request: Request) -> Set<String> { [] }
     public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
 
-    /// A fetch without a token leaves out zones that were deleted before it began.
+    /// A fetch without a token leaves out zones that were deleted before it began, or before the version that
+    /// the request names.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -42,7 +43,9 @@ extension ChangesDatabase: ServedEndpoint {
             let token = try request.syncToken.map {
                 try tokens.readDatabaseToken($0, version: version)
             }
-            let skip = token?.skipTombstonesThrough ?? version
+            let skip =
+                token?.skipTombstonesThrough
+                ?? request.deletionsAfterVersion.map { min(max($0, 0), version) } ?? version
             let page = try Self.page(
                 of: reader, after: token?.cursor ?? 0,
                 limit: context.pageLength(request.resultsLimit)
@@ -91,6 +94,7 @@ extension ZoneDictionary {
     init(changed row: ZoneRow, in context: RequestContext) {
         self.init(zoneID: context.zoneID(row.name), isDeleted: row.deletion != nil)
         guard context.caller.wantsExtensions else { return }
+        generation = row.generation
         deletionReason =
             switch row.deletion {
             case .deleted: "deleted"

@@ -135,7 +135,8 @@ struct ZoneFeed {
             throw ServiceError.noChangesInDefaultZone
         }
         let (zone, rights) = try context.existingZone(named: name, reader)
-        let token = try item.syncToken.map { try tokens.read($0, for: zone, rights.access) }
+        let token = try tokens.read(
+            item.syncToken, knowing: item.knownChangeTags, for: zone, rights.access)
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,
             skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,

@@ -9,9 +9,18 @@ struct ChangeTag {
     let text: String
 
     init(version: Int64, epoch: Epoch) {
+        text = String(version, radix: 36) + "." + Self.mark(of: epoch)
+    }
+
+    private static func mark(of epoch: Epoch) -> Substring {
         let digits = 1_679_616  // 36 to the 4
         let mark = Int(epoch.identifier % UInt64(digits)) + digits
-        text = String(version, radix: 36) + "." + String(mark, radix: 36).dropFirst()
+        return String(mark, radix: 36).dropFirst()
+    }
+
+    /// Whether a tag was given in an epoch, as far as its four digits tell.
+    static func isTag(_ text: String, of epoch: Epoch) -> Bool {
+        text.hasSuffix("." + mark(of: epoch))
     }
 
     /// The version in a tag's text; nil when it is none of ours.

@@ -1,6 +1,7 @@
 import Logging
 import StratusRecords
 import StratusStorage
+import StratusWire
 
 /// Makes and checks the tokens of one database in one snapshot.
 struct ChangeTokens {
@@ -56,14 +57,43 @@ struct ChangeTokens {
     ///   told any more.
     func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
         guard let token = ChangeToken(text: text, signer: signer), token.kind == .zone,
-            token.database == database, token.zone == zone.key.rawValue
+            token.database == database
         else { throw ServiceError.unknownChangeToken }
+        guard token.zone == zone.key.rawValue else {
+            // A zone keeps its key for ever, so the token's zone of this name was lost with all its history.
+            var error = ServiceError.unknownChangeToken
+            error.lastIntactVersion = 0
+            throw error
+        }
         let intact = try intactVersion(of: token, in: zone.key, present: zone.version)
         guard intact == token.version, token.generation == zone.generation,
             token.access == access, isFresh(token),
             max(token.cursor, token.skipTombstonesThrough) >= zone.purgeHorizon
         else { throw ServiceError.expiredChangeToken(lastIntactVersion: intact) }
         return token
+    }
+
+    /// The same with what a device knows besides its token: change tags of what it sent since.
+    ///
+    /// - Throws: the error of an expired token, too, when one of these was lost.
+    func read(
+        _ text: String?, knowing tags: [String], for zone: ZoneRow, _ access: Int64 = 0
+    ) throws -> ChangeToken? {
+        var isIntact = true
+        var intact: Int64 = 0
+        for tag in tags.prefix(ChangesZone.Item.knownChangeTagLimit) {
+            let version = try history.intactVersion(ofTag: tag, in: zone)
+            intact = max(intact, version)
+            if version != ChangeTag.version(of: tag) { isIntact = false }
+        }
+        do {
+            let token = try text.map { try read($0, for: zone, access) }
+            guard !isIntact else { return token }
+            throw ServiceError.expiredChangeToken(lastIntactVersion: token?.version ?? 0)
+        } catch var error as ServiceError {
+            error.lastIntactVersion = error.lastIntactVersion.map { max($0, intact) }
+            throw error
+        }
     }
 
     /// Reads the database's token, as ``read(_:for:)`` does a zone's.

@@ -143,6 +143,22 @@ final class EpochHistory {
         return (row.epoch, rows.dropFirst().first?.startVersion)
     }
 
+    /// The last version that this history and the one in which a change tag was given have in common, at the
+    /// most the tag's own; 0 where they have nothing.
+    ///
+    /// As of a token's epochs: both have the beginning of what was written in the tag's epoch.
+    func intactVersion(ofTag tag: String, in zone: ZoneRow) throws -> Int64 {
+        guard let version = ChangeTag.version(of: tag) else { return 0 }
+        let rows = try reader.epochs(of: zone.key, before: version, limit: Self.kept)
+        // The first is the one in which that version was taken here, and ends at it or later.
+        var end = zone.version
+        for row in rows {
+            if ChangeTag.isTag(tag, of: row.epoch) { return min(version, end) }
+            end = row.startVersion
+        }
+        return 0
+    }
+
     private func newest(of zone: ZoneRow.Key?) throws -> [EpochRow] {
         if let newest, self.zone == zone { return newest }
         let rows = try reader.epochs(of: zone, before: .max, limit: Self.kept)

@@ -30,10 +30,16 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// Nil asks from the beginning.
     public var syncToken: String?
     public var resultsLimit: Int?
+    /// Without a token: the version of the database up to which the device knows which zones were deleted. Those
+    /// deleted later are named; without it none are. An extension.
+    public var deletionsAfterVersion: Int64?
 
-    public init(syncToken: String? = nil, resultsLimit: Int? = nil) {
+    public init(
+        syncToken: String? = nil, resultsLimit: Int? = nil, deletionsAfterVersion: Int64? = nil
+    ) {
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
+        self.deletionsAfterVersion = deletionsAfterVersion
     }
 
     public init() {}
@@ -41,6 +47,7 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.optional(Feed.tokenKey, &syncToken)
         try coder.optional("resultsLimit", &resultsLimit)
+        try coder.optional("deletionsAfterVersion", &deletionsAfterVersion)
     }
 }
 

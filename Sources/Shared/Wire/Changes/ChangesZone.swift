@@ -23,11 +23,18 @@ public enum ChangesZone: Endpoint {
         /// Newest first.
         public var isReversed: Bool
         public var numbersAsStrings: Bool
+        /// Change tags of saves that the service acknowledged and the token does not cover: the newest of each
+        /// epoch. When the service has lost one of them, the answer is an expired token. An extension.
+        public var knownChangeTags: [String]
+
+        /// How many known change tags are looked at.
+        public static let knownChangeTagLimit = 16
 
         public init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil,
             desiredKeys: [String]? = nil, desiredRecordTypes: [String]? = nil,
-            isReversed: Bool = false, numbersAsStrings: Bool = false
+            isReversed: Bool = false, numbersAsStrings: Bool = false,
+            knownChangeTags: [String] = []
         ) {
             self.zoneID = zoneID
             self.syncToken = syncToken
@@ -36,6 +43,7 @@ public enum ChangesZone: Endpoint {
             self.desiredRecordTypes = desiredRecordTypes
             self.isReversed = isReversed
             self.numbersAsStrings = numbersAsStrings
+            self.knownChangeTags = knownChangeTags
         }
     }
 
@@ -109,7 +117,8 @@ extension ChangesZone.Item {
             desiredRecordTypes: try node.optional("desiredRecordTypes")
                 ?? defaults?.desiredRecordTypes,
             isReversed: try node.optional("reverse") ?? defaults?.isReversed ?? false,
-            numbersAsStrings: try node.numbersAsStrings() ?? defaults?.numbersAsStrings ?? false)
+            numbersAsStrings: try node.numbersAsStrings() ?? defaults?.numbersAsStrings ?? false,
+            knownChangeTags: try defaults == nil ? [] : node.optional("knownChangeTags") ?? [])
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -121,6 +130,7 @@ extension ChangesZone.Item {
             writer.optional("desiredRecordTypes", desiredRecordTypes)
             writer.flag("reverse", isReversed)
             writer.flag("numbersAsStrings", numbersAsStrings)
+            writer.optional("knownChangeTags", knownChangeTags.isEmpty ? nil : knownChangeTags)
         }
     }
 }

@@ -33,10 +33,13 @@ public protocol WireWritable {
 /// | `allowsAccessRequests`, `accessRequesters`, `blockedIdentities` | share | ``ShareDictionary`` |
 /// | `encryptionScope` | zone, also of a zones/modify request | ``ZoneDictionary/encryptionScope`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
+/// | `generation` | zone of a changes/database answer | ``ZoneDictionary/generation`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
+/// | `knownChangeTags` | zone of a changes/zone request | ``ChangesZone/Item/knownChangeTags`` |
+/// | `deletionsAfterVersion` | changes/database request | ``DatabaseChangesRequest/deletionsAfterVersion`` |
 public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 
 /// One address of the protocol: its path, its typed request and its typed answer.

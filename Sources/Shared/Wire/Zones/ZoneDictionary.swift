@@ -31,6 +31,8 @@ public struct ZoneDictionary: Hashable, Sendable {
     public var shareRecordName: String?
     /// An extension: said of zones that are encrypted as one.
     public var encryptionScope: ZoneEncryptionScope?
+    /// An extension, in a database's changes: how often a zone of this name was made.
+    public var generation: Int64?
 
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
@@ -95,6 +97,7 @@ extension ZoneDictionary: WireObject {
         try coder.optional("deletionReason", &deletionReason)
         try coder.recordName("share", &shareRecordName)
         try coder.optional("encryptionScope", &encryptionScope)
+        try coder.optional("generation", &generation)
     }
 }
 

@@ -199,7 +199,9 @@ struct ScriptedService: RemoteDatabase {
             receipt: "receipt")
     }
 
-    func databaseChanges(since token: String?) async throws -> DatabasePage {
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?
+    ) async throws -> DatabasePage {
         switch (scope, token) {
         case (.shared, nil):
             DatabasePage(changed: [MakeCache.trips, MakeCache.gone], token: "shared-1")
@@ -219,7 +221,7 @@ struct ScriptedService: RemoteDatabase {
     }
 
     func zoneChanges(
-        _ zone: ZoneID, since token: String?, limit: Int?
+        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage {
         guard token == nil else {
             let isLater = token == "Notes-1"

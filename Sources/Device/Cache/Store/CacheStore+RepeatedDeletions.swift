@@ -1,0 +1,109 @@
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A deletion that the service lost, or never got before it lost the record: another device, which knows nothing of it,
+/// sends the record again.
+extension CacheStore {
+    private func lossName(of zone: ZoneRow) -> String { "historyLost/\(zone.key)" }
+
+    /// Notes that the service lost history of a zone, now.
+    func noteLoss(in zone: ZoneRow, _ database: Database) throws {
+        try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
+    }
+
+    /// When this device heard last that the service had lost history of the zone; nil if never.
+    func lossMilliseconds(in zone: ZoneRow, _ database: Database) throws -> Int64? {
+        try text(named: lossName(of: zone), database).flatMap { Int64($0) }
+    }
+
+    func forgetLoss(in zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: lossName(of: zone), database)
+    }
+
+    /// Deletes a record again that came back after a loss as it was before its deletion here. One with a later edit
+    /// is another, which somebody made since.
+    ///
+    /// - Parameter lost: when the loss was heard of.
+    /// - Returns: whether it was deleted.
+    func repeatDeletion(
+        of server: RecordSnapshot, _ zone: ZoneRow, lost: Int64, _ database: Database
+    ) throws -> Bool {
+        guard createsZones,
+            let deleted = try deletionMilliseconds(of: server.id, database), deleted <= lost,
+            isAsBefore(deleted, server)
+        else { return false }
+        try queue(
+            .delete, server.id.name, zone, base: server, editedMilliseconds: deleted, database)
+        return true
+    }
+
+    /// Whether a record that has a pending deletion, and seems to be another than was deleted, is the deleted one,
+    /// which somebody sent again after a loss.
+    func isSentAgain(
+        _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard deletion.change.kind == .delete, let loss = try lossMilliseconds(in: zone, database)
+        else { return false }
+        return deletion.editedMilliseconds <= loss
+            && isAsBefore(deletion.editedMilliseconds, server)
+    }
+
+    /// Tells the app of records that came back and were deleted again.
+    func tell(ofReturned ids: [RecordID], in zone: ZoneID, _ outcome: inout CacheOutcome) {
+        var lost = LostHistory(lastIntactVersion: 0)
+        lost.deletedAgain = ids
+        if let event = lost.event(in: zone) { outcome.events.append(event) }
+    }
+
+    /// Whether a record was last edited before a time, as far as it tells.
+    func isAsBefore(_ milliseconds: Int64, _ record: RecordSnapshot) -> Bool {
+        guard let key = fieldTimesKey(ofType: record.type),
+            let newest = FieldTimes(record[key]).newestMilliseconds
+        else { return false }
+        return newest <= milliseconds
+    }
+
+    private func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT deleted FROM tombstone
+                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
+                """)
+        return try Int64.fetchOne(
+            statement, arguments: [id.zoneID.ownerName, id.zoneID.name, id.name])
+    }
+
+    // MARK: Zones
+
+    private func generationName(of row: ZoneRow) -> String { "generation/\(row.key)" }
+
+    private func deletedGenerationName(of id: ZoneID) -> String {
+        "deletedGeneration/\(id.ownerName)/\(id.name)"
+    }
+
+    func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
+        try setText(generation.map { "\($0)" }, named: generationName(of: row), database)
+    }
+
+    /// Remembers which of the zones of its name was deleted, the first or a later one.
+    func keepGeneration(ofDeleted row: ZoneRow, _ database: Database) throws {
+        let generation = try text(named: generationName(of: row), database)
+        try setText(generation, named: deletedGenerationName(of: row.id), database)
+        try setGeneration(nil, of: row, database)
+    }
+
+    /// After a loss, whether a zone of the service is one that was deleted before it, here or elsewhere: it is
+    /// deleted again. One that was made after the deletion stays.
+    func isDeletedAgain(
+        _ id: ZoneID, _ generation: Int64?, _ database: Database
+    ) throws -> Bool {
+        guard createsZones, let generation, try zone(id, database) == nil,
+            let deleted = try text(named: deletedGenerationName(of: id), database),
+            generation <= Int64(deleted) ?? 0
+        else { return false }
+        try setUnwanted(try zone(id, orMake: .unwanted, database), database)
+        return true
+    }
+}

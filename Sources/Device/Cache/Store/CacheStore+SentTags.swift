@@ -1,0 +1,84 @@
+import GRDB
+import StratusRecords
+import StratusSync
+
+/// What the service acknowledged above a zone's token: no token tells whether it was lost, as by a restore of an older
+/// copy, so the tags of it are asked about with the next fetch.
+extension CacheStore {
+    /// How many epochs' tags a zone keeps; the oldest give way.
+    private static let sentTagLimit = 16
+
+    private func sentTagsName(of zone: ZoneRow) -> String { "sentTags/\(zone.key)" }
+
+    /// The newest change tag of each epoch that this device got for saves since the zone's token.
+    ///
+    /// - Returns: none while a full fetch finds out what was lost.
+    func sentTags(of id: ZoneID) throws -> [String] {
+        try read { database in
+            guard let zone = try zone(id, database),
+                try lastIntactVersion(of: zone, database) == nil
+            else { return [] }
+            return try sentTags(of: zone, database)
+        }
+    }
+
+    func sentTags(of zone: ZoneRow, _ database: Database) throws -> [String] {
+        try text(named: sentTagsName(of: zone), database)?.split(separator: " ").map(String.init)
+            ?? []
+    }
+
+    /// Notes the tags of saves that were acknowledged.
+    func addSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
+        var newest = try sentTags(of: zone, database)
+        for tag in tags {
+            guard let version = RecordSnapshot.SystemFields.version(ofTag: tag) else { continue }
+            let epoch = tag[(tag.firstIndex(of: ".") ?? tag.endIndex)...]
+            if let index = newest.firstIndex(where: { $0.hasSuffix(epoch) }) {
+                let known = RecordSnapshot.SystemFields.version(ofTag: newest[index]) ?? 0
+                newest[index] = version > known ? tag : newest[index]
+            } else {
+                newest.append(tag)
+            }
+        }
+        try setText(
+            newest.suffix(Self.sentTagLimit).joined(separator: " "), named: sentTagsName(of: zone),
+            database)
+    }
+
+    /// The zone's token covers all that was sent, or nothing of it is left.
+    func forgetSentTags(of zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: sentTagsName(of: zone), database)
+    }
+
+    /// Lets zones be fetched that the database's changes would name for what was saved there, if the service still
+    /// had it.
+    func fetchZonesWithSentTags(butFor named: Set<ZoneID>, _ database: Database) throws {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
+                    AND 'sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                """)
+        for row in rows.map({ ZoneRow($0) }) where !named.contains(row.id) {
+            try needFetch(of: row, database)
+        }
+    }
+
+    // MARK: Flags with a name of their own
+
+    func text(named name: String, _ database: Database) throws -> String? {
+        try String.fetchOne(
+            database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+            arguments: [name])
+    }
+
+    func setText(_ text: String?, named name: String, _ database: Database) throws {
+        let sql =
+            text == nil
+            ? "DELETE FROM flag WHERE database = ? AND name = ?"
+            : "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
+        var arguments: StatementArguments = [scope.rawValue, name]
+        if let text { arguments += [text] }
+        try database.execute(sql: sql, arguments: arguments)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusStorage
+import StratusTesting
+import Testing
+
+/// The real service on a folder that a copy of it replaces, and devices that keep their files.
+final class RestoredFolder: Sendable {
+    private let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("restored-\(UUID().uuidString)")
+
+    private var data: URL { folder.appendingPathComponent("data") }
+    private var copy: URL { folder.appendingPathComponent("copy") }
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Starts a service and a device, and stops them again.
+    func run(_ device: String, _ body: (CloudCache) async throws -> Void) async throws {
+        let storage = try SQLiteStorageEngine(folder: data.path)
+        let cloud = TestCloud(storage: storage)
+        let cache = try CloudCache(
+            path: folder.appendingPathComponent("\(device).sqlite").path,
+            container: try await cloud.container(
+                CloudDevice.container, user: "alice", device: device),
+            settings: .quick)
+        try await body(cache)
+        try cache.close()
+        try await storage.close()
+    }
+
+    /// Starts a device that does nothing but sync.
+    func sync(_ devices: String...) async throws {
+        for device in devices { try await run(device) { try await $0.sync() } }
+    }
+
+    func takeCopy() throws {
+        try FileManager.default.copyItem(at: data, to: copy)
+    }
+
+    func restore() throws {
+        try FileManager.default.removeItem(at: data)
+        try FileManager.default.copyItem(at: copy, to: data)
+    }
+}
+
+extension CloudCache {
+    func save(_ name: String, _ text: String, zone: CKRecordZone.ID = .list) throws {
+        let id = CKRecord.ID(recordName: name, zoneID: zone)
+        let record = try self.record(for: id) ?? CKRecord(recordType: "Item", recordID: id)
+        record["text"] = text
+        try save(record)
+    }
+
+    func delete(_ name: String) throws {
+        try delete(CKRecord.ID(recordName: name, zoneID: .list))
+    }
+
+    func texts(zone: CKRecordZone.ID = .list) throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for record in try records(ofType: "Item", inZoneWith: zone) {
+            texts[record.recordID.recordName] = record["text"]
+        }
+        return texts
+    }
+
+    /// What the app was told of lost changes.
+    func lostChanges() async throws -> [String] {
+        try await reports().flatMap { report -> [String] in
+            guard case .changesLost(_, let sent, let deleted) = report.event else { return [] }
+            return sent.map { "\($0.recordName) sent" } + deleted.map { "\($0.recordName) deleted" }
+        }.sorted()
+    }
+}
