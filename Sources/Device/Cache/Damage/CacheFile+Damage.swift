@@ -43,7 +43,7 @@ extension CacheFile {
 
     /// Notes that the file was found damaged: the next one who opens it starts with a new one.
     func noteDamage(_ error: any Error) {
-        guard Self.isDamage(error) || isOfDamagedSchema(error) else { return }
+        guard !assets.isInMemory, Self.isDamage(error) || isOfDamagedSchema(error) else { return }
         DamageMark(cachePath: path).set("")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import Synchronization
 
 /// Whether SQLite has a database open, in this process or another.
 ///
@@ -19,11 +20,15 @@ enum DatabaseUse {
     /// As long as SQLite itself waits for a lock here.
     private static let waitSeconds = 5.0
 
+    /// Of files that stayed open elsewhere, by their paths: to close one of these would let go of all locks of this
+    /// process on its file.
+    private static let kept = Mutex<[String: Int32]>([:])
+
     /// Waits until nobody has a database open, so that it can be moved.
     ///
     /// - Throws: ``CacheError`` `inUse` where somebody keeps it open.
     static func waitUntilClosed(_ path: String) throws {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        let descriptor = kept(path) ?? open(path, O_RDWR | O_CLOEXEC)
         // Without a file nobody has it open.
         guard descriptor >= 0 else { return }
         let pauseSeconds = 0.01
@@ -32,11 +37,25 @@ enum DatabaseUse {
                 close(descriptor)
                 return
             }
+            // SQLite tells nobody when it lets go of a lock, and waits for one in the same way.
             Thread.sleep(forTimeInterval: pauseSeconds)
         }
-        // The descriptor stays open: to close it would let go of all locks of this process on the file.
+        kept.withLock { $0[path] = descriptor }
         throw CacheError(
             .inUse, "Close the cache's file wherever else it is open, then try again.")
+    }
+
+    /// The descriptor that an earlier wait left, if it is still the file's at this path.
+    private static func kept(_ path: String) -> Int32? {
+        guard let descriptor = kept.withLock({ $0.removeValue(forKey: path) }) else { return nil }
+        var (ours, found) = (stat(), stat())
+        if fstat(descriptor, &ours) == 0, stat(path, &found) == 0, ours.st_ino == found.st_ino,
+            ours.st_dev == found.st_dev
+        {
+            return descriptor
+        }
+        close(descriptor)
+        return nil
     }
 
     private static func isLocked(_ descriptor: Int32) -> Bool {

@@ -46,7 +46,14 @@ enum CacheFormat {
                         "path": "\(path)", "from": "\(upgrade.from)", "to": "\(upgrade.to)",
                     ])
             }
-            try pool.write { try $0.execute(sql: forgetOldTombstones) }
+            do {
+                try pool.write { try $0.execute(sql: forgetOldTombstones) }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+                // The tables are of today's format, and the one of tombstones is not ours any more.
+                throw CacheError(
+                    .damaged, "Open the cache again: the damaged file is kept aside then.",
+                    cause: error)
+            }
             for suffix in ["", "-wal", "-shm"] { DeviceFile.tighten(path + suffix) }
             return pool
         } catch let error as CacheError {
@@ -61,9 +68,8 @@ enum CacheFormat {
             throw CacheError(
                 .storageFull, "Make room on this device, then try again.", cause: error)
         } catch let error as DatabaseError
-            where [.SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode)
+            where error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
         {
-            // SQL of ours that SQLite does not understand meets tables that are not ours any more.
             throw CacheError(
                 .damaged, "Delete the cache file; what was not sent from it is lost.", cause: error)
         } catch {
